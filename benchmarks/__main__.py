@@ -29,6 +29,7 @@ NAMES = (
     "offline",
     "cassette",
     "people",
+    "quality",
     "scene",
     "size",
     "footprint",

@@ -28,6 +28,7 @@ from service.api import (
     people,
     player,
     problem,
+    quality,
     scene_logs,
     scenes,
     snapshots,
@@ -59,6 +60,8 @@ from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
+from service.quality.decisions import DecisionChecks
+from service.quality.turns import TurnChecks
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner
@@ -115,6 +118,7 @@ ROUTES = tuple(
         game.router,
         snapshots.router,
         compare.router,
+        quality.router,
         events.router,
         why.router,
         people.router,
@@ -176,9 +180,16 @@ def create_app(
                 models=speaking,
                 budget=budget,
                 stream=Stream(),
+                quality=TurnChecks(settings.quality, speaking) if settings.quality.is_on else None,
             )
             runner = ConversationRunner(conversation, carries=carries)
-            decision = DecisionDependencies(settings=settings, database=database, memory=store, models=speaking)
+            decision = DecisionDependencies(
+                settings=settings,
+                database=database,
+                memory=store,
+                models=speaking,
+                quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
+            )
             vectors = VectorFiller(conversation)
             world_runner = WorldRunner(
                 WorldDependencies(

@@ -19,6 +19,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from service.api.mcp import SECONDS, mcp_server
+from service.api.quality import ScoredRole
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
 from service.content.files import bundled_content, small_content
@@ -48,6 +49,7 @@ from service.own_prompts import game_problems, persona_costs
 from service.run.ask import AskRun, run_ask
 from service.run.cost import prices_of
 from service.run.play import run_world
+from service.run.quality import show_quality
 from service.run.replay import replay
 from service.run.scene import SceneRun, SceneTaken, TakenAs, form_of, run_scene, take_scene
 from service.run.watch import Run
@@ -296,6 +298,22 @@ def ask(
         output=output,
     )
     run_ask(settings, wanted)
+
+
+@cli.command(help=_help("cli.help.quality"))
+def quality(
+    worst: Annotated[int, typer.Option(min=0, max=1000, help=_help("cli.help.quality_worst"))] = 10,
+    role: Annotated[ScoredRole | None, typer.Option(help=_help("cli.help.quality_role"))] = None,
+    as_json: Annotated[bool, typer.Option("--json", help=_help("cli.help.quality_json"))] = False,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+    data: DataOption = None,
+    language: LanguageOption = None,
+) -> None:
+    """Tell how good what was said and decided was found to be."""
+    settings = _settings(content=content, data=data, language=language)
+    spoken = _language(language) or _own_language()
+    show_quality(settings, world_name(world), spoken, worst=worst, role=role, as_json=as_json)
 
 
 @cli.command(help=_help("cli.help.export"))

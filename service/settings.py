@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     DotEnvSettingsSource,
@@ -29,8 +29,10 @@ from service.locales import Language, Listed, Phrase, room
 from world.ids import SLUG, SLUG_MAX
 
 OPENAI_URL = "https://api.openai.com/v1"
-Role = Literal["character", "npc", "closing", "decision", "moderator", "modulator"]
+Role = Literal["character", "npc", "closing", "decision", "moderator", "modulator", "quality"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
+SCORED: tuple[Role, ...] = ("character", "npc", "decision")
+"""Whose answers may be scored before they count."""
 CassetteMode = Literal["record", "replay", "auto"]
 """What a cassette is for: every call is asked and kept; nobody is asked; what is not kept is asked and kept."""
 
@@ -90,6 +92,7 @@ class LlmSettings(BaseModel, extra="forbid"):
     decision: RoleSettings = RoleSettings()
     moderator: RoleSettings = RoleSettings()
     modulator: RoleSettings = RoleSettings()
+    quality: RoleSettings = RoleSettings()
 
     def of(self, role: Role) -> RoleSettings:
         """That role's settings with the common ones filled in."""
@@ -167,6 +170,49 @@ class WorldSettings(BaseModel, extra="forbid"):
     table: int = Field(default=4, ge=2, le=8)
 
 
+def _share(value: object) -> object:
+    """``off``, ``all``, ``5%`` or ``sample 5 %`` as a share of one; a number is one already."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"(?:off|all|(?:sample\s+)?(\d+(?:\.\d+)?)\s*(%?))", value.strip().lower())
+    if found is None:
+        raise PydanticCustomError("share", "off, all, or a share such as 5%")
+    if found[1] is None:
+        return float(value.strip().lower() == "all")
+    return float(found[1]) / (100 if found[2] else 1)
+
+
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_share)]
+"""How many of all: ``off``, ``all``, ``5%``, ``sample 5 %``, or a number from 0 to 1."""
+
+
+class QualitySettings(BaseModel, extra="forbid"):
+    """How much of what is said and decided is scored before it counts (docs/quality.md). `share`: of all turns and
+    decisions; `character`, `npc` and `decision` may have a share of their own (None: that one).
+
+    What has a score below `threshold` is made again at most `attempts` times, with what was found wrong; then, with
+    `correct`, it is corrected by the model that scores. If nothing reaches the threshold, the best of it is taken.
+    """
+
+    share: Share = 0.0
+    character: Share | None = None
+    npc: Share | None = None
+    decision: Share | None = None
+    threshold: int = Field(default=7, ge=1, le=9)
+    attempts: int = Field(default=2, ge=0, le=5)
+    correct: bool = False
+
+    def of(self, role: Role) -> float:
+        """The share of that role."""
+        own: float | None = getattr(self, role, None)
+        return self.share if own is None else own
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything may be scored."""
+        return any(self.of(role) > 0 for role in SCORED)
+
+
 class _WrittenByPeople(PydanticBaseSettingsSource):
     """Reads a list with commas or as JSON. What is no JSON is left as it is: the field then refuses it by its name."""
 
@@ -238,6 +284,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     memory: MemorySettings = MemorySettings()
     world: WorldSettings = WorldSettings()
+    quality: QualitySettings = QualitySettings()
 
     @property
     def store_url(self) -> str:

@@ -158,3 +158,28 @@ def test_a_setting_given_in_code_needs_no_file() -> None:
 def test_the_memorys_former_name_is_taken_for_todays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("KATARIBE_MEMORY__BACKEND", name)
     assert read_settings().memory.backend == "sql"
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("off", 0), ("all", 1), ("5%", 0.05), ("sample 5 %", 0.05), ("Sample 12.5%", 0.125), ("0.2", 0.2), ("0", 0)],
+)
+def test_a_share_is_written_as_people_write_it(monkeypatch: pytest.MonkeyPatch, text: str, share: float) -> None:
+    monkeypatch.setenv("KATARIBE_QUALITY__SHARE", text)
+    monkeypatch.setenv("KATARIBE_QUALITY__NPC", "all")
+    quality = read_settings().quality
+    assert (quality.of("character"), quality.of("decision"), quality.of("npc")) == (share, share, 1)
+
+
+@pytest.mark.parametrize("text", ["half", "5 percent", "-5%", "", "150%", "1.5"])
+def test_what_is_no_share_is_told(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("KATARIBE_QUALITY__SHARE", text)
+    with pytest.raises(WrongSettings) as caught:
+        read_settings()
+    assert "KATARIBE_QUALITY__SHARE" in caught.value.sentence("en")
+
+
+def test_nothing_is_checked_unless_somebody_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not read_settings().quality.is_on
+    monkeypatch.setenv("KATARIBE_QUALITY__DECISION", "5%")
+    assert read_settings().quality.is_on

@@ -491,7 +491,7 @@ export interface components {
         FailureOut: {
             /** @description the last part of the problem's type, such as model-timeout */
             type: string;
-            /** @description whose call failed: character, npc, closing, decision, moderator, modulator */
+            /** @description whose call failed: character, npc, closing, decision, moderator, modulator, quality */
             role: string;
             /** @description what happened, as a sentence in the world's language */
             detail: string;

@@ -257,7 +257,7 @@ class FailureOut(Out):
     """What went wrong: the problem's type, whose model call it was, and a sentence in the world's language."""
 
     type: str = Field(description="the last part of the problem's type, such as model-timeout")
-    role: str = Field(description="whose call failed: character, npc, closing, decision, moderator, modulator")
+    role: str = Field(description="whose call failed: character, npc, closing, decision, moderator, modulator, quality")
     detail: str = Field(description="what happened, as a sentence in the world's language")
 
 
@@ -917,7 +917,7 @@ class UsageOut(CostOut):
 
     day: str = Field(description="the world day, YYYY-MM-DD")
     role: str = Field(
-        description="what the calls were for: character, npc, closing, decision, attitude, long_term, survey"
+        description="what the calls were for: character, npc, closing, decision, attitude, long_term, survey, quality"
     )
     failures: int = Field(description="calls that gave no answer")
     cached_tokens: int = Field(description="tokens of `prompt_tokens` that the server had at hand from before")

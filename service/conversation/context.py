@@ -205,6 +205,7 @@ class PromptContext(PromptValues):
     part: ScenePart | None = None
     happened: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
+    feedback: str = ""
 
     @property
     def company(self) -> tuple[str, ...]:

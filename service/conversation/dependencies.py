@@ -1,16 +1,20 @@
 """Owns what every conversation is held with: the worlds, the stores, the models, their budget, and those who listen."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from service.conversation.context import PromptContext
 from service.conversation.stream import Stream
 from service.errors import ModelError
-from service.llm.chat import ChatModel, Role
+from service.llm.chat import Answer, ChatModel, Role
 from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
+from service.store.quality import Checked, Tally
 from service.store.session import Database
+from service.store.tables import ConversationKey
 
 
 class Models(Protocol):
@@ -27,7 +31,33 @@ class Models(Protocol):
 
     def rewind(self, world_id: str) -> None:
         """The world was brought back to an earlier moment."""
-        ...
+
+
+Again = Callable[[str], Awaitable[Answer[Any] | None]]
+"""Has a turn said anew, with a note for this once; None: what came cannot be used. Raises ModelError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoken:
+    """A turn that was made and is not said yet: what its speaker knew (`context`), as it was `told` it. `names` are of
+    everybody in the game.
+    """
+
+    key: ConversationKey
+    turn: int
+    context: PromptContext
+    told: str
+    names: frozenset[str]
+
+
+class TurnQuality(Protocol):
+    """Whoever says how good a turn is before it is said."""
+
+    def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
+        """Whether that turn is checked: the same whenever it is asked."""
+
+    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> Checked[Answer[Any]]:
+        """What is said instead of, or as, the `first`. Each call is counted in `tally` as soon as it was answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +71,7 @@ class ConversationDependencies:
     models: Models
     budget: DailyBudget
     stream: Stream
+    quality: TurnQuality | None = None
 
     @property
     def models_missing(self) -> bool:

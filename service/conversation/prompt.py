@@ -115,8 +115,8 @@ def answer_of(context: PromptContext) -> type[BaseModel]:
     return suggesting(answer, context.choices) if context.choices else answer
 
 
-def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:
-    """Ask for the next utterance."""
+def speaker_prompt(context: PromptContext, record: Record, note: str, thread: str = "") -> Prompt[Any]:
+    """Ask for the next utterance. `thread` says of which conversation."""
     own_goal = context.goal if context.sets_goal else None
     return Prompt(
         name="speaker",
@@ -125,6 +125,7 @@ def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[
         messages=messages(record, context.lines, context.speaker.id, note, own_goal),
         answer=answer_of(context),
         given=context,
+        thread=thread,
     )
 
 

@@ -32,10 +32,15 @@ _MACHINE = re.compile(
 
 def is_repetition(utterance: str, earlier: Iterable[str]) -> bool:
     """Whether the utterance says nearly what the same speaker said before in this conversation."""
+    return likeness(utterance, earlier) >= TOO_LIKE
+
+
+def likeness(utterance: str, earlier: Iterable[str]) -> float:
+    """How like the utterance is to the one of the earlier that it is most like: 0 to 1. A short one is like none."""
     grams = _grams(utterance)
     if len(grams) < TOO_SHORT - GRAM + 1:
-        return False
-    return any(jaccard(grams, _grams(text)) >= TOO_LIKE for text in earlier)
+        return 0.0
+    return max((jaccard(grams, _grams(text)) for text in earlier), default=0.0)
 
 
 def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:

@@ -8,14 +8,22 @@ from typing import Any
 from service.conversation.acting import Act
 from service.conversation.attitude import changed_stance
 from service.conversation.context import Nudge, PromptContext, SharedLine
-from service.conversation.dependencies import ConversationDependencies
+from service.conversation.dependencies import ConversationDependencies, Spoken
 from service.conversation.directing import perceivers
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
 from service.conversation.hearing import among, happened, interventions_in, is_shared, names_of
 from service.conversation.human import leave_unanswered
 from service.conversation.perception import those_there
-from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
+from service.conversation.prompt import (
+    CharacterTurn,
+    OpeningTurn,
+    Record,
+    data,
+    render_note,
+    speaker_prompt,
+    was_told,
+)
 from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.scene_turn import SceneTurn
@@ -23,10 +31,12 @@ from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
-from service.llm.chat import Answer, Role, TextListener
+from service.llm.chat import Answer, TextListener
 from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import ClockPolicy, EndReason, Loudness, TurnForm
+from service.store.quality import Checked, Tally
 from service.store.tables import ConversationRow, InterventionRow, TurnRow
+from service.store.usage import Purpose
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -105,6 +115,7 @@ class _Utterance:
     note: str
     reminded: list[str]
     told: tuple[str, ...]
+    checked: Checked[Answer[Any]] | None = None
 
 
 async def _utter(
@@ -125,11 +136,13 @@ async def _utter(
         context, reminded=lines_of_it, stance_now=stance_now, can_do=asked.can_do, outcomes=asked.outcomes
     )
     speech = Speech(deps, said, context.speaker)
+    is_checked = deps.quality is not None and deps.quality.wants(said.row.key, len(said.turns), context.speaker.kind)
     try:
-        answer, note = await _accepted(deps, said.row, known.records[seat], context, speech)
+        answer, note = await _accepted(deps, said.row, known.records[seat], context, speech, streams=not is_checked)
+        checked = await _checked(deps, said, known.records[seat], context, answer, note) if is_checked else None
     finally:
         await speech.leave()
-    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told)
+    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told, checked=checked)
 
 
 async def _interventions(deps: ConversationDependencies, said: Transcript) -> list[InterventionRow]:
@@ -144,16 +157,63 @@ async def _pending(deps: ConversationDependencies, said: Transcript, context: Pr
     return await deps.database.read(lambda s: pending(s, said.world, said.row, context.speaker.id, context.actions))
 
 
+async def _checked(
+    deps: ConversationDependencies,
+    said: Transcript,
+    record: Record,
+    context: PromptContext,
+    first: Answer[Any],
+    note: str,
+) -> Checked[Answer[Any]] | None:
+    """What is said after a check of its quality, where the `first` would else have been said; it was asked with that
+    `note`.
+    """
+    if deps.quality is None:
+        return None
+
+    async def again(feedback: str) -> Answer[Any] | None:
+        try:
+            made, _ = await _ask(deps, said.row, record, replace(context, feedback=feedback), None)
+        except ModelError as exc:
+            tally.add(exc.usage, failures=min(exc.usage.calls, 1))
+            raise
+        is_wrong = _fault(said.row, context, made.value) is not None
+        tally.add(made.usage, failures=int(is_wrong))
+        return None if is_wrong else made
+
+    tally = Tally()
+    notes = (line.note for line in context.lines if line.speaker_id == context.speaker.id)
+    spoken = Spoken(
+        key=said.row.key,
+        turn=len(said.turns),
+        context=context,
+        told="\n".join(filter(None, (record.context, *notes, note))),
+        names=said.world.cast.names,
+    )
+    try:
+        return await deps.quality.best(spoken, first, again, tally)
+    except asyncio.CancelledError:  # `speak` counts one call: that of the first answer
+        tally.add(Usage(calls=1, estimated=True), failures=1)
+        await asyncio.shield(_count(deps, said.row, "quality", tally.usage, None))
+        raise
+
+
 async def _accepted(
-    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, speech: Speech
+    deps: ConversationDependencies,
+    row: ConversationRow,
+    record: Record,
+    context: PromptContext,
+    speech: Speech,
+    *,
+    streams: bool,
 ) -> tuple[Answer[Any], str]:
-    """See `_utter`; with the note it was asked with."""
-    answer, note = await _attempt(deps, row, record, context, speech)
+    """See `_utter`; with the note it was asked with. `streams`: who listens may be told the words while they come."""
+    answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
     fault = _fault(row, context, answer.value)
     if fault is not None:
         spent = answer.usage
         try:
-            answer, note = await _attempt(deps, row, record, replace(context, nudge=fault), speech)
+            answer, note = await _attempt(deps, row, record, replace(context, nudge=fault), speech, streams=streams)
         except ModelError as exc:
             exc.usage += spent
             raise
@@ -212,7 +272,13 @@ def _context_now(
 
 
 async def _attempt(
-    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, speech: Speech
+    deps: ConversationDependencies,
+    row: ConversationRow,
+    record: Record,
+    context: PromptContext,
+    speech: Speech,
+    *,
+    streams: bool,
 ) -> tuple[Answer[Any], str]:
     """See `_ask`. It is streamed where somebody listens; and where a client lets two models talk, for it can only begin
     to listen when they have begun. In a scene a human is not told words before it is known who hears them; nobody is
@@ -221,7 +287,7 @@ async def _attempt(
     may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human
     await speech.begin()
     is_heard = may_come or (deps.stream.has_listener(row.key) and not (row.has_human and row.form == TurnForm.SCENE))
-    is_heard = is_heard and not context.keeps
+    is_heard = is_heard and streams and not context.keeps
     found = await _ask(deps, row, record, context, speech if is_heard else None)
     await speech.settle()
     return found
@@ -257,13 +323,14 @@ async def _ask(
     context: PromptContext,
     on_text: TextListener | None,
 ) -> tuple[Answer[Any], str]:
-    """The answer, and the note before the turn it was asked with.
+    """The answer, and the note before the turn it was asked with, without what it was told of words that will not do.
 
     Raises:
         ModelError: the model failed, or said nothing at all.
     """
     note = render_note(context)
-    prompt = replace(speaker_prompt(context, record, note), thread="/".join(row.key))
+    told = "\n".join(filter(None, (note, data(context.feedback))))
+    prompt = speaker_prompt(context, record, told, thread="/".join(row.key))
     answer = await deps.models.for_role(prompt.role).complete(prompt, on_text)
     if context.part is None and not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
@@ -303,8 +370,9 @@ async def _commit(
     at: WorldTime | None,
 ) -> Transcript | None:
     """What was said with this turn, committed; None when the conversation was ended while the model spoke."""
-    row, speaker, answer = said.row, known.contexts[seat].speaker, spoken.answer.value
-    index, usage = len(said.turns), spoken.answer.usage
+    row, speaker, usage = said.row, known.contexts[seat].speaker, spoken.answer.usage
+    taken = spoken.answer if spoken.checked is None else spoken.checked.value
+    answer, index = taken.value, len(said.turns)
     turn = TurnRow(
         world_id=row.world_id,
         conversation_id=row.id,
@@ -318,7 +386,7 @@ async def _commit(
         note=spoken.note,
         reminded=spoken.reminded,
         at=row.started_at,
-        model=spoken.answer.model,
+        model=taken.model,
         calls=usage.calls,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -333,7 +401,9 @@ async def _commit(
     new = {row.person_ids[i]: record for i, record in known.records.items() if row.person_ids[i] not in known.kept}
     prompts = [record.row(row.key, person_id) for person_id, record in new.items()]
     now_said = await deps.database.write(
-        lambda s: commit_turn(s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompts, act, spoken.told)
+        lambda s: commit_turn(
+            s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompts, act, spoken.told, spoken.checked
+        )
     )
     known.kept.update(new)
     return now_said
@@ -356,7 +426,7 @@ async def _add_scene(
 
 
 async def _count(
-    deps: ConversationDependencies, row: ConversationRow, role: Role, usage: Usage, at: WorldTime | None
+    deps: ConversationDependencies, row: ConversationRow, role: Purpose, usage: Usage, at: WorldTime | None
 ) -> None:
     await deps.database.write(lambda s: count_failure(s, deps.worlds, row.key, role, usage, at))
 

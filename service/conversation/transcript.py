@@ -29,6 +29,7 @@ from service.store.insert import insert_rows
 from service.store.perceived import LATER_MINUTES, perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm, TurnPolicy
 from service.store.publish import publish
+from service.store.quality import Checked
 from service.store.tables import (
     ConversationKey,
     ConversationRow,
@@ -275,12 +276,13 @@ def commit_turn(
     prompts: Sequence[PromptRow] = (),
     act: Act | None = None,
     told: Sequence[str] = (),
+    checked: Checked[Any] | None = None,
 ) -> Transcript | None:
     """Add the turn to what was `said`, and what it cost; where it was the last one, the conversation ends with it.
 
     `goal` (and criteria) is the one the character set itself. `at`: see `world_of`. `prompts` are how
     everybody's begin, with the first turn. `act` is what the speaker asks of the game, `told` are the calls of which it
-    was told what became.
+    was told what became. `checked`: the turn was, and this is kept of it.
 
     None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in: the cost is
     counted all the same.
@@ -292,8 +294,11 @@ def commit_turn(
     if is_due:  # before the row is changed, so that what is changed is written once
         turn.at = then.now
         insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
+        if checked is not None:
+            checked.row.at = then.now
+            insert_rows(session, [checked.row])
     if not is_due:
-        pay(session, row, then.day, role, usage)
+        _pay_turn(session, row, then.day, role, usage, checked)
         return None
     if row.clock_policy == ClockPolicy.NONE:
         log_in(session, row.key, world.now, "answered", turn=turn.turn)
@@ -304,9 +309,18 @@ def commit_turn(
     if goal is not None:
         row.goal, row.success_criteria = goal
     note_told(session, row.key, told, turn.turn)
-    now_said = _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then), act=act)
-    pay(session, row, then.day, role, usage)
+    with session.no_autoflush:  # what is changed of the row and what the turn cost are written at once
+        now_said = _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then), act=act)
+        _pay_turn(session, row, then.day, role, usage, checked)
     return now_said
+
+
+def _pay_turn(
+    session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, checked: Checked[Any] | None
+) -> None:
+    pay(session, row, day, role, usage)
+    if checked is not None and checked.tally.usage.calls:
+        pay(session, row, day, "quality", checked.tally.usage, failures=checked.tally.failures)
 
 
 def require_timeline(world: WorldView, timeline: int) -> None:

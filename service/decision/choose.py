@@ -8,12 +8,12 @@ from typing import Literal
 
 from service.decision.agent_state import AgentState
 from service.decision.appointments import earliest, in_time, wake_for
-from service.decision.ask import ask
+from service.decision.ask import Asked, ask
 from service.decision.basis import Basis, Made
 from service.decision.carry_on import after_going_on, carry_on, last_asked
 from service.decision.check import decision_fault, offer_of
-from service.decision.context import Decision, Offer
-from service.decision.dependencies import DecisionDependencies
+from service.decision.context import Decision, DecisionContext, Offer
+from service.decision.dependencies import Deciding, DecisionDependencies
 from service.decision.descriptions import told_refusals
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
@@ -27,6 +27,7 @@ from service.memory.refs import ref_of
 from service.people.agenda import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
+from service.store.quality import Checked
 from service.usage import Usage
 from world.actions import TALK
 from world.option import Option
@@ -43,7 +44,8 @@ class Chosen:
     `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model
     failed. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for its decision or for
     its plan of the day: without an answer it, or its plan, falls back to the routine.
-    `planned`: a new plan was made on the way. `made` is what was asked for it.
+    `planned`: a new plan was made on the way. `made` is what was asked for it. `checked`: the decision was, and this is
+    kept of it; what that cost is none of `usage`.
     """
 
     option: Option
@@ -56,6 +58,7 @@ class Chosen:
     failed_call: FailedCall | None = None
     planned: bool = False
     made: tuple[Made, ...] = ()
+    checked: Checked[Asked[Decision]] | None = None
 
 
 async def choose(
@@ -93,6 +96,8 @@ async def choose(
     recalled = await facts_recalled(deps, world, snapshot.person_id, situation.query(), today)
     context = situation.decision(offers, tuple(remembered_as(world, one) for one in recalled))
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
+    checked = await _checked(deps, situation, context, asked)
+    asked = asked if checked is None else checked.value
     offer = offer_of(context, asked.value) if asked.value else None
     made = Made(
         call="decision",
@@ -118,7 +123,29 @@ async def choose(
         failed_call="plan" if planning.asked.failure else None,
         planned=planning.made,
         made=(*_plan_made(planning), made),
+        checked=checked,
     )
+
+
+async def _checked(
+    deps: DecisionDependencies, situation: Situation, context: DecisionContext, asked: Asked[Decision]
+) -> Checked[Asked[Decision]] | None:
+    """What is decided after a check of its quality; None: it is not checked."""
+    world, snapshot, last = situation.world, situation.snapshot, situation.agent_state.last_asked
+    if asked.value is None or deps.quality is None:
+        return None
+    if not deps.quality.wants(world.id, snapshot.person_id, snapshot.time):
+        return None
+    deciding = Deciding(
+        world_id=world.id,
+        at=snapshot.time,
+        context=context,
+        thread=situation.thread,
+        thought=f"{situation.agent_state.thought} {situation.agent_state.goal or ''}".strip(),
+        last=(last.action_id, last.facility_id) if last else None,
+        names=world.cast.names,
+    )
+    return await deps.quality.best(deciding, asked)
 
 
 def _plan_made(planning: Planning) -> tuple[Made, ...]:

@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from service.decision.ask import Asked
+from service.decision.context import Decision, DecisionContext
 from service.llm.chat import ChatModel, Role
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings
+from service.store.quality import Checked
 from service.store.session import Database
+from world.time import WorldTime
 
 
 class ModelOfRole(Protocol):
@@ -14,7 +18,32 @@ class ModelOfRole(Protocol):
 
     def for_role(self, role: Role) -> ChatModel:
         """Who answers for that role."""
-        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deciding:
+    """A decision that was made and does not count yet. `thought` is that of the decision before, with what it wanted
+    of a talk, and `last` what came of it: its action and facility (None: its model was not asked). `names` are of
+    everybody in the game.
+    """
+
+    world_id: str
+    at: WorldTime
+    context: DecisionContext
+    thread: str
+    thought: str
+    last: tuple[str, str | None] | None
+    names: frozenset[str]
+
+
+class DecisionQuality(Protocol):
+    """Whoever says how good a decision is before it counts."""
+
+    def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
+        """Whether that decision is checked: the same whenever it is asked."""
+
+    async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
+        """What is decided instead of, or as, the `first`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,3 +54,4 @@ class DecisionDependencies:
     database: Database
     memory: MemoryStore
     models: ModelOfRole
+    quality: DecisionQuality | None = None

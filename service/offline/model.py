@@ -24,7 +24,8 @@ from service.memory.reflect import ReflectionContext
 from service.offline.closing import close, judge, propose, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.scene import answer, choose_next, modulate
-from service.offline.writing import answer_survey, scan, write, write_aside
+from service.offline.writing import answer_survey, check, scan, write, write_aside
+from service.quality.judge import CheckContext
 from service.usage import Usage
 
 REHEARSAL = "rehearsal"
@@ -47,6 +48,7 @@ HANDLERS: Mapping[type, Handler] = {
     LongTermContext: propose,
     DecisionContext: decide,
     PlanContext: plan_day,
+    CheckContext: check,
 }
 """The handler for each type of `Prompt.given`."""
 

@@ -1,5 +1,5 @@
-"""Owns what is written or answered without a model outside of talks: authored lines and facts, and what is
-remembered.
+"""Owns what is written or answered without a model outside of talks: authored lines and facts, what is remembered, and
+plain marks that say that nobody has judged a line.
 """
 
 import random
@@ -20,8 +20,11 @@ from service.conversation.asking import (
 from service.conversation.context import PromptContext
 from service.conversation.relevance import bearing
 from service.conversation.writing import WriteContext, WrittenText
+from service.locales import sentence
 from service.offline.phrases import clip, phrases
 from service.offline.speaker import KNOWN, Speaker
+from service.quality.judge import ASKED, CheckContext, GivenMarks, corrected
+from service.quality.marks import HIGHEST
 
 _LONGEST_BARK, _LONGEST = 120, 200
 _MOST = 10
@@ -93,3 +96,11 @@ def _alone(
 def _bearing(context: AskedContext) -> list[Shown]:
     """What of that which is shown bears on the question, best first."""
     return [context.shown[place] for place in bearing(context.question, [one.text for one in context.shown])]
+
+
+def check(context: CheckContext, rng: random.Random) -> BaseModel:
+    """The highest marks, or the parts as they are. Nothing is left to chance: `rng` is not drawn from."""
+    if context.parts:
+        return corrected(tuple(name for name, _ in context.parts)).model_validate(dict(context.parts))
+    mark = {"reason": sentence(context.language, "marks.unjudged"), "score": HIGHEST}
+    return GivenMarks.model_validate(dict.fromkeys(ASKED, mark))

@@ -105,8 +105,13 @@ def faults(talk: Sequence[Exchange], standard: Standard) -> list[Fault]:
     return [
         Fault(check=check, number=number, quote=one.answer, about=about)
         for number, one in enumerate(talk)
-        for check, about in _wrong(one, talk[:number], standard)
+        for check, about in wrong(one, talk[:number], standard)
     ]
+
+
+def comparable(one: Exchange, before: Sequence[Exchange]) -> list[str]:
+    """The answers that it should not be like. Who is asked the same again may answer the same again."""
+    return [earlier.answer for earlier in before if not is_repetition(one.said, [earlier.said])]
 
 
 def folded_in(word: str, text: str) -> bool:
@@ -117,7 +122,8 @@ def folded_in(word: str, text: str) -> bool:
     return word in text
 
 
-def _wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Iterator[tuple[Check, str]]:
+def wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Iterator[tuple[Check, str]]:
+    """What is wrong with the answer, after those `before`, and by what (see `Fault.about`)."""
     text, speaker = one.answer, standard.speaker
     if not text.strip():
         yield "empty", ""
@@ -127,7 +133,7 @@ def _wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Ite
     ) is not None:
         yield "secret", secret
     yield from (("forbidden", word) for word in standard.never if folded_in(word, text))
-    if _loops(text) or _repeats(one, before):
+    if _loops(text) or is_repetition(text, comparable(one, before)):
         yield "repetition", ""
     if is_foreign(text, standard.language):
         yield "language", ""
@@ -160,12 +166,6 @@ def _loops(text: str) -> bool:
     letters = squeezed(text)
     grams = [letters[i : i + _GRAM] for i in range(len(letters) - _GRAM + 1)]
     return len(letters) >= _LOOP and len(set(grams)) < _DISTINCT * len(grams)
-
-
-def _repeats(one: Exchange, before: Sequence[Exchange]) -> bool:
-    """Who is asked the same again may answer the same again."""
-    others = (earlier.answer for earlier in before if not is_repetition(one.said, [earlier.said]))
-    return is_repetition(one.answer, others)
 
 
 def _assists(text: str, lines: Iterable[str]) -> bool:

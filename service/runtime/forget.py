@@ -51,6 +51,7 @@ from service.store.tables import (
     PastTurnRow,
     PendingEventRow,
     PersonRow,
+    QualityRow,
     ReflectionRow,
     SceneRow,
     SeedRow,
@@ -74,6 +75,7 @@ _MINE = (
     InsightRow,
     LongTermRow,
     OverheardRow,
+    QualityRow,
     ReflectionRow,
     SeedRow,
     PastTurnRow,
@@ -81,7 +83,7 @@ _MINE = (
     CorrectionRow,
     MemoryAuditRow,
 )
-"""What a character keeps for itself of what it lived through."""
+"""What a character keeps for itself of what it lived through, and how well it was thought to have done."""
 
 _REST = (
     AttitudeChangeRow,
@@ -182,6 +184,10 @@ def forget_everywhere(
     _let_forget(session, memory, world.id, person_id, list(world.cast.everybody))
     naming = col(MidTermRow.content).contains(world.name_of(person_id), autoescape=True)
     session.execute(delete(MidTermRow).where(col(MidTermRow.world_id) == world.id, naming))
+    marked = select(QualityRow).where(QualityRow.world_id == world.id)
+    for checked in session.exec(marked.where(col(QualityRow.conversation_id).is_(None))):
+        if world.name_of(person_id) in f"{checked.line} {checked.marks} {checked.refused}":
+            session.delete(checked)
     answered = cast(col(IdempotencyRow.answer), String).contains(f'"{person_id}"', autoescape=True)
     session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
     for row in session.exec(select(CommandRow).where(CommandRow.world_id == world.id, CommandRow.kind == "request")):

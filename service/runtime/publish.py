@@ -30,7 +30,8 @@ from service.store.event_kinds import (
 from service.store.events import note, rank_of
 from service.store.ids import new_id
 from service.store.insert import upsert
-from service.store.tables import DecisionRow, MovementRow, PendingEventRow, SummaryRow
+from service.store.quality import MARKED
+from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.movement import Segment
@@ -52,6 +53,8 @@ class Why:
     """The plan of the day, where it was made or changed with the decision."""
     made: tuple[Made, ...] = ()
     """What its model was asked."""
+    checked: QualityRow | None = None
+    """What is kept of a check of it."""
 
 
 def publish(
@@ -93,14 +96,20 @@ def publish(
 def keep_basis(
     session: Session, world_id: str, why: Mapping[tuple[str, WorldTime], Why], *, keep_prompts: bool
 ) -> None:
-    """Write down what models were asked for these decisions, by person and time; the caller commits."""
+    """Write down what models were asked for these decisions, by person and time, and how good these were; the caller
+    commits.
+    """
     rows = [
         made.row(world_id, person_id, at, keep_prompt=keep_prompts)
         for (person_id, at), one in why.items()
         for made in one.made
     ]
+    dialect = session.get_bind().dialect.name
     if rows:
-        session.execute(upsert(DecisionRow, session.get_bind().dialect.name, KEPT), rows)
+        session.execute(upsert(DecisionRow, dialect, KEPT), rows)
+    checked = [one.checked.model_dump() for one in why.values() if one.checked is not None]
+    if checked:
+        session.execute(upsert(QualityRow, dialect, MARKED), checked)
 
 
 def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:

@@ -79,8 +79,7 @@ class RealtimeStep:
         if thought.task is None:
             return
         if thought.task.done() and not thought.task.cancelled() and thought.task.exception() is None:
-            chosen = thought.task.result()
-            self._window.spend(t, chosen.usage, chosen.failures)
+            self._window.spend_on(t, thought.task.result())
         elif thought.task.cancel():
             self._window.spend(t, Usage(calls=1, estimated=True), 1)
 
@@ -121,7 +120,7 @@ class RealtimeStep:
         if option is not None:
             self._window.decided(call, replace(chosen, option=option))
             return True
-        self._window.spend(call.time, chosen.usage, chosen.failures)
+        self._window.spend_on(call.time, chosen)
         agent_state, plan = self._world_session.agent_state(call.person_id), chosen.agent_state
         self._world_session.agent_states[call.person_id] = replace(
             agent_state, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions

@@ -251,6 +251,12 @@ def _turns(rows: list[Row], cut: _Cut) -> list[Row]:
     return [row for row in rows if was(row)]
 
 
+def _quality(rows: list[Row], cut: _Cut) -> list[Row]:
+    """Marks go with the turn, or the decision, that they are of."""
+    of_turns = [row for row in rows if row["conversation_id"] is not None]
+    return [*_turns(of_turns, cut), *(row for row in rows if row["conversation_id"] is None and row["at"] < cut.at)]
+
+
 def _prompts(rows: list[Row], cut: _Cut) -> list[Row]:
     """Those whose words were let go of when their conversation was closed are made anew where it goes on."""
     return [
@@ -360,6 +366,7 @@ _RULES: Mapping[str, Rule] = {
     "participants": _of_known,
     "pending_events": _drop,
     "prompts": _prompts,
+    "quality": _quality,
     "reflections": _reflections,
     "scenes": _of_known,
     "self_facts": _self_facts,

@@ -21,7 +21,7 @@ from service.runtime.world_session import WorldSession, save
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import Phase
 from service.store.tables import ConversationRow, WorldRow
-from service.store.usage import count
+from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.causality import Causality
 from world.events import Event, Kind
@@ -58,7 +58,7 @@ class RunWindow:
         self._deps = deps
         self._settled = self.begins
         self._why: dict[tuple[str, WorldTime], Why] = {}
-        self._spent: list[tuple[WorldTime, Usage, int]] = []
+        self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
         self.is_called_off = False
         """The store says, as of the last write, that the world is not to go as far as `until`."""
 
@@ -106,8 +106,9 @@ class RunWindow:
             failed_call=chosen.failed_call,
             plan=plan,
             made=chosen.made,
+            checked=chosen.checked.row if chosen.checked else None,
         )
-        self.spend(call.time, chosen.usage, chosen.failures)
+        self.spend_on(call.time, chosen)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
     def talked(self, call: Call, spoken: Outcome | None) -> None:
@@ -117,10 +118,16 @@ class RunWindow:
         else:
             self.ahead.turned(call, last=spoken.is_over, left=spoken.left)
 
-    def spend(self, t: WorldTime, usage: Usage, failures: int) -> None:
+    def spend_on(self, t: WorldTime, chosen: Chosen) -> None:
+        """Count what a decision at `t` has cost, whatever comes of it."""
+        self.spend(t, chosen.usage, chosen.failures)
+        if chosen.checked is not None:
+            self.spend(t, chosen.checked.tally.usage, chosen.checked.tally.failures, "quality")
+
+    def spend(self, t: WorldTime, usage: Usage, failures: int, purpose: Purpose = "decision") -> None:
         """Count calls made for a decision at `t`, whatever came of them."""
         if usage.calls:
-            self._spent.append((t, usage, failures))
+            self._spent.append((t, purpose, usage, failures))
 
     async def write(self, *, last: bool = False) -> None:
         """What happened since the last time, in one transaction; then the clock goes on as far as all is settled.
@@ -172,9 +179,9 @@ class RunWindow:
                 self._begin(session, talk)
             self._seat(session, talk, talk.joined[world_session.stored.get(talk.id, 0) :])
         self._overhear(session, settled)
-        for t, usage, failures in self._spent:
+        for t, purpose, usage, failures in self._spent:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
-            count(session, world.id, day, "decision", usage, failures=failures)
+            count(session, world.id, day, purpose, usage, failures=failures)
         if settled > self._settled:
             advance_clock(session, world, settled)
         world_session.reached = self.reached

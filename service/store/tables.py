@@ -959,6 +959,42 @@ class UsageRow(_OfWorld, table=True):
     estimated: bool = False
 
 
+class QualityRow(_OfWorld, table=True):
+    """A turn (`id` is conversation/turn) or a decision (person@at) that was checked before it counted: the `line` that
+    was taken, its `marks` (score and reason by dimension, quality/marks.py; none where the judge failed) and the lowest
+    score. `outcome` is in store/quality.py; `refused` are the lines that were not taken, with their marks. `model`
+    judged ("": rules alone), to that `threshold`; `failure` is how a call failed. The cost is all that came of the
+    check: what was made anew too.
+    """
+
+    __tablename__ = "quality"
+    __table_args__ = (
+        _of_conversation(),
+        Index("ix_quality_at", "world_id", "at"),
+        Index("ix_quality_conversation", "world_id", "conversation_id"),
+    )
+
+    id: str = Field(primary_key=True)
+    role: str
+    person_id: str
+    conversation_id: str | None = None
+    turn: int | None = None
+    at: int = Field(sa_type=BigInteger)
+    line: str
+    outcome: str
+    lowest: int | None = None
+    marks: dict[str, list[Any]] = _json()
+    refused: list[dict[str, Any]] = _json()
+    failure: str | None = None
+    threshold: int
+    model: str
+    calls: int
+    failures: int
+    prompt_tokens: int
+    completion_tokens: int
+    duration_ms: int
+
+
 class SpendingRow(SQLModel, table=True):
     """What the model calls of a day have cost, over all worlds: a budget's day is the machine's, in UTC (2026-04-01).
 

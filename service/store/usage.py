@@ -13,7 +13,8 @@ from service.usage import Usage
 
 Purpose = Role | Literal["attitude", "long_term", "survey"]
 """What calls are counted for: a role, the attitude that is judged before a turn, by its speaker's model, what is
-proposed of a scene, by the closing's, or what somebody is asked from outside of the world, by its own.
+proposed of a scene, by the closing's, or what somebody is asked from outside of the world, by its own. What is checked
+before it counts is `quality`: its marks, and what is made anew for them, whoever's model that is.
 """
 
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")

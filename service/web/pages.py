@@ -1,5 +1,5 @@
 """Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, scenes, surveys,
-a memory and how it hangs together.
+quality, a memory and how it hangs together.
 """
 
 from collections.abc import Mapping
@@ -233,6 +233,12 @@ async def surveys_page(page: Asked) -> Response:
     world = await _world(page)
     names = {one.id: one.name for one in (*world.cast.npcs.values(), *world.cast.characters.values())}
     return page.render("surveys.html", world, data={"names": names}, names=names)
+
+
+@router.get("/view/quality")
+async def quality_page(page: Asked) -> Response:
+    """How good what was said and decided was found to be."""
+    return page.render("quality.html", await _world(page))
 
 
 @router.get("/view/worlds")

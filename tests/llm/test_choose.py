@@ -85,7 +85,17 @@ def test_roles_with_equal_settings_share_one_model() -> None:
         "decision": "openai:gpt-4.1-mini",
         "moderator": "openai:gpt-4.1-mini",
         "modulator": "openai:gpt-4.1-mini",
+        "quality": "openai:gpt-4.1-mini",
     }
+
+
+def test_who_has_named_a_model_for_each_other_role_has_checks_judged_by_the_closings() -> None:
+    own = {role: RoleSettings(base_url="http://127.0.0.1:9/v1", model=role) for role in ROLES if role != "quality"}
+    models = choose(LlmSettings(**own))
+    assert models.names()["quality"] == models.names()["closing"] == "openai:closing"
+    assert choose(LlmSettings(**own, quality=RoleSettings(base_url="http://127.0.0.1:9/v1", model="judge"))).names()[
+        "quality"
+    ] == ("openai:judge")
 
 
 def test_every_role_asks_its_own_server_in_its_own_way() -> None:

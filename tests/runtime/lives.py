@@ -23,12 +23,14 @@ from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
+from service.quality.decisions import DecisionChecks
+from service.quality.turns import TurnChecks
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_lease import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
-from service.settings import Settings
+from service.settings import QualitySettings, Settings
 from service.store.budget import DailyBudget, utc_now
 from service.store.session import Database
 from service.store.tables import (
@@ -40,6 +42,7 @@ from service.store.tables import (
     MovementRow,
     OverheardRow,
     ParticipantRow,
+    QualityRow,
     SummaryRow,
     TurnRow,
     UsageRow,
@@ -124,6 +127,7 @@ class House:
             "overheard": rows(OverheardRow, OverheardRow.conversation_id, OverheardRow.person_id),
             "mid_term": rows(MidTermRow, MidTermRow.id),
             "movements": rows(MovementRow, MovementRow.character_id, MovementRow.starts_at),
+            "quality": rows(QualityRow, QualityRow.id, without=frozenset({"duration_ms"})),
             "usage": rows(UsageRow, UsageRow.day, UsageRow.role),
         }
 
@@ -143,11 +147,13 @@ async def house(
     llm: dict[str, Any] | None = None,
     now: Callable[[], datetime] = utc_now,
     memory: Callable[[Database], MemoryStore] = SqlMemory,
+    quality: QualitySettings | None = None,
     **world: Any,
 ) -> AsyncIterator[House]:
     """A house over the stores in `directory`; a second one over the same directory goes on with what is there.
 
     `url`: of a database that other houses share. `now` is the machine's clock of the budget that `llm` may set.
+    `quality`: what is checked by these rules (None: nothing is).
     """
     settings = Settings(
         _env_file=None,
@@ -172,8 +178,15 @@ async def house(
         models=models,
         budget=budget,
         stream=Stream(),
+        quality=TurnChecks(quality, models) if quality else None,
     )
-    desk = DecisionDependencies(settings=settings, database=database, memory=remembers, models=models)
+    desk = DecisionDependencies(
+        settings=settings,
+        database=database,
+        memory=remembers,
+        models=models,
+        quality=DecisionChecks(quality, models) if quality else None,
+    )
     deps = WorldDependencies(
         conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room), vectors=VectorFiller(room)
     )

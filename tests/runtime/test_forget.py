@@ -17,7 +17,7 @@ from service.store.phase import Phase
 from service.store.tables import ConversationRow, OverheardRow
 from tests.conversation.talks import rows, talk
 from tests.memory.remote import RemoteMemory
-from tests.runtime.worlds import command, converse_silently, fill, of_world, snapshot
+from tests.runtime.worlds import command, converse_silently, fill, marked, of_world, snapshot
 from tests.store.conversations import main
 
 
@@ -72,13 +72,15 @@ def test_who_is_removed_everywhere_leaves_nothing_but_that_it_was_removed(
 ) -> None:
     fill(room, script)
     command(room, lambda s, session: place_person(s, session, "mika", "quay_west"))
+    of_mika = marked("main", "aoi@5", "aoi", marks={"persona": [3, "She would not wait for Mika."]})
+    room.database.write_now(lambda s: s.add(of_mika))
     before = snapshot(room)
 
     def naming(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
         found = {name: [row for row in some if "mika" in str(row).lower()] for name, some in rows.items()}
         return {name: some for name, some in found.items() if some}
 
-    assert naming(of_world(before, "main")).keys() == {"events", "lives", "made_people", "movements"}
+    assert naming(of_world(before, "main")).keys() == {"events", "lives", "made_people", "movements", "quality"}
     command(room, lambda s, session: remove_person(s, room.worlds, room.memory, session, "mika", everywhere={}))
     after = snapshot(room)
     left = naming(of_world(after, "main"))

@@ -27,7 +27,7 @@ from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.memory.remote import RemoteMemory
 from tests.runtime.way_back import exported, held, kill_restores, retold, walk
-from tests.runtime.worlds import fill, tick
+from tests.runtime.worlds import fill, marked, tick
 from tests.store.conversations import main
 from world.time import WorldTime
 
@@ -167,10 +167,17 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     later = ConversationKey("main", meet(room, character_id="mio"))
     asyncio.run(Engine(room).converse(later))
     asyncio.run(close(room, later))
+    now = room.database.read_now(lambda s: room.worlds.open(s, "main")).now
+    turns = ((key.conversation_id, 0), (key.conversation_id, 1), (later.conversation_id, 0))
+    checks = [marked("main", f"{of}/{turn}", "npc_taro", conversation_id=of, turn=turn, at=now) for of, turn in turns]
+    checks.append(marked("main", f"nagi@{now}", "nagi", at=now))
+    room.database.write_now(lambda s: s.add_all([type(one)(**one.model_dump()) for one in checks]))
     whole = held(room)
     part(room, "what-if", Moment(conversation_id=key.conversation_id, turn=1))
     then = held(room, "what-if")
     assert [row["turn"] for row in then["turns"]] == [0]
+    assert [row["id"] for row in whole["quality"]] == sorted(one.id for one in checks)
+    assert [row["id"] for row in then["quality"]] == [f"{key.conversation_id}/0"]
     assert [(row["id"], row["phase"]) for row in then["conversations"]] == [(key.conversation_id, "running")]
     assert {row["person_id"] for row in then["engagements"]} == {"ren", "npc_taro"}
     for name in ("facts", "summaries", "attitude_changes", "moods", "mid_term_memories", "self_facts"):

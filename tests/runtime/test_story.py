@@ -17,15 +17,19 @@ from service.conversation.prompt import CharacterTurn, NpcTurn
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.offline.model import OfflineModel
+from service.quality.judge import CheckContext, GivenMark, GivenMarks
+from service.settings import QualitySettings
 from tests.runtime.lives import Slow, hamlet, house
 from tests.world.simulation import draw
 
 MORNING = 6 * 60
+HALF = QualitySettings(share=0.5)
+"""Half of what is said and decided is checked."""
 
 
 class Sociable(OfflineModel):
     """The model that is none, but whoever decides joins a talk in sight; and talks last: who is at a table of more than
-    two leaves now and then. All depends on what is asked alone.
+    two leaves now and then. What is checked has good marks or bad ones. All depends on what is asked alone.
     """
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
@@ -41,6 +45,8 @@ class Sociable(OfflineModel):
             leaves = bool(given.others) and draw(given.speaker.id, len(given.lines), given.now) < 0.7
             update = {"wants_to_end": leaves, "goal_achieved": False} if isinstance(value, CharacterTurn) else {}
             update |= {"wants_to_end": leaves}
+        elif isinstance(given, CheckContext) and isinstance(value, GivenMarks):
+            update = {"persona": GivenMark(reason="So so.", score=5 + int(5 * draw(given.speaker.id, given.line, "")))}
         assert isinstance(value, BaseModel)
         return replace(answer, value=value.model_copy(update=update))
 
@@ -56,7 +62,9 @@ def told_in_order(village: Content, tmp_path_factory: pytest.TempPathFactory) ->
     """A morning, one call at a time, all answers at once."""
 
     async def live() -> dict[str, list[Any]]:
-        async with house(village, tmp_path_factory.mktemp("in-order"), Sociable(seed=7), at_once=1) as home:
+        async with house(
+            village, tmp_path_factory.mktemp("in-order"), Sociable(seed=10), at_once=1, quality=HALF
+        ) as home:
             await home.live(MORNING)
             return home.story()
 
@@ -79,6 +87,14 @@ def test_people_join_leave_and_overhear(told_in_order: dict[str, list[Any]]) -> 
     assert told_in_order["overheard"]
 
 
+def test_half_is_checked_and_some_of_it_is_made_again(told_in_order: dict[str, list[Any]]) -> None:
+    """What the next tests hold equal has that in it, too."""
+    turns = [row for row in told_in_order["quality"] if row["turn"] is not None]
+    assert 0.3 < len(turns) / len(told_in_order["turns"]) < 0.7
+    assert len(turns) < len(told_in_order["quality"])
+    assert {"passed", "again", "best"} <= {row["outcome"] for row in told_in_order["quality"]}
+
+
 def test_events_are_told_in_order_of_world_time(told_in_order: dict[str, list[Any]]) -> None:
     times = [event["at"] for event in told_in_order["events"]]
     assert times == sorted(times)
@@ -96,8 +112,8 @@ def test_latencies_and_ticks_do_not_change_the_story(
 ) -> None:
     async def live() -> dict[str, list[Any]]:
         rng = random.Random(1)
-        model = Slow(Sociable(seed=7), seed=1, longest_seconds=0.02)
-        async with house(village, tmp_path, model, at_once=rng.choice((2, 5, 16))) as home:
+        model = Slow(Sociable(seed=10), seed=1, longest_seconds=0.02)
+        async with house(village, tmp_path, model, at_once=rng.choice((2, 5, 16)), quality=HALF) as home:
             left = MORNING
             while left:
                 ticks = min(left, rng.choice((1, 7, 60, 240)))
@@ -119,8 +135,8 @@ def test_a_stop_in_the_middle_does_not_change_the_story(
         rng = random.Random(1)
         stops = 0
         while True:
-            model = Slow(Sociable(seed=7), seed=1, longest_seconds=0.005, fail_at=rng.randint(5, 60))
-            async with house(village, tmp_path, model) as home:
+            model = Slow(Sociable(seed=10), seed=1, longest_seconds=0.005, fail_at=rng.randint(5, 60))
+            async with house(village, tmp_path, model, quality=HALF) as home:
                 try:
                     if not stops:
                         await home.world_runner.tick("main", MORNING)

@@ -119,6 +119,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
+        room.database.write_now(lambda s: s.add(marked(world_id, "nagi@0", "nagi")))  # noqa: B023 - run here
         mika = Made(id="mika", kind="player", profile='{"name": "Mika"}')
         command(room, lambda s, world_session: put_person(s, room.worlds, world_session, mika), world_id)  # noqa: B023
         give_past(room, world_id, "aoi")
@@ -152,11 +153,35 @@ def play(session: Session, key: ConversationKey) -> None:
     of: dict[str, Any] = key._asdict()
     session.add(tables.SceneRow(**of, id=key.conversation_id, definition={}, at=0))
     session.add(tables.InterventionRow(**of, number=0, before_turn=1, kind="scene_situation_update", details={}, at=0))
+    session.add(
+        marked(key.world_id, f"{key.conversation_id}/1", "npc_taro", conversation_id=key.conversation_id, turn=1)
+    )
     kept: dict[str, Any] = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed"}
     session.add(tables.LongTermRow(**of, person_id="npc_taro", id=key.conversation_id, **kept, at=0))
     took_part = session.get_one(tables.ConversationRow, key).person_ids
     for person_id in {"aoi", "mio", "npc_hamako"} - {*took_part}:
         session.add(tables.OverheardRow(**of, person_id=person_id, turns=[0], known_at=20, revision=1))
+
+
+def marked(world_id: str, row_id: str, person_id: str, **more: Any) -> tables.QualityRow:
+    """Something that was checked."""
+    usual: dict[str, Any] = {
+        "role": "decision",
+        "at": 0,
+        "line": "So be it.",
+        "outcome": "passed",
+        "lowest": 7,
+        "marks": {"persona": [7, "It fits."]},
+        "refused": [],
+        "threshold": 7,
+        "model": "scripted",
+        "calls": 1,
+        "failures": 0,
+        "prompt_tokens": 9,
+        "completion_tokens": 1,
+        "duration_ms": 1,
+    }
+    return tables.QualityRow(world_id=world_id, id=row_id, person_id=person_id, **usual | more)
 
 
 def _decision(world_id: str) -> DecisionRow:

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from service.locales import Language
+from service.settings import QualitySettings
 from tests.servers import missing
 from tests.web.test_browser import looking, playing, serving
 from tests.web.test_graph import HARBOUR, remember
@@ -37,7 +38,8 @@ def village(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a village in which Aoi remembers something already."""
     data_dir = tmp_path_factory.mktemp("village")
     remember(data_dir, *HARBOUR)
-    with serving(playing(data_dir, "en")) as address:
+    checking = playing(data_dir, "en").model_copy(update={"quality": QualitySettings(share=1)})
+    with serving(checking) as address:
         yield address
 
 
@@ -82,6 +84,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
             ("/view/scenes/S001?", "#people li"),
             ("/view/scenes/S001/report?", "#feelings thead"),
             ("/view/surveys?", "#survey button"),
+            ("/view/quality?", "#worst q"),
             ("/view/npcs/npc_taro?", CARD),
             ("/view/characters/aoi?", CARD),
             ("/view/characters/aoi/graph?", ".entity.said"),

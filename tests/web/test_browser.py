@@ -1,5 +1,6 @@
 """Owns the checks of the pages in a real browser against a real server: what a person sees and presses."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
+from service.settings import EmbeddingSettings, LlmSettings, QualitySettings, Settings, WorldSettings
 from tests.content.village import Village
 from tests.conversation.scenes import acts
 from tests.memory.answers import claim, plain
@@ -679,3 +680,38 @@ def test_a_writer_plays_a_scene_steps_in_and_goes_back(chromium_browser: Browser
         page.locator("#end").click()
         expect(page.locator("#going")).to_be_hidden()
         expect(page.locator("#kind")).to_have_value("long_term_update_request")
+
+
+def test_quality_shows_scores_over_time_and_the_worst_lines_with_the_way_to_them(
+    chromium_browser: Browser, tmp_path: Path
+) -> None:
+    checking = playing(tmp_path, "ja").model_copy(update={"quality": QualitySettings(share=1, decision=0)})
+    with serving(checking) as address, looking(chromium_browser) as page:
+        page.goto(f"{address}/view/quality")
+        expect(page.locator("#counts")).to_have_text("まだ何も確かめていません。")
+        expect(page.locator("#rules")).to_contain_text(
+            "キャラクターの発言 100 %、NPCの発言 100 %、キャラクターの決定 0 %"
+        )
+        conversation_id, turns = talked(address)
+        page.reload()
+        expect(page.locator("#counts")).to_contain_text(f"確かめた数: {turns}。")
+        expect(page.locator("#scores svg")).to_have_count(5)
+        expect(page.locator("#scores li").last).to_contain_text("目新しさ: 平均")
+        expect(page.locator("#worst > li")).to_have_count(turns)
+        worst = page.locator("#worst > li").first
+        expect(worst.locator(".marks")).to_contain_text("その人らしさ 9 稽古なので")
+        worst.locator(".why summary").click()
+        expect(worst.locator(".why p")).not_to_have_count(0)
+        page.locator("#role").select_option("npc")
+        expect(page.locator("#worst > li")).to_have_count(turns // 2)
+        worst.locator("a").click()
+        expect(page).to_have_url(re.compile(rf"/view/conversations/{conversation_id}.*#turn-\d+$"))
+
+
+def talked(address: str) -> tuple[str, int]:
+    """Aoi has talked with Taro: the conversation's id, and how many turns it has."""
+    with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+        walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).json()
+        client.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
+        over = client.post("/conversations/start?wait=true", json={"character_id": "aoi", "partner_id": "npc_taro"})
+        return over.json()["id"], len(over.json()["turns"])

@@ -22,6 +22,7 @@ PATHS = (
     "/view/characters/aoi",
     "/view/characters/aoi/graph",
     "/view/npcs/npc_taro",
+    "/view/quality",
     "/view/worlds",
     "/view/nowhere",
     "/login",

@@ -1,0 +1,158 @@
+"""Owns the endpoint that tells how good what is said and decided was found to be, and the worst of it."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from sqlmodel import Session
+
+from service.api.dependencies import Serving, WorldId
+from service.api.fields import Out, Slug, WorldTimeText
+from service.api.problem import describe
+from service.api.schemas import CostOut
+from service.offline.model import REHEARSAL
+from service.people.worlds import WorldView
+from service.quality.marks import DIMENSIONS, Dimension
+from service.quality.summary import summed
+from service.settings import SCORED, QualitySettings
+from service.store.quality import QualityOutcome, quality_rows
+from service.store.tables import QualityRow
+
+router = APIRouter(prefix="/world", tags=["world"])
+
+ScoredRole = Literal["character", "npc", "decision"]
+
+
+class QualityRuleOut(Out):
+    """How many of a role's answers are checked."""
+
+    role: ScoredRole = Field(description="what characters say, what NPCs say, or what characters decide")
+    share: float = Field(description="the share that is checked, from 0 to 1")
+
+
+class QualityRulesOut(Out):
+    """What is checked from now on, as the service is set."""
+
+    shares: list[QualityRuleOut] = Field(description="one for each role")
+    threshold: int = Field(description="what has a lower score in any dimension is made again")
+    attempts: int = Field(description="how often it is made again at most")
+    correct: bool = Field(description="whether it is then corrected by the model that scores")
+
+
+class QualityOutcomesOut(Out):
+    """What became of all that was checked."""
+
+    passed: int = Field(description="as it was first made")
+    again: int = Field(description="made again, with what was found wrong")
+    corrected: int = Field(description="corrected by the model that scores")
+    best: int = Field(description="nothing passed: the best of it was taken")
+    unscored: int = Field(description="taken without marks, because the model that scores failed")
+
+
+class QualityMeanOut(Out):
+    """One dimension."""
+
+    dimension: Dimension = Field(
+        description="persona (fits the person), consistency (contradicts nothing of its own), fluency (well said), "
+        "suitability (fits the moment), similarity (9: like nothing it said before)"
+    )
+    mean: float | None = Field(description="the mean score, 0 to 9; null: nothing was marked in it")
+    below: int = Field(description="how many of the lines that were taken are below the threshold")
+
+
+class QualitySpanOut(Out):
+    """What was checked in an hour, or on a day where it is more than three days in all."""
+
+    at: WorldTimeText = Field(description="when the hour or day begins")
+    checked: int = Field(description="how many were checked")
+    means: list[QualityMeanOut] = Field(description="one for each dimension")
+
+
+class MarkOut(Out):
+    """A score, and why."""
+
+    dimension: Dimension = Field(description="what was scored")
+    score: int = Field(description="0 (fails) to 9 (flawless)")
+    reason: str = Field(description="why, in the world's language")
+
+
+class RefusedLineOut(Out):
+    """A line that was not taken."""
+
+    line: str = Field(description="the words, or the decision")
+    marks: list[MarkOut] = Field(description="those that it was given")
+
+
+class WorstLineOut(Out):
+    """A line that was taken, with its marks."""
+
+    role: ScoredRole = Field(description="what characters say, what NPCs say, or what characters decide")
+    person_id: str = Field(description="id of who said or decided it")
+    name: str = Field(description="name of that person")
+    at: WorldTimeText = Field(description="the world time")
+    line: str = Field(description="the words; what is done stands in brackets; of a decision what is done, and why")
+    lowest: int = Field(description="the lowest of its scores")
+    marks: list[MarkOut] = Field(description="its marks; where a rule found a fault, those of a model are left out")
+    outcome: QualityOutcome = Field(description="how it came to be taken")
+    refused: list[RefusedLineOut] = Field(description="what else was made, and was not taken")
+    conversation_id: str | None = Field(description="id of the conversation; null: it is a decision")
+    turn: int | None = Field(description="its turn, counted from 0; null: it is a decision")
+    model: str = Field(description="which model scored; empty: rules alone")
+
+
+class QualityOut(Out):
+    """How good it was found to be."""
+
+    rules: QualityRulesOut = Field(description="what is checked from now on")
+    checked: int = Field(description="how many turns and decisions were checked")
+    outcomes: QualityOutcomesOut = Field(description="what became of them")
+    means: list[QualityMeanOut] = Field(description="one for each dimension, over all of them")
+    spans: list[QualitySpanOut] = Field(description="the same over time")
+    worst: list[WorstLineOut] = Field(description="the lines with the lowest scores; the newest of equals first")
+    rehearsal: bool = Field(description="true: the rehearsal scored some of it, which judges nothing")
+    cost: CostOut = Field(description="all that the checks came to, with what was made again")
+    failures: int = Field(description="calls of it that gave nothing that could be used")
+
+
+@router.get("/quality", response_model=QualityOut, responses=describe())
+async def read_quality(
+    deps: Serving,
+    world_id: WorldId,
+    role: Annotated[ScoredRole | None, Query(description="Only what is of that role; left out: all")] = None,
+    person_id: Annotated[Slug | None, Query(description="Only what that person said or decided; left out: all")] = None,
+    worst: Annotated[int, Query(ge=0, le=1000, description="So many of the worst lines")] = 20,
+) -> QualityOut:
+    """How good what was said and decided is, of what was checked before it counted: off unless KATARIBE_QUALITY__SHARE
+    says otherwise.
+    """
+
+    def work(session: Session, world: WorldView) -> QualityOut:
+        rows = quality_rows(session, world.id, role=role, person_id=person_id)
+        found = summed(rows, worst=worst)
+        return QualityOut.of(
+            found,
+            rules=_rules(deps.conversation.settings.quality),
+            outcomes=QualityOutcomesOut(**{name: found.outcomes[name] for name in QualityOutcomesOut.model_fields}),
+            worst=[_line(world, row) for row in found.worst],
+            rehearsal=any(row.model == REHEARSAL for row in rows),
+            cost=CostOut.of(found.usage),
+        )
+
+    return await deps.read(world_id, work)
+
+
+def _rules(settings: QualitySettings) -> QualityRulesOut:
+    return QualityRulesOut.of(settings, shares=[{"role": role, "share": settings.of(role)} for role in SCORED])
+
+
+def _line(world: WorldView, row: QualityRow) -> WorstLineOut:
+    refused = [{"line": one["line"], "marks": _marks(one["marks"])} for one in row.refused]
+    return WorstLineOut.of(row, name=world.name_of(row.person_id), marks=_marks(row.marks), refused=refused)
+
+
+def _marks(stored: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"dimension": name, "score": stored[name][0], "reason": stored[name][1]}
+        for name in DIMENSIONS
+        if name in stored
+    ]

@@ -1,0 +1,124 @@
+"""Owns what a model is asked about a line: one call for four marks, each with its reason; and, where that is allowed,
+one for the line with its faults taken out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from service.content.profile import CharacterProfile, NpcProfile
+from service.conversation.prompt import data
+from service.errors import ModelError
+from service.llm.chat import ChatModel, Message, Prompt, T
+from service.llm.prompt import OwnPrompts, Templates
+from service.locales import Language
+from service.quality.marks import HIGHEST, Dimension, Mark
+from service.store.quality import Tally
+
+TEMPLATES = Templates(__file__)
+LATELY = 8
+"""How many of the last lines are shown."""
+_MARKS_TOKENS, _CORRECTION_TOKENS = 500, 600
+_LONGEST = 400
+
+ASKED: tuple[Dimension, ...] = ("persona", "consistency", "fluency", "suitability")
+"""What a model is asked. How like a line is to earlier ones is worked out."""
+
+
+class GivenMark(BaseModel, extra="forbid"):
+    """A mark, as it is answered."""
+
+    reason: str = Field(max_length=200)
+    score: int = Field(ge=0, le=HIGHEST)
+
+
+class GivenMarks(BaseModel, extra="forbid"):
+    """The one structured answer about a line."""
+
+    persona: GivenMark
+    consistency: GivenMark
+    fluency: GivenMark
+    suitability: GivenMark
+
+    @property
+    def marks(self) -> dict[Dimension, Mark]:
+        """As they are compared and kept."""
+        given = {name: getattr(self, name) for name in ASKED}
+        return {name: Mark(score=one.score, reason=" ".join(one.reason.split())) for name, one in given.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckContext:
+    """All that a line is judged from: whose it is, what that one was told, the last `lines` that it perceived, and the
+    line. `is_decision`: it is what somebody does next, and why. `reasons` are its faults and `parts` the texts in it,
+    by name, where it is to be corrected.
+    """
+
+    language: Language
+    speaker: CharacterProfile | NpcProfile
+    told: str
+    line: str
+    lines: tuple[str, ...] = ()
+    is_decision: bool = False
+    reasons: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    own_prompts: OwnPrompts = ()
+
+
+def check_prompt(context: CheckContext, thread: str) -> Prompt[GivenMarks]:
+    """Ask for the marks. A game cannot replace this prompt."""
+    return TEMPLATES.question("quality", "quality", context, GivenMarks, max_tokens=_MARKS_TOKENS, thread=thread)
+
+
+def correct_prompt(context: CheckContext, thread: str) -> Prompt[Any]:
+    """Ask for the parts without their faults."""
+    blocks = [TEMPLATES.render("quality", block, context.language, context) for block in ("correct_system", "correct")]
+    return Prompt(
+        name="correct",
+        role="quality",
+        language=context.language,
+        messages=(Message(role="system", content=blocks[0]), Message(role="user", content=blocks[1])),
+        answer=corrected(tuple(name for name, _ in context.parts)),
+        given=context,
+        max_tokens=_CORRECTION_TOKENS,
+        thread=thread,
+    )
+
+
+@lru_cache(maxsize=32)
+def corrected(names: tuple[str, ...]) -> type[BaseModel]:
+    """The answer that has these parts."""
+    fields: Mapping[str, Any] = {name: (Annotated[str, Field(max_length=_LONGEST)], ...) for name in names}
+    return create_model("Corrected", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def feedback(context: CheckContext, reasons: Sequence[str]) -> str:
+    """What whoever said it is told, to say it anew."""
+    told = replace(context, reasons=tuple(map(data, reasons)))
+    return TEMPLATES.render("quality", "again", context.language, told)
+
+
+class Judging(Protocol):
+    """Whoever has something judged: what that cost, and the name of the model that judged last."""
+
+    tally: Tally
+    judge: str
+
+
+async def counted(work: Judging, model: ChatModel, prompt: Prompt[T]) -> T:
+    """The answer; its cost is counted.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    try:
+        answer = await model.complete(prompt)
+    except ModelError as exc:
+        work.tally.add(exc.usage, failures=min(exc.usage.calls, 1))
+        raise
+    work.tally.add(answer.usage)
+    work.judge = answer.model
+    return answer.value

@@ -1,0 +1,92 @@
+"""Owns what many checks come to: how many did, the mean of each dimension over time, and the worst lines. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from service.quality.marks import DIMENSIONS, Dimension
+from service.store.tables import QualityRow
+from service.usage import Usage
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
+
+_BY_THE_HOUR = 3 * MINUTES_PER_DAY
+"""What was checked within so many minutes is shown by the hour, else by the day."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """Of one dimension: the mean score (None: nothing was marked in it), and how many were below the threshold."""
+
+    dimension: Dimension
+    mean: float | None
+    below: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """What was checked in the hour, or on the day, that begins then."""
+
+    at: WorldTime
+    checked: int
+    means: tuple[Mean, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """All of it; `outcomes` are in store/quality.py. `worst` are lines that were taken, the lowest first, the newest of
+    equals.
+    """
+
+    outcomes: Counter[str]
+    means: tuple[Mean, ...]
+    spans: tuple[Span, ...]
+    worst: tuple[QualityRow, ...]
+    usage: Usage
+    failures: int
+
+    @property
+    def checked(self) -> int:
+        """How many there were."""
+        return self.outcomes.total()
+
+
+def summed(rows: Sequence[QualityRow], *, worst: int) -> Summary:
+    """Of these rows, which are in order of time; so many of the worst."""
+    marked = sorted((row for row in rows if row.lowest is not None), key=lambda row: (row.lowest, -row.at, row.id))
+    lived = rows[-1].at - rows[0].at if rows else 0
+    minutes = MINUTES_PER_HOUR if lived < _BY_THE_HOUR else MINUTES_PER_DAY
+    return Summary(
+        outcomes=Counter(row.outcome for row in rows),
+        means=_means(rows),
+        spans=tuple(_spans(rows, minutes)),
+        worst=tuple(marked[:worst]),
+        usage=sum((_usage(row) for row in rows), Usage()),
+        failures=sum(row.failures for row in rows),
+    )
+
+
+def _spans(rows: Sequence[QualityRow], minutes: int) -> Iterable[Span]:
+    begins = sorted({row.at // minutes * minutes for row in rows})
+    by_begin: dict[int, list[QualityRow]] = {at: [] for at in begins}
+    for row in rows:
+        by_begin[row.at // minutes * minutes].append(row)
+    return (Span(at=WorldTime(at), checked=len(some), means=_means(some)) for at, some in by_begin.items())
+
+
+def _means(rows: Sequence[QualityRow]) -> tuple[Mean, ...]:
+    found = []
+    for name in DIMENSIONS:
+        scores = [(int(row.marks[name][0]), row.threshold) for row in rows if name in row.marks]
+        mean = round(fmean(score for score, _ in scores), 2) if scores else None
+        found.append(Mean(dimension=name, mean=mean, below=sum(score < wanted for score, wanted in scores)))
+    return tuple(found)
+
+
+def _usage(row: QualityRow) -> Usage:
+    return Usage(
+        calls=row.calls,
+        prompt_tokens=row.prompt_tokens,
+        completion_tokens=row.completion_tokens,
+        milliseconds=row.duration_ms,
+    )

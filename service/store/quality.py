@@ -1,0 +1,51 @@
+"""Owns what is kept of checks of quality: rows of marks, and what calls of a check have come to so far."""
+
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+from sqlmodel import Session, col, select
+
+from service.store.tables import QualityRow
+from service.usage import Usage
+
+T = TypeVar("T")
+
+MARKED = tuple(name for name in QualityRow.model_fields if name not in ("world_id", "id"))
+"""What of a row is set anew where somebody decides again at the same minute."""
+
+QualityOutcome = Literal["passed", "again", "corrected", "best", "unscored"]
+"""It passed as it was first made; made again; corrected; nothing passed, and it is the best; the judge failed."""
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """Calls of models as they are made: `failures` of them gave nothing that could be used."""
+
+    usage: Usage = field(default_factory=Usage)
+    failures: int = 0
+
+    def add(self, usage: Usage, *, failures: int = 0) -> None:
+        """Count some more."""
+        self.usage += usage
+        self.failures += failures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked(Generic[T]):
+    """What is taken after a check, and what is kept of that; the row's cost comes beside that of the first attempt."""
+
+    value: T
+    row: QualityRow
+    tally: Tally
+
+
+def quality_rows(
+    session: Session, world_id: str, *, role: str | None = None, person_id: str | None = None
+) -> list[QualityRow]:
+    """Those of the world, of that role and person (None: any), by time."""
+    query = select(QualityRow).where(QualityRow.world_id == world_id)
+    if role is not None:
+        query = query.where(QualityRow.role == role)
+    if person_id is not None:
+        query = query.where(QualityRow.person_id == person_id)
+    return list(session.exec(query.order_by(col(QualityRow.at), col(QualityRow.id))))

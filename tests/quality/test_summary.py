@@ -1,0 +1,43 @@
+"""What many checks come to: outcomes, means over time, and the worst lines first."""
+
+from typing import Any
+
+from service.quality.summary import summed
+from service.store.tables import QualityRow
+from tests.runtime.worlds import marked
+
+HOUR, DAY = 60, 1440
+
+
+def row(number: int, at: int, *scores: int, **more: Any) -> QualityRow:
+    """A line with marks for the person, and for what is said."""
+    marks = {name: [score, "So."] for name, score in zip(("persona", "fluency"), scores, strict=False)}
+    lowest = min(scores, default=None)
+    return marked("main", f"aoi@{number}", "aoi", at=at, marks=marks, lowest=lowest, **more)
+
+
+def test_means_are_of_what_was_marked_and_what_is_below_the_threshold_is_counted() -> None:
+    found = summed([row(0, 0, 9, 5), row(1, 1, 6), row(2, 2, outcome="unscored")], worst=9)
+    means = {one.dimension: (one.mean, one.below) for one in found.means}
+    assert (found.checked, found.outcomes) == (3, {"passed": 2, "unscored": 1})
+    assert means["persona"] == (7.5, 1)
+    assert means["fluency"] == (5.0, 1)
+    assert means["similarity"] == (None, 0)
+    assert found.usage.calls == 3
+
+
+def test_the_worst_come_first_and_the_newest_of_equals() -> None:
+    found = summed([row(0, 0, 5), row(1, 1, 3), row(2, 2, 5), row(3, 3, 9), row(4, 4)], worst=3)
+    assert [one.id for one in found.worst] == ["aoi@1", "aoi@2", "aoi@0"]
+
+
+def test_what_lies_within_three_days_is_told_by_the_hour_and_else_by_the_day() -> None:
+    short = summed([row(0, 30, 9), row(1, 59, 7), row(2, 61, 5)], worst=0)
+    assert [(one.at, one.checked, one.means[0].mean) for one in short.spans] == [(0, 2, 8), (HOUR, 1, 5)]
+    long = summed([row(0, 30, 9), row(1, 61, 7), row(2, 5 * DAY + 1, 5)], worst=0)
+    assert [(one.at, one.checked) for one in long.spans] == [(0, 2), (5 * DAY, 1)]
+
+
+def test_nothing_was_checked() -> None:
+    found = summed([], worst=5)
+    assert (found.checked, found.spans, found.worst, found.usage.calls) == (0, (), (), 0)

@@ -192,4 +192,9 @@ class RewoundOut(Out):
     snapshot: str | None = Field(
         description="under which the world as it was is kept (`POST /world/restore`); null: it goes on as it was"
     )
+    followed_by: list[str] = Field(
+        default=[],
+        description="ids of the scenes that were begun as going on from it; they stay as they were played, with what "
+        "they had carried over",
+    )
     scene: SceneDetail = Field(description="the scene as it stands there")

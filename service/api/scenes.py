@@ -1,6 +1,7 @@
 """Owns the endpoints of scenes: they are begun, go on, are interfered with, end, and are brought back to a turn."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
@@ -29,13 +30,13 @@ from service.api.scene_schemas import (
     TurnsIn,
 )
 from service.api.schemas import FailureOut
-from service.api.snapshots import branch_to, bring_back
+from service.api.snapshots import branch_to, rewritten
 from service.content.scenes import Effect, Scene
 from service.conversation.hearing import interventions_in
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
 from service.conversation.scenes import go_on, turns_said
-from service.conversation.staging import begin, read_scene, scenes_of, staged
+from service.conversation.staging import begin, following, read_scene, scenes_of, staged
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
@@ -240,23 +241,41 @@ async def end_scene(
 async def rewind_scene(
     scene_id: SceneId, body: Annotated[SceneRewindIn, Body(openapi_examples=_REWINDS)], deps: Serving, world_id: WorldId
 ) -> RewoundOut:
-    """Bring the scene back to before a turn, to go on otherwise. The whole world goes back to that moment: what was
-    learned, felt or promised after it is no more. As it was it is kept in a snapshot; with `to_world` it goes on as it
-    was, and another world begins there.
+    """Bring the scene back to before a turn, to go on otherwise. It alone goes back: what was learned, felt or promised
+    in it after that is no more, while the world and its other scenes stay as they are, also what was said there of what
+    was known from this one. As it was all is kept in a snapshot. With `to_world` this world goes on as it was, and
+    another world begins at that moment.
     """
     conversation, outbox = deps.conversation, deps.runner.outbox
-    key = await conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
-    moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
+
+    def work(session: Session) -> tuple[ConversationKey, list[str]]:
+        scene, row = staged(session, world_id, scene_id)
+        return row.key, following(session, scene)
+
+    key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
+        moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
         await branch_to(deps, world_id, body.to_world, None, moment)
         scene = await read(deps, body.to_world, scene_id)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
-    rows = await snapshots.rows_of(conversation, outbox, world_id, None, moment)
+    await conversation.database.read(lambda s: _require_turn(s, key, body.turn))
     kept = await conversation.database.read(lambda s: _free_name(s, world_id, scene_id))
     await snapshots.keep(conversation, outbox, world_id, kept)
-    made_at = await conversation.database.read(lambda s: snapshots.made_at(s, world_id, kept))
-    await bring_back(deps, world_id, rows, made_at)
-    return RewoundOut(world_id=world_id, snapshot=kept, scene=await read(deps, world_id, scene_id))
+    for _ in range(snapshots.LOOKS):
+        seen = await snapshots.picture(conversation, outbox, world_id)
+        take_back = partial(snapshots.take_back, deps=conversation, key=key, turn=body.turn, seen=seen)
+        if await rewritten(deps, world_id, take_back):
+            break
+    else:
+        raise snapshots.moves(seen)
+    scene = await read(deps, world_id, scene_id)
+    return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
+
+
+def _require_turn(session: Session, key: ConversationKey, turn: int) -> None:
+    """Raises: NotFound: it was not said."""
+    if turn >= len(turns_of(session, key)):
+        raise NotFound(kind="turn", id=turn)
 
 
 @router.get("/{scene_id}/proposals", response_model=list[ProposalOut], responses=describe(404))

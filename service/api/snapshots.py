@@ -1,5 +1,6 @@
 """Owns the endpoints of the way back: a world is kept, brought back to what it was, or goes on twice from there."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
@@ -123,15 +124,22 @@ async def restore_world(
 
 async def bring_back(deps: ApiDependencies, world_id: str, rows: Rows, made_at: float) -> None:
     """Make the world what the rows say, as they were read at `made_at` (machine time); it goes on from there."""
+    await rewritten(deps, world_id, lambda s: snapshots.restore(s, deps.conversation, world_id, rows, made_at))
+
+
+async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Session], list[str] | None]) -> bool:
+    """Let `work` write other rows of the world, as `restore` does; it goes on from there. False: `work` answered None,
+    and has written nothing.
+    """
     await deps.clock_scheduler.forget(world_id)
     await deps.runner.abandon(world_id)
-    people = await deps.world_runner.rewrite(
-        world_id, lambda s: snapshots.restore(s, deps.conversation, world_id, rows, made_at)
-    )
+    people = await deps.world_runner.rewrite(world_id, work)
     await deps.runner.abandon(world_id)
-    await deps.runner.forget(world_id, people)
-    deps.conversation.stream.tell_restored(world_id)
+    if people is not None:
+        await deps.runner.forget(world_id, people)
+        deps.conversation.stream.tell_restored(world_id)
     deps.world_runner.world(world_id).move()
+    return people is not None
 
 
 @router.post("/branch", response_model=BranchOut, status_code=201, responses=describe(400, 404, 409))

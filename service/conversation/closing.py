@@ -38,7 +38,7 @@ from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.perceived import perceives
-from service.store.phase import CallState, ClockPolicy, Phase
+from service.store.phase import CallState, ClockPolicy, Phase, TurnForm
 from service.store.publish import publish
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, WorldRow
 from service.usage import Usage
@@ -263,7 +263,7 @@ def _settle(
     )
     publish(session, row, row.closed_at, closed, row.opener_id)
     tell_closed(session, row, clock, row.changes)
-    if not deps.settings.keep_prompts:
+    if row.form != TurnForm.SCENE and not deps.settings.keep_prompts:  # a scene may go on from any of its turns
         drop_prompts(session, key, extracted.turns)
     return row
 

@@ -140,6 +140,21 @@ def setting_of(session: Session, row: ConversationRow) -> Setting:
     )
 
 
+def following(session: Session, scene: SceneRow) -> list[str]:
+    """Ids of the scenes that were begun as going on from this one, the newest first."""
+
+    def is_after(one: SceneRow, previous: str) -> bool:
+        before = [row for row in _played(session, one.world_id, previous) if _order(row) < _order(one)]
+        return bool(before) and before[-1].id == scene.id
+
+    found = ((one, one.definition.get("previous_scene")) for one in scenes_of(session, scene.world_id))
+    return [one.id for one, previous in found if previous and is_after(one, previous)]
+
+
+def _order(scene: SceneRow) -> tuple[int, str]:
+    return scene.at, scene.conversation_id
+
+
 def _played(session: Session, world_id: str, scene_id: str) -> list[SceneRow]:
     """How often that scene was begun, in that order."""
     own = or_(col(SceneRow.id) == scene_id, col(SceneRow.id).startswith(f"{scene_id}.", autoescape=True))

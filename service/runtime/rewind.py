@@ -5,7 +5,7 @@ minute begins anew there: what characters were doing, needed and had planned. A 
 that a client has started.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -79,14 +79,14 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
     kept["worlds"] = [_world(world, kept["events"], cut)]
     kept["people"] = [_person(row, undone) for row in rows["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
-    kept["participants"] = _stayed(kept, cut)
+    kept["participants"] = stayed(kept, cut.open)
     scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
     kept["engagements"] = [
         {"world_id": world["id"], "person_id": one["person_id"], "conversation_id": one["conversation_id"]}
         for one in kept["participants"]
         if cut.open.get(one["conversation_id"]) == Phase.RUNNING and one["conversation_id"] not in scenes
     ]
-    kept["conversations"] = [_awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
+    kept["conversations"] = [awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
     known = {row["id"] for name in ("facts", "graph_facts") for row in kept.get(name, ())}
     known |= {row["conversation_id"] for row in (*kept["summaries"], *kept["past_summaries"])}
     kept["vectors"] = [row for row in rows["vectors"] if row["item_id"] in known]
@@ -179,13 +179,13 @@ def _of_known(rows: list[Row], cut: _Cut) -> list[Row]:
 
 def _conversations_then(rows: list[Row], cut: _Cut) -> list[Row]:
     return [
-        row if row["id"] not in cut.open else row | _REOPENED | {"phase": cut.open[row["id"]].value} | _ended(row, cut)
+        row if row["id"] not in cut.open else row | REOPENED | {"phase": cut.open[row["id"]].value} | _ended(row, cut)
         for row in rows
         if row["id"] not in cut.gone
     ]
 
 
-_REOPENED: Row = {
+REOPENED: Row = {
     "closed_at": None,
     "changes": None,
     "failure": None,
@@ -195,13 +195,16 @@ _REOPENED: Row = {
 
 
 def _ended(row: Row, cut: _Cut) -> Row:
-    if cut.open[row["id"]] == Phase.CLOSING:
-        return {}
+    return {} if cut.open[row["id"]] == Phase.CLOSING else goes_on(row)
+
+
+def goes_on(row: Row) -> Row:
+    """What of a conversation is otherwise where it has not ended."""
     stands = {"stands_at": 0} if row["form"] == TurnForm.SCENE else {}
     return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0, **stands}
 
 
-def _awaiting(row: Row, kept: Rows) -> Row:
+def awaiting(row: Row, kept: Rows) -> Row:
     """Where a human is to speak next, its words are awaited."""
     people, said = _people(row["id"], kept), _said(row["id"], kept)
     then = ConversationRow(**row, participants=[ParticipantRow(**one) for one in people])
@@ -220,12 +223,12 @@ def _said(conversation_id: str, kept: Rows) -> list[Row]:
     return sorted((one for one in kept["turns"] if one["conversation_id"] == conversation_id), key=itemgetter("turn"))
 
 
-def _stayed(kept: Rows, cut: _Cut) -> list[Row]:
-    """Who takes part: who joined later does not, and who left later is there. Who was there before it joined again is
-    away.
+def stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
+    """Who takes part: in those that go on, who joined after their turns does not, and who left later is there. Who was
+    there before it joined again is away.
     """
-    found = [one for one in kept["participants"] if one["conversation_id"] not in cut.open]
-    for conversation_id in cut.open:
+    found = [one for one in kept["participants"] if one["conversation_id"] not in open_ones]
+    for conversation_id in open_ones:
         people, said = _people(conversation_id, kept), _said(conversation_id, kept)
         ends, spoke = len(said), {turn["speaker_id"] for turn in said}
         said_goodbye = said[-1]["speaker_id"] if said and said[-1]["wants_to_end"] else None

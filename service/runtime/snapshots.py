@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -23,11 +23,13 @@ from service.memory.outbox import leave_forgetting, leave_items, read_episode, r
 from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
+from service.runtime.scene_rewind import without_turns
 from service.store.phase import CallState
 from service.store.session import one_picture
 from service.store.tables import (
     ActionCallRow,
     ClientEventCountRow,
+    ConversationKey,
     ConversationRow,
     MemoryOwnerRow,
     OutboxRow,
@@ -139,10 +141,15 @@ async def rows_of(
     if moment is None:
         return rows
     then = await asyncio.to_thread(rewound, rows, moment)
-    (world,) = then[_WORLDS]
-    if world["people_revision"]:  # its people are those of an earlier moment
-        world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
+    _count_people(then)
     return then
+
+
+def _count_people(then: Rows) -> None:
+    """Its people are those of an earlier moment."""
+    (world,) = then[_WORLDS]
+    if world["people_revision"]:
+        world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
 
 
 async def picture(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str) -> Rows:
@@ -165,8 +172,13 @@ async def picture(deps: ConversationDependencies, outbox: OutboxRelay, world_id:
         await outbox.deliver_due()
         await deps.memory.check()
         await asyncio.sleep(LOOK_SECONDS)
+    raise moves(rows)
+
+
+def moves(rows: Rows) -> WorldMoves:
+    """The error for a world whose people's memory outside our database does not hold still."""
     now = iso(WorldTime(rows[_WORLDS][0]["now"]))
-    raise WorldMoves(now=now, until=now)
+    return WorldMoves(now=now, until=now)
 
 
 def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
@@ -184,10 +196,39 @@ def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
     return unpack(row.data)
 
 
-def restore(session: Session, deps: ConversationDependencies, world_id: str, rows: Rows, made_at: float) -> list[str]:
+def take_back(
+    session: Session, deps: ConversationDependencies, key: ConversationKey, turn: int, seen: Rows
+) -> list[str] | None:
+    """Bring one scene back to before that turn; the rest of its world stays. The caller commits, and has stopped what
+    works on it here. `seen` is the world as it was a moment ago. Answers as `restore`; None, and nothing is written:
+    what its people remember outside our database is not what was seen.
+
+    Raises:
+        NotFound: there is no such turn.
+    """
+    rows = read_rows(session, key.world_id)
+    people = {row["person_id"] for row in rows["participants"] if row["conversation_id"] == key.conversation_id}
+    if deps.memory.delivery is not None:
+        before, now = ([row for row in some[_OWNERS] if row["person_id"] in people] for some in (seen, rows))
+        if before != now:
+            return None
+        rows |= {name: seen[name] for name in (GRAPH_FACTS, GRAPH_EPISODES)}
+    then = without_turns(rows, key.conversation_id, turn)
+    _count_people(then)
+    return restore(session, deps, key.world_id, then, time.time(), people)
+
+
+def restore(
+    session: Session,
+    deps: ConversationDependencies,
+    world_id: str,
+    rows: Rows,
+    made_at: float,
+    only: Collection[str] | None = None,
+) -> list[str]:
     """Make the world what `rows` say, as they were read at `made_at` (machine time); the caller commits, and has
     stopped what works on it here. Whoever works on it elsewhere, or is late, can write nothing more. Answers whose
-    memories outside our database are to be written anew.
+    memories outside our database are to be written anew; of other people than `only` these stay.
 
     Raises:
         NotFound: the world is gone.
@@ -199,7 +240,8 @@ def restore(session: Session, deps: ConversationDependencies, world_id: str, row
     replace_rows(session, world_id, rows)
     if deps.memory.delivery is None:
         return []
-    people = sorted({row["person_id"] for row in (*rows[_OWNERS], *now_there[_OWNERS])})
+    owners = {row["person_id"] for row in (*rows[_OWNERS], *now_there[_OWNERS])}
+    people = sorted(owners if only is None else owners & set(only))
     for person_id in people:
         group = Group(world_id=world_id, person_id=person_id)
         leave_forgetting(session, group)

@@ -300,6 +300,11 @@ def test_a_scene_goes_on_from_the_one_before_with_what_its_writer_let_stay(
     play(client, 1, "S002.2")
     assert "Find the red umbrella again." not in shown(script.history[-1])
     assert f"The scene before this one: {answered}" in shown(script.history[-1])
+    played = client.get("/scenes/S002").json()
+    back = client.post("/scenes/S001/rewind", json={"turn": 1}).json()
+    assert (back["followed_by"], back["scene"]["turns_said"]) == (["S002.2", "S002"], 1)
+    assert client.get("/scenes/S002").json() == played, "it stays as it was played"
+    assert answered not in client.get("/people/chara-a/memories?about=chara-b").text
 
 
 def test_a_turn_that_is_being_spoken_is_spoken_anew_when_its_writer_steps_in(tmp_path: Path) -> None:

@@ -1,0 +1,265 @@
+"""Owns what a world holds once one scene of it goes on anew from an earlier turn: nothing here reads a store.
+
+A scene takes no time of the world, and whatever came of it bears its id. So it is taken back by itself: its turns and
+what was done to it, what was remembered, felt and promised, and what was thought of that. All else stays as it is, also
+what others have said since of what they knew from it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+
+from service.errors import NotFound
+from service.memory.store import turn_key
+from service.runtime.rewind import REOPENED, awaiting, goes_on, stayed
+from service.store.event_kinds import (
+    CommitmentKept,
+    ConversationJoined,
+    ConversationLeft,
+    ConversationStarted,
+    Reflected,
+)
+from service.store.ids import derived_id
+from service.store.phase import CommitmentState, Phase
+from service.store.world_rows import Row, Rows
+
+
+def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
+    """The rows, as if turn `turn` of that scene, and what came after it in the scene, had not been.
+
+    Raises:
+        NotFound: there is no such turn.
+    """
+    of_it = (row["turn"] for row in rows["turns"] if row["conversation_id"] == conversation_id)
+    if turn not in of_it:
+        raise NotFound(kind="turn", id=turn)
+    cut = _taken_back(rows, conversation_id, turn)
+    kept = {name: _RULES.get(name, _drop_of_it)(some, cut) for name, some in rows.items()}
+    kept["events"] = _events(rows, kept, cut)
+    kept["participants"] = stayed(kept, [conversation_id])
+    kept["conversations"] = [
+        awaiting(row | REOPENED | goes_on(row) | {"phase": Phase.RUNNING.value}, kept)
+        if row["id"] == conversation_id
+        else row
+        for row in rows["conversations"]
+    ]
+    return kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cut:
+    """What is no more of a conversation: all from `turn` on, and from the command `seq` on; of the commands since
+    `spoken_seq` those that moved or told somebody. `facts` are forgotten, by person and id, `thoughts` drawn from them
+    too; `gone` are the ids of all that. `asked` are the interventions that stay, `spoke` who has spoken by then.
+    `promises` were made in it, and those that it `fulfilled` are open again.
+    """
+
+    conversation_id: str
+    turn: int
+    seq: int
+    spoken_seq: int
+    asked: frozenset[int]
+    spoke: frozenset[str]
+    facts: Mapping[tuple[str, str], Row]
+    thoughts: frozenset[str]
+    gone: frozenset[str]
+    promises: frozenset[str]
+    fulfilled: frozenset[str]
+
+    def is_of_it(self, row: Row) -> bool:
+        """Whether the row belongs to the conversation."""
+        return bool(row.get("conversation_id") == self.conversation_id)
+
+    def stays(self, proposal_id: str) -> bool:
+        """Whether the proposal was asked for before that turn."""
+        return _request_of(proposal_id) in self.asked
+
+
+def _request_of(proposal_id: str) -> int:
+    """The number of the intervention that asked for the proposal."""
+    return int(proposal_id.split("-")[-2])
+
+
+def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
+    def of_it(name: str) -> list[Row]:
+        return [row for row in rows.get(name, ()) if row["conversation_id"] == of]
+
+    asked = frozenset(row["number"] for row in of_it("interventions") if row["before_turn"] < turn)
+    stay = {row["id"] for row in of_it("long_term") if _request_of(row["id"]) in asked}
+    facts = {
+        (row["person_id"], row["id"]): row
+        for name in ("facts", "graph_facts", "self_facts")
+        for row in of_it(name)
+        if row["id"] not in stay
+    }
+    sources = {f"talk:{of}", *(f"fact:{fact_id}" for _, fact_id in facts)}
+    insights = [row for row in rows["insights"] if sources & set(row["evidence"])]
+    unsaid = [turn_key(of, row["turn"]) for row in of_it("turns") if row["turn"] >= turn]
+    told = {row["id"] for row in of_it("attitude_changes")}
+    turns = {row["seq"]: said for row in of_it("commands") if (said := _turn_of(row)) is not None}
+    return _Cut(
+        conversation_id=of,
+        turn=turn,
+        seq=min((seq for seq, said in turns.items() if said == turn), default=0),
+        spoken_seq=max((seq for seq, said in turns.items() if said < turn), default=0),
+        asked=asked,
+        spoke=frozenset(row["speaker_id"] for row in of_it("turns") if row["turn"] < turn),
+        facts=facts,
+        thoughts=frozenset(row["text"] for row in insights),
+        gone=frozenset([of, *unsaid, *(fact_id for _, fact_id in facts), *(row["id"] for row in insights)]),
+        promises=frozenset(row["id"] for row in of_it("commitments")),
+        fulfilled=frozenset(row["id"] for row in rows["commitments"] if _outcome(row["id"]) in told),
+    )
+
+
+def _outcome(commitment_id: str) -> str:
+    """Of what follows from a promise that was kept or broken."""
+    return derived_id(commitment_id, "outcome")
+
+
+def _turn_of(command: Row) -> int | None:
+    """The turn that the command tells of; None: it tells of none."""
+    kind, data = command["kind"], command["data"]
+    said = {"answered": data.get("turn"), "said": data.get("words", {}).get("turn")}
+    return said.get(kind)
+
+
+Rule = Callable[[list[Row], _Cut], list[Row]]
+
+
+def _drop_of_it(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in rows if not cut.is_of_it(row)]
+
+
+def _keep(rows: list[Row], cut: _Cut) -> list[Row]:
+    return rows
+
+
+def _before(column: str) -> Rule:
+    def rule(rows: list[Row], cut: _Cut) -> list[Row]:
+        return [row for row in rows if not cut.is_of_it(row) or row[column] < cut.turn]
+
+    return rule
+
+
+def _prompts(rows: list[Row], cut: _Cut) -> list[Row]:
+    """Those of who has not spoken by then are made anew, and those whose words were let go of when it was closed."""
+    return [
+        row for row in rows if not cut.is_of_it(row) or (row["system"] is not None and row["person_id"] in cut.spoke)
+    ]
+
+
+def _long_term(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in rows if not cut.is_of_it(row) or cut.stays(row["id"])]
+
+
+def _facts(rows: list[Row], cut: _Cut) -> list[Row]:
+    """What closed them is no more: they hold, or whatever closed that closed them."""
+    found = []
+    for row in rows:
+        whose = row["person_id"]
+        if (whose, row["id"]) in cut.facts:
+            continue
+        by: Row = row
+        while by["replaced_by"] is not None and (whose, by["replaced_by"]) in cut.facts:
+            by = cut.facts[whose, by["replaced_by"]]
+        closed = {name: by[name] for name in ("invalid_at", "expired_at", "replaced_by") if name in row}
+        found.append(row | closed)
+    return found
+
+
+def _without(column: str) -> Rule:
+    """What goes with a memory that is no more."""
+    return lambda rows, cut: [row for row in rows if row[column] not in cut.gone]
+
+
+def _attitudes(rows: list[Row], cut: _Cut) -> list[Row]:
+    """How somebody stands to who kept or broke a promise of the scene goes with the promise."""
+    outcomes = set(map(_outcome, cut.promises))
+    return [row for row in _drop_of_it(rows, cut) if row["id"] not in outcomes]
+
+
+def _commitments(rows: list[Row], cut: _Cut) -> list[Row]:
+    is_open: Row = {"state": CommitmentState.OPEN.value, "ended_at": None}
+    return [row | is_open if row["id"] in cut.fulfilled else row for row in _drop_of_it(rows, cut)]
+
+
+def _pending(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in rows if row["data"].get("commitment_id") not in cut.promises]
+
+
+def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
+    def stays(row: Row) -> bool:
+        kind, data = row["kind"], row["data"]
+        if not cut.is_of_it(row):
+            return True
+        if kind in ("proposed", "judged"):
+            return data["number"] in cut.asked if kind == "proposed" else cut.stays(data["proposal_id"])
+        if kind in ("intervened", "joined", "left"):
+            return bool(row["seq"] < cut.spoken_seq)
+        return bool(row["seq"] < cut.seq)
+
+    return [row for row in rows if stays(row)]
+
+
+_RULES: Mapping[str, Rule] = {
+    "action_calls": _before("turn"),
+    "attitude_changes": _attitudes,
+    "commands": _commands,
+    "commitments": _commitments,
+    "corrections": _without("memory_id"),
+    "events": _keep,
+    "facts": _facts,
+    "graph_facts": _facts,
+    "insights": _without("id"),
+    "interventions": _before("before_turn"),
+    "long_term": _long_term,
+    "memory_audit": _without("memory_id"),
+    "participants": _keep,
+    "pending_events": _pending,
+    "prompts": _prompts,
+    "scenes": _keep,
+    "self_facts": _facts,
+    "turns": _before("turn"),
+    "vectors": _without("item_id"),
+}
+"""How the rows of a table are cut; of another, those go that belong to the conversation."""
+
+
+def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:
+    """The log without what came of it: it has begun, and some came and went before that turn."""
+    moves = _moves(kept, cut)
+    found = []
+    for event in sorted(rows["events"], key=itemgetter("id")):
+        kind, data = event["kind"], event["data"]
+        if data.get("conversation_id") == cut.conversation_id:
+            move = (kind, event["person_id"])
+            if kind != ConversationStarted.kind and moves[move] <= 0:
+                continue
+            moves[move] -= 1
+        promise = data.get("commitment_id")
+        if promise in cut.promises or (kind == CommitmentKept.kind and promise in cut.fulfilled):
+            continue
+        if kind == Reflected.kind:
+            event = event | {"data": data | {"insights": _others(data["insights"], cut.thoughts)}}
+        found.append(event)
+    return found
+
+
+def _moves(kept: Rows, cut: _Cut) -> Counter[tuple[str, str]]:
+    """How often each joined and left before that turn: as a writer wanted, or with its goodbye."""
+    named = {"joined": ConversationJoined.kind, "left": ConversationLeft.kind}
+    moves = Counter(
+        (named[row["kind"]], row["data"]["person_id"])
+        for row in kept["commands"]
+        if cut.is_of_it(row) and row["kind"] in named
+    )
+    moves.update(
+        (ConversationLeft.kind, row["speaker_id"]) for row in kept["turns"] if cut.is_of_it(row) and row["wants_to_end"]
+    )
+    return moves
+
+
+def _others(texts: Iterable[str], gone: frozenset[str]) -> list[str]:
+    return [text for text in texts if text not in gone]

@@ -1,0 +1,319 @@
+"""Owns the tests that one scene goes back to a turn by itself, while its world and its other scenes stay."""
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from service.content.scenes import Effect, Scene, SceneParticipant
+from service.conversation.closing import close
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.interventions import intervene
+from service.conversation.long_term import judge, proposals_of
+from service.conversation.staging import begin, following, scenes_of
+from service.errors import NotFound
+from service.llm.chat import Prompt
+from service.llm.scripted import ScriptedModel
+from service.memory.extraction import ClosingContext, ClosingExtraction
+from service.memory.store import Group, Kind
+from service.people.attitude import attitude
+from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.scene_rewind import without_turns
+from service.runtime.snapshots import picture, take_back
+from service.store.ids import derived_id
+from service.store.phase import ProposalState
+from service.store.tables import ConversationKey
+from service.store.world_rows import Rows, read_rows
+from tests.conversation.scenes import acts, play
+from tests.conversation.talks import recollection
+from tests.conversation.talks import turns as talk_turns
+from tests.memory.answers import claim, commitment, self_claim
+from tests.memory.remote import RemoteMemory
+from tests.runtime.way_back import held
+from tests.runtime.worlds import fill
+from tests.store.conversations import main
+from world.time import LATEST, WorldTime
+
+ASKED, BOAT = "Good evening. What became of your green boat?", "I sold the green boat to Genzo last winter."
+THANKS = "Thank you for telling me that, I had wondered."
+
+LINES = (ASKED, BOAT, THANKS, "I will bring you the photograph tomorrow at noon.")
+
+EVEN = {"power": 0, "intimacy": 0, "task_oriented": 0}
+
+PAID = {"calls", "prompt_tokens", "completion_tokens", "cached_tokens", "duration_ms", "estimated"}
+
+
+def stage(room: ConversationDependencies, scene_id: str, *people: str, **more: Any) -> str:
+    """A scene of these; its conversation's id."""
+    scene = Scene(
+        id=scene_id,
+        location="a room without windows",
+        situation="It is quiet.",
+        participants=tuple(SceneParticipant(id=one) for one in people),
+        **more,
+    )
+    names = room.models.names()
+    return room.database.write_now(
+        lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
+    ).conversation_id
+
+
+def speak(room: ConversationDependencies, script: ScriptedModel, scene_id: str, *lines: str) -> None:
+    """So many turns more."""
+    script.enqueue(*map(acts, lines))
+    play(room, scene_id, len(lines))
+
+
+def do(room: ConversationDependencies, scene_id: str, kind: Any, **more: Any) -> None:
+    effect = Effect(kind=kind, **more)
+    room.database.write_now(lambda s: intervene(s, room.worlds, main(scene_id), effect))
+
+
+def finish(room: ConversationDependencies, script: ScriptedModel, scene_id: str, closing: Any) -> None:
+    """It ends, and is remembered."""
+    do(room, scene_id, "end_scene")
+    script.enqueue(closing)
+    asyncio.run(close(room, main(scene_id)))
+
+
+def back(room: ConversationDependencies, scene_id: str, turn: int) -> None:
+    seen = asyncio.run(picture(room, OutboxRelay(room), "main"))
+    work = partial(take_back, deps=room, key=main(scene_id), turn=turn, seen=seen)
+    assert room.database.write_now(work) is not None
+
+
+def told(room: ConversationDependencies) -> Rows:
+    """All rows of the world, but for what a closing lets go of, and what was paid."""
+    apart = {"turns": {"note"}, "conversations": PAID | {"stands_at", "models"}}
+    return {
+        name: [{key: row[key] for key in row.keys() - apart.get(name, set())} for row in some]
+        for name, some in held(room).items()
+        if name != "prompts"
+    }
+
+
+def taken(promises: bool = True) -> ClosingExtraction:
+    """Aoi heard of the boat; Taro has told of himself, promised something, and likes her more."""
+    aoi: dict[str, Any] = {"facts": [claim("Taro sold the green boat to Genzo", 1)], "intimacy": 2}
+    taro: dict[str, Any] = {
+        "affinity": 8,
+        "mood": "happy",
+        "self_facts": [self_claim("sold the green boat to Genzo", 1)],
+    }
+    if promises:
+        taro["commitments"] = [commitment("bring the photograph", 3, to="a")]
+    return recollection(first=aoi, second=taro)
+
+
+def taken_by_three(prompt: Prompt[Any]) -> BaseModel:
+    """The same of a scene in which somebody else was for a while."""
+    given = prompt.given
+    assert isinstance(given, ClosingContext)
+    lists = ("self_facts", "facts", "mid_term", "commitments")
+    people: dict[str, dict[str, Any]] = {
+        one.ref: {"towards": {other.ref: 5 for other, _ in given.others_of(one)}, "mood": "happy"}
+        | {"attitude": {other.ref: EVEN for other, _ in given.others_of(one) if {one.ref, other.ref} != {"a", "c"}}}
+        | {name: [] for name in lists}
+        for one in given.participants
+    }
+    people["a"]["facts"] = [claim("Taro sold the green boat to Genzo", 1, subject="Taro")]
+    people["b"]["commitments"] = [commitment("bring the photograph", 3, to="a")]
+    people["b"]["self_facts"] = [self_claim("sold the green boat to Genzo", 1)]
+    summary = [{"text": BOAT, "turns": [1]}]
+    answer: type[BaseModel] = prompt.answer
+    return answer.model_validate({"summary": summary, "topics": [], "people": people, "kept": []})
+
+
+def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    fill(room, script)
+    other = stage(room, "S002", "ren", "npc_taro")
+    speak(room, script, other, *LINES[:3])
+    one = stage(room, "S001", "aoi", "npc_taro")
+    do(room, one, "add_event", text="A bell rings.")
+    speak(room, script, one, ASKED)
+    then = told(room)
+    do(room, one, "scene_situation_update", text="It rains.")
+    do(room, one, "add_person", person_id="mio")
+    speak(room, script, one, BOAT)
+    do(room, one, "remove_person", person_id="mio")
+    speak(room, script, one, *LINES[2:])
+    finish(room, script, one, taken_by_three)
+    gone = ("facts", "summaries", "self_facts", "attitude_changes", "moods", "commitments", "events", "commands")
+    for name in gone:
+        assert len(told(room)[name]) > len(then[name]), name
+    back(room, one, 1)
+    now = told(room)
+    for name in then.keys() | now.keys():
+        assert now[name] == then[name], name
+    speak(room, script, one, BOAT, *LINES[2:])
+    finish(room, script, one, taken())
+    assert {row["statement"] for row in told(room)["facts"]} > {row["statement"] for row in then["facts"]}
+
+
+def test_a_scene_that_was_played_beside_it_or_after_it_stays_with_what_was_remembered_of_it(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    one = stage(room, "S001", "aoi", "npc_taro")
+    speak(room, script, one, *LINES)
+    finish(room, script, one, taken())
+    other = stage(room, "S002", "aoi", "npc_taro", previous_scene="S001")
+    speak(room, script, other, *(f"{line} Again." for line in LINES[:3]))
+    finish(room, script, other, taken(promises=False))
+    before = room.database.read_now(lambda s: read_rows(s, "main"))
+    known = attitude_of_taro(room)
+    back(room, one, 2)
+    now = room.database.read_now(lambda s: read_rows(s, "main"))
+
+    def of_other(rows: Rows) -> dict[str, list[Any]]:
+        return {
+            name: [row for row in some if other in (row.get("conversation_id"), row.get("id"))]
+            for name, some in rows.items()
+            if name != "conversations"
+        } | {"said": [row["data"] for row in rows["events"] if row["data"].get("conversation_id") == other]}
+
+    assert of_other(now) == of_other(before)
+    assert [row["carried"] != "" for row in now["scenes"] if row["id"] == "S002"] == [True]
+    for name in ("facts", "summaries", "self_facts", "attitude_changes", "moods", "mid_term_memories", "commitments"):
+        assert not [row for row in now[name] if row.get("conversation_id") == one], name
+    assert attitude_of_taro(room) == (known[0] - 8, known[1] - 1)
+    first = next(row for row in room.database.read_now(lambda s: scenes_of(s, "main")) if row.id == "S001")
+    assert room.database.read_now(lambda s: following(s, first)) == ["S002"]
+
+
+def attitude_of_taro(room: ConversationDependencies) -> tuple[int, int]:
+    found = room.database.read_now(lambda s: attitude(s, "main", "npc_taro", "aoi", LATEST))
+    return found.affinity, found.times_met
+
+
+def test_no_search_finds_what_was_said_later_in_it(room: ConversationDependencies, script: ScriptedModel) -> None:
+    one = stage(room, "S001", "aoi", "npc_taro")
+    speak(room, script, one, *LINES)
+    finish(room, script, one, taken())
+    aoi = Group(world_id="main", person_id="aoi")
+
+    def found() -> set[str]:
+        asked = room.memory.recall(aoi, "green boat Genzo", at=LATEST, kinds=set(Kind), limit=50, history=True)
+        return {type(one.item).__name__ for one in asyncio.run(asked)}
+
+    assert found() == {"Fact", "Episode", "HeardTurn"}
+    back(room, one, 1)
+    assert found() == set()
+
+
+def test_a_memory_outside_our_database_goes_back_too_of_those_who_were_in_it(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    far = RemoteMemory()
+    away = replace(room, memory=far)
+    outbox = OutboxRelay(away)
+    other = stage(away, "S002", "ren", "npc_taro")
+    one = stage(away, "S001", "aoi", "npc_taro")
+    groups = [Group(world_id="main", person_id=one) for one in ("ren", "aoi", "npc_taro")]
+    for scene_id in (other, one):
+        speak(away, script, scene_id, *LINES)
+        kept = [asyncio.run(far.export(group)) for group in groups]
+        finish(away, script, scene_id, taken())
+        asyncio.run(outbox.deliver_due())
+    assert len(far.held) == 3
+    seen = asyncio.run(picture(away, outbox, "main"))
+    back(away, one, 2)
+    asyncio.run(outbox.deliver_due())
+    assert [asyncio.run(far.export(group)) for group in groups] == kept
+    stale = partial(take_back, deps=away, key=main(one), turn=1, seen=seen)
+    assert away.database.write_now(stale) is None, "what they remember has changed since it was seen"
+    assert len(talk_turns(away, one)) == 2
+
+
+def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_asked_for_later(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    one = stage(room, "S001", "aoi", "npc_taro")
+    key = main(one)
+    speak(room, script, one, *LINES[:2])
+    proposed = {"experiences": [], "goals": [], "memories": [{"text": BOAT, "importance": 6, "turns": [1]}]}
+    asks = Effect(kind="long_term_update_request", person_id="aoi")
+    for line in LINES[2:]:
+        room.database.write_now(lambda s: intervene(s, room.worlds, key, asks))
+        script.enqueue(proposed)
+        speak(room, script, one, line)
+        proposed = {"experiences": [], "goals": [], "memories": [{"text": THANKS, "importance": 6, "turns": [2]}]}
+    for row in room.database.read_now(lambda s: proposals_of(s, key)):
+        accept = partial(judge, memory=room.memory, key=key, proposal_id=row.id, state=ProposalState.ACCEPTED)
+        room.database.write_now(
+            lambda s, accept=accept: accept(s, world=room.worlds.open(s, "main"))  # type: ignore[misc] # a default
+        )
+    assert texts(room) == [BOAT, THANKS]
+    back(room, one, 3)
+    assert texts(room) == [BOAT]
+    back(room, one, 2)
+    assert texts(room) == []
+    with pytest.raises(NotFound):
+        back(room, one, 2)
+
+
+def texts(room: ConversationDependencies) -> list[str]:
+    """Of the memories that stay with somebody for long; each is a proposal too."""
+    rows = room.database.read_now(lambda s: read_rows(s, "main"))
+    assert [row["id"] for row in rows["facts"]] == [row["id"] for row in rows["long_term"]]
+    return [row["statement"] for row in rows["facts"]]
+
+
+def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not_thought_any_more(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    one = stage(room, "S001", "aoi", "npc_taro")
+    speak(room, script, one, *LINES)
+    finish(room, script, one, taken())
+    rows = room.database.read_now(lambda s: read_rows(s, "main"))
+    (heard,) = [row for row in rows["facts"] if row["conversation_id"] == one]
+    older, newest = heard | {"id": "older", "conversation_id": "x"}, heard | {"id": "newest", "conversation_id": "y"}
+    at = {"invalid_at": 50, "expired_at": 50}
+
+    def closed(row: dict[str, Any], by: str | None) -> dict[str, Any]:
+        return row | (at | {"replaced_by": by} if by else {})
+
+    thought = {"world_id": "main", "person_id": "aoi", "partner_ids": [], "importance": 5, "at": 0, "revision": 1}
+    rows["insights"] = [
+        thought | {"id": "of it", "text": "Taro is proud.", "evidence": [f"talk:{one}", "talk:x"]},
+        thought | {"id": "of the fact", "text": "He has two.", "evidence": [f"fact:{heard['id']}"]},
+        thought | {"id": "of another", "text": "It is late.", "evidence": ["talk:x"]},
+    ]
+    reflected = {"insights": ["Taro is proud.", "It is late."], "dropped": []}
+    rows["events"].append({"id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi", "data": reflected})
+    promise = rows["commitments"][0] | {"id": "mine", "conversation_id": "x", "state": "kept", "ended_at": 5}
+    rows["commitments"].append(promise)
+    outcome = rows["attitude_changes"][0] | {"id": derived_id(promise["id"], "outcome"), "conversation_id": one}
+    rows["attitude_changes"].append(outcome)
+    rows["facts"] = [closed(older, heard["id"]), heard]
+    then = without_turns(rows, one, 1)
+    assert then["facts"] == [older], "it is true again"
+    rows["facts"] = [closed(older, heard["id"]), closed(heard, "newest"), newest]
+    then = without_turns(rows, one, 1)
+    assert then["facts"] == [closed(older, "newest"), newest], "what came after it has closed it"
+    assert [row["id"] for row in then["insights"]] == ["of another"]
+    assert then["events"][-1]["data"]["insights"] == ["It is late."]
+    assert then["commitments"] == [promise | {"state": "open", "ended_at": None}]
+    assert outcome not in then["attitude_changes"]
+
+
+def test_the_clock_of_the_world_and_what_it_has_lived_since_stay(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    one = stage(room, "S001", "aoi", "npc_taro")
+    speak(room, script, one, *LINES[:2])
+    fill(room, script)
+    before = held(room)
+    back(room, one, 0)
+    now = held(room)
+    assert now["worlds"] == before["worlds"]
+    for name in ("lives", "movements", "decisions", "talks", "facts", "summaries", "notices", "reflections"):
+        assert now[name] == before[name], name
+    key = ConversationKey("main", one)
+    assert not [row for row in now["turns"] if row["conversation_id"] == key.conversation_id]
+    assert WorldTime(now["worlds"][0]["now"]) > 0

@@ -45,10 +45,14 @@ class Outcome:
 
 
 class Engine:
-    """Speaks the turns of conversations and closes them. It keeps nothing but what those that run know already."""
+    """Speaks the turns of conversations and closes them. It keeps nothing but what those that run know already.
 
-    def __init__(self, deps: ConversationDependencies) -> None:
+    `directs`: before a turn of a scene happens what its file says; a replay has that from the log.
+    """
+
+    def __init__(self, deps: ConversationDependencies, *, directs: bool = True) -> None:
         self._deps = deps
+        self._directs = directs
         self._gathered: dict[ConversationKey, Gathered] = {}
         self._tries: Counter[ConversationKey] = Counter()
 
@@ -123,7 +127,7 @@ class Engine:
 
     async def _speak(self, said: Transcript, at: WorldTime | None) -> Transcript | None:
         """The transcript with the next turn; None: there was none, and the conversation has ended."""
-        if said.row.form == TurnForm.SCENE and await step_in(self._deps, said.row.key):
+        if self._directs and said.row.form == TurnForm.SCENE and await step_in(self._deps, said.row.key):
             now = await self._read(said.row.key)
             if now is None:
                 return None

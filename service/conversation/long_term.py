@@ -23,7 +23,8 @@ from service.memory.store import Fact, Group, Kind
 from service.memory.summary import adds_nothing
 from service.memory.validate import CARRIED
 from service.memory.words import one_line
-from service.people.worlds import WorldView, count_people_revision
+from service.people.worlds import WorldRepository, WorldView, count_people_revision
+from service.store.commands import log_in
 from service.store.perceived import perceives, told_of_turn
 from service.store.phase import ProposalState
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, LongTermRow, ParticipantRow, TurnRow
@@ -33,6 +34,8 @@ from world.time import WorldTime
 MAX_TOKENS = 700
 MOST_TURNS = 40
 """So many of the last turns that the person perceived are thought over."""
+
+NOTHING = Usage()
 
 LongTermKind = Literal["experience", "goal", "memory"]
 
@@ -137,10 +140,23 @@ async def propose(deps: ConversationDependencies, key: ConversationKey, number: 
         answer = await deps.models.for_role("closing").complete(long_term_prompt(context, thread="/".join(key)))
     except ModelError as exc:
         failure, usage = exc.slug, exc.usage or usage
-        await deps.database.write(lambda s: _settle(s, deps, key, number, person_id, failure, (), usage))
+        await deps.database.write(lambda s: fail(s, deps.worlds, key, number, failure, usage))
         raise
     found = valid_proposals(answer.value, context)
-    return await deps.database.write(lambda s: _settle(s, deps, key, number, person_id, None, found, answer.usage))
+    return await deps.database.write(lambda s: _settle(s, deps.worlds, key, number, person_id, found, answer.usage))
+
+
+def fail(
+    session: Session, worlds: WorldRepository, key: ConversationKey, number: int, failure: str, usage: Usage = NOTHING
+) -> None:
+    """Write down why that intervention was not answered, and what that cost; the caller commits. Raises: NotFound."""
+    row, world = held(session, worlds, key)
+    request = _request(session, key, number)
+    if usage.calls:
+        pay(session, row, world.day, "long_term", usage, failures=1)
+    if "proposed" not in request.details:
+        request.details = request.details | {"failure": failure}
+        log_in(session, key, world.now, "proposed", number=number, failure=failure)
 
 
 def proposals_of(session: Session, key: ConversationKey) -> list[LongTermRow]:
@@ -175,6 +191,7 @@ def judge(
     if row.kind == "memory" and row.state == ProposalState.ACCEPTED:
         memory.remove(session, group, Kind.FACT, row.id)
     row.state, row.at = state, world.now
+    log_in(session, key, world.now, "judged", proposal_id=row.id, state=state, text=text, importance=importance)
     if row.kind == "memory" and state == ProposalState.ACCEPTED:
         memory.add(session, group, [_fact(world, conversation_of(session, *key), row)], [])
     if row.kind != "memory":
@@ -232,18 +249,16 @@ def _request(session: Session, key: ConversationKey, number: int) -> Interventio
 
 def _settle(
     session: Session,
-    deps: ConversationDependencies,
+    worlds: WorldRepository,
     key: ConversationKey,
     number: int,
     person_id: str,
-    failure: str | None,
     found: Sequence[tuple[LongTermKind, LongTermDraft]],
     usage: Usage,
 ) -> list[LongTermRow]:
-    row, world = held(session, deps.worlds, key)
+    row, world = held(session, worlds, key)
     request = _request(session, key, number)
-    if usage.calls:
-        pay(session, row, world.day, "long_term", usage, failures=int(failure is not None))
+    pay(session, row, world.day, "long_term", usage)
     if "proposed" in request.details:
         return []
     made = [
@@ -261,9 +276,10 @@ def _settle(
         )
         for index, (kind, draft) in enumerate(found)
     ]
-    told = {"proposed": len(made)} if failure is None else {"failure": failure}
-    request.details = {name: value for name, value in request.details.items() if name != "failure"} | told
+    known = {name: value for name, value in request.details.items() if name != "failure"}
+    request.details = known | {"proposed": len(made)}
     session.add_all(made)
+    log_in(session, key, world.now, "proposed", number=number, failure=None)
     session.flush()
     return made
 

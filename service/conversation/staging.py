@@ -16,6 +16,7 @@ from service.conversation.transcript import conversation_of
 from service.errors import NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.people.worlds import WorldView
+from service.store.commands import log_in
 from service.store.phase import Modulator, TurnForm, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, SceneRow, SummaryRow
 
@@ -46,16 +47,22 @@ def begin(session: Session, world: WorldView, scene: Scene, models: Mapping[Role
         ),
         dict(models),
     )
+    return stage(session, world, row.key, scene)
+
+
+def stage(session: Session, world: WorldView, key: ConversationKey, scene: Scene) -> SceneRow:
+    """Write down that the conversation, which has just begun, is this scene; the caller commits."""
     before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
     staged = SceneRow(
         world_id=world.id,
         id=_free(scene.id, {one.id for one in _played(session, world.id, scene.id)}),
-        conversation_id=row.id,
+        conversation_id=key.conversation_id,
         definition=scene.model_dump(mode="json"),
         carried=_summary(session, before[-1]) if before else "",
         at=world.now,
     )
     session.add(staged)
+    log_in(session, key, world.now, "staged", scene=staged.definition)
     session.flush()
     return staged
 

@@ -13,13 +13,17 @@ from sqlmodel import Session
 
 from service.app import create_app
 from service.content.problem import reason_of
+from service.content.scenes import Scene
 from service.conversation.action_results import Result, expire, settle
 from service.conversation.chat import lengthen
 from service.conversation.closing import reopen
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
 from service.conversation.interventions import write_down
+from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import SceneStart, join, leave, start_scene
+from service.conversation.staging import stage
 from service.conversation.start import PlayerStart, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError
@@ -32,7 +36,7 @@ from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
 from service.settings import Settings
 from service.store.commands import Asked, Command
-from service.store.phase import EndReason, Speaker
+from service.store.phase import EndReason, ProposalState, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
@@ -109,7 +113,7 @@ class _Replay:
         self._runner = app.state.deps.world_runner
         self._world_id = world_id
         self._world = self._runner.world(world_id)
-        self._engine = Engine(self._deps)
+        self._engine = Engine(self._deps, directs=False)
         key = settings.api_key.get_secret_value() if settings.api_key else None
         self._headers = {"X-World-Id": world_id, **({"Authorization": f"Bearer {key}"} if key else {})}
 
@@ -158,6 +162,10 @@ class _Replay:
             await self._engine.turn(key, line.data["turn"], None)
         elif line.kind == "closed":
             await self._engine.close(key)
+        elif line.kind == "proposed" and line.data["failure"] is None:
+            await propose(self._deps, key, line.data["number"])
+        elif line.kind == "judged":
+            await self._deps.database.write(lambda s: _judge(s, self._deps, key, **line.data))
         else:
             await self._deps.database.write(lambda s: _DOES[line.kind](s, self._deps.worlds, key, **line.data))
 
@@ -243,6 +251,18 @@ def _intervene(session: Session, worlds: WorldRepository, key: ConversationKey, 
     write_down(session, *held(session, worlds, key), done)
 
 
+def _stage(session: Session, worlds: WorldRepository, key: ConversationKey, scene: dict[str, Any]) -> None:
+    _, world = held(session, worlds, key)
+    stage(session, world, key, Scene.model_validate(scene))
+
+
+def _judge(
+    session: Session, deps: ConversationDependencies, key: ConversationKey, proposal_id: str, state: str, **more: Any
+) -> None:
+    world = deps.worlds.open(session, key.world_id, lock=True)
+    judge(session, deps.memory, world, key, proposal_id, ProposalState(state), **more)
+
+
 def _reopen(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
     reopen(session, session.get_one(ConversationRow, key))
 
@@ -270,5 +290,7 @@ _DOES: Mapping[str, Callable[..., None]] = {
     "reopened": _reopen,
     "joined": _join,
     "intervened": _intervene,
+    "staged": _stage,
+    "proposed": fail,
     "left": _leave,
 }

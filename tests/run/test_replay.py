@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.export.files import export_to
@@ -210,3 +211,65 @@ def test_what_cannot_be_done_again_is_named(tmp_path: Path) -> None:
     file.write_text("{}", encoding="utf-8")
     with pytest.raises(BadLine):
         asyncio.run(replay(settings, "other", file, models=models))
+
+
+SCENE = {
+    "sceneId": "S001",
+    "location": "A barn without a door",
+    "time": "After the harvest",
+    "situation": "They sit in the straw.",
+    "participants": [{"id": "sora", "goal": "Hear of the loaves"}, "baker", {"id": "umi", "spot": "on the ladder"}],
+    "modulator": "place",
+    "turnPolicy": "addressed",
+    "maxTurns": 12,
+    "interventions": [
+        {"id": "rain", "when": {"turn": 1}, "do": {"sceneSituationUpdate": "It rains through the roof."}},
+        {"id": "rin", "when": {"turn": 2}, "do": {"addPerson": "rin"}},
+        {"id": "told", "when": {"turn": 3}, "do": {"revelation": {"person": "rin", "content": "The roof will fall."}}},
+        {"id": "kept", "when": {"turn": 3}, "do": {"longTermUpdateRequest": "baker"}},
+        {"id": "umi", "when": {"turn": 4}, "do": {"removePerson": "umi"}},
+    ],
+}
+
+
+def test_scenes_are_replayed_too_with_what_a_writer_did_to_them(tmp_path: Path) -> None:
+    lived, again = (settings_of(tmp_path / name, llm={"provider": "rehearsal"}) for name in ("lived", "again"))
+
+    def told(settings: Settings) -> list[dict[str, Any]]:
+        """What is known of each scene, without what it cost and what stood still."""
+        with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
+            ids = [one["id"] for one in client.get("/scenes").json()["items"]]
+            scenes = [client.get(f"/scenes/{one}").json() for one in ids]
+            people = [client.get(f"/people/{one}/memories").json() for one in ("sora", "baker", "umi", "rin")]
+        return [{name: one[name] for name in one.keys() - {"cost", "state"}} for one in scenes] + people
+
+    with TestClient(create_app(lived), base_url="http://127.0.0.1") as client:
+
+        def ask(path: str, **body: Any) -> Any:
+            answer = client.post(path, json=body)
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        ask("/scenes", scene=SCENE)
+        ask("/scenes/S001/turns?wait=true", count=4)
+        ask("/scenes/S001/interventions", kind="add_event", text="A beam cracks.")
+        ask("/scenes/S001/turns?wait=true", count=1)
+        ask("/scenes/S001/end?wait=true")
+        ask("/scenes/S001/rewind", turn=4)
+        ask("/scenes/S001/interventions", kind="long_term_update_request", person_id="sora")
+        ask("/scenes/S001/turns?wait=true", count=1)
+        ask("/scenes/S001/end?wait=true")
+        proposals = client.get("/scenes/S001/proposals").json()
+        for one, state in zip(proposals, ("accepted", "refused", "accepted"), strict=False):
+            ask(f"/scenes/S001/proposals/{one['id']}", state=state)
+        ask("/world/tick", ticks=2)
+        ask("/scenes", scene={**SCENE, "sceneId": "S002", "previousScene": "S001", "modulator": "all"})
+        ask("/scenes/S002/turns?wait=true", count=3)
+        ask("/scenes/S002/end?wait=true")
+        log = client.get("/world/commands").content
+    kinds = [json.loads(line).get("kind") for line in log.splitlines()]
+    assert {"staged", "intervened", "joined", "left", "proposed", "judged", "answered", "closed"} <= {*kinds}
+    (tmp_path / "commands.jsonl").write_bytes(log)
+    asyncio.run(replay(again, "main", tmp_path / "commands.jsonl"))
+    assert told(again) == told(lived)
+    assert _story(again, tmp_path / "again.jsonl") == _story(lived, tmp_path / "lived.jsonl")

@@ -33,11 +33,13 @@ class Thought:
 @dataclass(kw_only=True)
 class Calls:
     """Of one world: thoughts by character id; talks by the id of the question (`world.scheduler.Call.id`), the answer
-    being whether that turn was the last (None: of a closing).
+    being whether that turn was the last (None: of a closing); by the same id `tables`, who was in that talk when it was
+    asked.
     """
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
     talks: dict[str, asyncio.Task[Outcome | None]] = field(default_factory=dict)
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -54,6 +56,7 @@ class Calls:
         tasks = self._tasks()
         self.thoughts.clear()
         self.talks.clear()
+        self.tables.clear()
         await cancel(tasks)
 
     def _tasks(self) -> list[asyncio.Task[Any]]:

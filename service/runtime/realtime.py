@@ -10,6 +10,7 @@ from service.decision.choose import Chosen
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.model_calls import Calls, Thought, out
 from service.runtime.run_window import BATCH, RunWindow
+from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
 from world.actions import GO, HOLD, WAIT
@@ -63,6 +64,7 @@ class RealtimeStep:
         for person_id, thought in self._held.items():
             thought.version = self._world_session.core.people[person_id].version
             self._calls.thoughts[person_id] = thought
+        await self._drop_before_joined()
         self._ask()
 
     def _release(self) -> None:
@@ -133,7 +135,7 @@ class RealtimeStep:
         if task is None or not task.done():
             self._late.append(call)
             return
-        del self._calls.talks[call.id]
+        del self._calls.talks[call.id], self._calls.tables[call.id]
         self._window.talked(call, task.result())
 
     def _extend_talk(self) -> bool:
@@ -143,10 +145,21 @@ class RealtimeStep:
             self._window.ahead.changed(self._world_session.core.extend_talk(talk.id, self._until))
         return bool(late)
 
+    async def _drop_before_joined(self) -> None:
+        """Let go of what is being said where somebody has joined meanwhile: it is asked anew, by who knows of it."""
+        calls = self._calls
+        asked = [call for call in self._late if call.id in calls.talks and not calls.talks[call.id].done()]
+        joined = [call.id for call in asked if calls.tables[call.id] != self._members(call)]
+        await cancel([calls.talks.pop(call_id) for call_id in joined])
+
+    def _members(self, call: Call) -> tuple[str, ...]:
+        return self._world_session.core.talks[call.talk_id or ""].members
+
     def _ask(self) -> None:
         calls, people = self._calls, self._calls.thoughts
         for call_id in calls.talks.keys() - {call.id for call in self._late}:
             calls.talks.pop(call_id).cancel()  # the author has taken the talk out of the game
+            del calls.tables[call_id]
         wanted = [
             _Wanted(urgency=URGENCY[call.ask], since=call.time, id=call.id, call=call)
             for call in self._late
@@ -160,6 +173,7 @@ class RealtimeStep:
                 thought = people[one.id]
                 thought.task = out(self._deps.decide(self._world_session, thought.snapshot))
             else:
+                calls.tables[one.id] = self._members(one.call)
                 calls.talks[one.id] = out(self._deps.talk_on(self._world_session, one.call, None))
 
 

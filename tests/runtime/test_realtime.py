@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from service.content.load import Content
+from service.conversation.context import PromptContext
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.author_changes import Amendment, amend
@@ -21,10 +23,10 @@ from service.runtime.client_actions import take_control
 from service.runtime.realtime import still_possible
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
-from tests.runtime.lives import House, Slow, hamlet, rehearsal
+from tests.runtime.lives import HAMLET, House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
 from tests.runtime.patience import PATIENCE_SECONDS
-from world.actions import HOLD
+from world.actions import HOLD, TALK
 from world.life import State
 from world.option import Option
 from world.time import WorldTime
@@ -303,3 +305,39 @@ def check_talks(home: House) -> None:
         for (_, ended), (began, _) in pairwise(sorted(lived, key=lambda span: span[0])):
             assert ended is not None, person_id
             assert ended <= began, person_id
+
+
+class Sociable(Pensive):
+    """The rehearsal: Nagi goes where others talk and joins them, and nobody ends a sentence until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[PromptContext] = []
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        answer = await self._inner.complete(prompt, on_text)
+        if isinstance(prompt.given, PromptContext):
+            self.said.append(prompt.given)
+            await self._may_answer.wait()
+        if isinstance(prompt.given, DecisionContext):
+            talks = [offer for offer in prompt.given.offers if offer.option.action_id == TALK]
+            talks.sort(key=lambda offer: (offer.option.talk_id is None, offer.option.target_id not in HAMLET))
+            if talks:
+                own = {"thought": "Company!", "choice": talks[0].number, "target": talks[0].option.target_id or ""}
+                chosen = Decision(**own, goal="Hear the news", success_criteria="There is some")
+                return replace(answer, value=prompt.answer.model_validate(chosen.model_dump()))
+        return answer
+
+
+async def test_who_joins_while_somebody_speaks_is_known_to_who_speaks(village: Content, tmp_path: Path) -> None:
+    model = Sociable()
+    async with house(village, tmp_path, model) as home:
+        for one in HAMLET:
+            move = partial(amend, character_id=one, wanted=Amendment(node_id="yu_square"))
+            await home.world_runner.command("main", move)
+        await pass_until(home, lambda: bool(events(home, kind="conversation_joined")))
+        joined = events(home, kind="conversation_joined")[0]
+        name = village.cast("en").characters[joined.person_id or ""].name
+        with_it = [given for given in model.said if name in given.company]
+        await pass_until(home, lambda: any(name in given.company for given in model.said[len(with_it) :]))
+        model.release()

@@ -1,4 +1,6 @@
-"""Owns the command line: serve, demo, run, scene, ask, export, import, replay, generate, memory, init, check, test."""
+"""Owns the command line: serve, demo, run, scene, ask, quality, export, import, replay, generate, people, memory, init,
+check, test.
+"""
 
 import asyncio
 import io
@@ -40,6 +42,8 @@ from service.export.files import export_into, export_to, import_from, span_of, w
 from service.export.problem import FileUnusable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
+from service.generate.people.demography import MOST_PEOPLE
+from service.generate.people.making import Forecast, PeopleJob, WantedPeople, people_job
 from service.generate.sessions.plan import sessions_plan
 from service.generate.stage import kind_of
 from service.llm.choose import LocalServer, find_local_servers
@@ -47,7 +51,7 @@ from service.locales import Language, Listed, Phrase, language_named, languages,
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
 from service.run.ask import AskRun, run_ask
-from service.run.cost import prices_of
+from service.run.cost import Prices, prices_of
 from service.run.play import run_world
 from service.run.quality import show_quality
 from service.run.replay import replay
@@ -105,6 +109,8 @@ class _ImportGroup(_KindFirst):
 
 generate = typer.Typer(cls=_GenerateGroup, no_args_is_help=True)
 cli.add_typer(generate, name="generate", help=_help("cli.help.generate"))
+people = typer.Typer(no_args_is_help=True)
+cli.add_typer(people, name="people", help=_help("cli.help.people"))
 imports = typer.Typer(cls=_ImportGroup, no_args_is_help=True)
 cli.add_typer(imports, name="import", help=_help("cli.help.import"))
 
@@ -568,6 +574,69 @@ def generate_dialogues(
     order = Order(file=output, licence=licence, prices=prices, plain=plain, language=_own_language())
     if not make_dataset(settings, _PLANS[ctx.info_name or ""](file, settings, seed), order):
         raise typer.Exit(130)
+
+
+@people.command(name="make", help=_help("cli.help.people_make"))
+def people_make(
+    wish: Annotated[str, typer.Argument(help=_help("cli.help.wish"))] = "",
+    demography: Annotated[Path | None, typer.Option(help=_help("cli.help.demography"))] = None,
+    count: Annotated[int | None, typer.Option(min=1, max=MOST_PEOPLE, help=_help("cli.help.people_count"))] = None,
+    seed: Annotated[int | None, typer.Option(help=_help("cli.help.people_seed"))] = None,
+    world: Annotated[Path | None, typer.Option("--world", "--content", help=_help("cli.help.people_world"))] = None,
+    language: LanguageOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    plain: Annotated[bool, typer.Option("--plain", help=_help("cli.help.plain"))] = False,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
+    price_in: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_in"))] = None,
+    price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
+) -> None:
+    """Make people and weave them into a world. Without a model configured, as a rehearsal."""
+    if bool(wish) is (demography is not None):
+        raise typer.BadParameter(_say("cli.wish_or_demography"), param_hint="WISH")
+    settings = _settings(
+        rehearsal=rehearsal, content=world, language=language, cassette=cassette, cassette_mode=cassette_mode
+    )
+    settings.content_dir = settings.content_dir or Path()
+    _rehearse_without_model(settings)
+    prices = prices_of(price_in, price_out)
+    job = people_job(settings, WantedPeople(wish=wish, demography=demography, count=count, seed=seed))
+    _announce(job, job.forecast(), prices, rehearsed=settings.llm.provider == "rehearsal")
+    job.files.open()
+    if not make_dataset(
+        settings, job, Order(file=job.files.answers, prices=prices, plain=plain, language=_own_language())
+    ):
+        raise typer.Exit(130)
+    problems = game_problems(settings.content_dir)
+    for problem in problems:
+        typer.echo(problem.line(_own_language()))
+    typer.echo(_say("cli.errors", place=settings.content_dir, count=len(problems)), err=bool(problems))
+    raise typer.Exit(0 if job.made and not problems else 1)
+
+
+def _announce(job: PeopleJob, forecast: Forecast, prices: Prices | None, *, rehearsed: bool) -> None:
+    """Say what is about to be made, and what it costs; where somebody sits at the terminal, ask whether to go on."""
+    place = job.content.directory
+    typer.echo(
+        _say(
+            "people_make.plan",
+            count=forecast.asked,
+            language=job.language,
+            there=forecast.there,
+            world=place,
+            answers=forecast.answers,
+        )
+    )
+    if rehearsed:
+        typer.echo(_say("people_make.rehearsal"))
+        if not job.reads_wish:
+            typer.echo(_say("people_make.wish_unread", language=job.language))
+        return
+    tokens = forecast.spent["prompt_tokens"] + forecast.spent["completion_tokens"]
+    money = Phrase("people_make.money", money=prices.of(forecast.spent)) if prices else ""
+    typer.echo(_say("people_make.forecast", calls=f"{forecast.calls:,}", tokens=f"{tokens:,}", money=money))
+    if forecast.calls and sys.stdin.isatty() and sys.stdout.isatty():
+        typer.confirm(_say("people_make.go_on"), default=True, abort=True)
 
 
 @cli.command(help=_help("cli.help.init"))

@@ -399,3 +399,59 @@ def test_people_are_tested_and_the_exit_code_says_how_it_went(main: Main, tmp_pa
     code, _, err = main("test", tmp_path)
     assert code == 2
     assert 'taro.yaml: tests[0].sya: unknown key "sya"' in err
+
+
+def test_a_person_of_a_wish_is_made_and_the_world_stays_valid(main: Main, tmp_path: Path) -> None:
+    main("init", "game")
+    code, told, _ = main(
+        "people", "make", "a ferry pilot who is afraid of fog", "--world", "game", "--language", "en", "--price-in", "1"
+    )
+    assert code == 0
+    assert "1 person asked for (en), 0 of them in game already" in told
+    assert "Rehearsal: no language model is asked." in told
+    assert "1 of 1 person made, 1 now" in told
+    assert "game: 0 errors" in told
+    made = [file for file in Path("game/characters").iterdir() if "afraid of fog" in file.read_text("utf-8")]
+    assert len(made) == 1
+    code, told, _ = main("people", "make", "a ferry pilot who is afraid of fog", "--world", "game", "--language", "en")
+    assert (code, "Nobody is new" in told) == (0, True)
+
+
+def test_a_wish_in_another_language_is_not_read_by_a_rehearsal(main: Main) -> None:
+    main("init", "game", "--small", "--language", "en")
+    code, told, _ = main("people", "make", "霧をこわがる連絡船の操舵手", "--world", "game")
+    assert code == 0
+    assert "A rehearsal does not translate" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "say a wish in words, or --demography"),
+        (["a nurse", "--demography", "wrong.json"], "one of the two"),
+        (["--demography", "nowhere.json"], "nowhere.json"),
+        (["--demography", "wrong.json"], "wrong.json: sex: "),
+        (["--demography", "unknown.json"], "unknown.json: hair: "),
+        (["--demography", "uncounted.json"], "uncounted.json: count: expected how many"),
+        (["a nurse", "--count", "0"], "greater than or equal to 1"),
+        (["a nurse", "--count", "100000"], "less than or equal to 10000"),
+        (["a" * 10_000], "the wish has 10,000 letters; expected at most 1,000"),
+        (["<b><!-- a nurse --></b>"], "the wish has no words about a person"),
+        (["a nurse", "--world", "nowhere"], "nowhere"),
+        (["a nurse", "--world", "spoilt"], "moon"),
+    ],
+    ids="nothing both no_file shares unknown_key no_count none too_many long markup no_world errors".split(),
+)
+def test_people_who_cannot_be_made_are_refused_before_anything_is_written(
+    main: Main, tmp_path: Path, arguments: list[str], told: str
+) -> None:
+    main("init", "game", "--small", "--language", "en")
+    spoil(tmp_path / "spoilt")
+    Path("wrong.json").write_text('{"count": 3, "sex": {"woman": 0.5, "man": 0.4}}', "utf-8")
+    Path("unknown.json").write_text('{"count": 3, "hair": ["red"]}', "utf-8")
+    Path("uncounted.json").write_text('{"sex": {"woman": 1}}', "utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    code, _, errors = main("people", "make", *arguments, *(() if "--world" in arguments else ("--world", "game")))
+    assert code == 2
+    assert told in errors
+    assert sorted(tmp_path.rglob("*")) == before

@@ -14,10 +14,11 @@ from pydantic import ValidationError
 
 from service.content.check import CheckedContent, cross_checked, examine
 from service.content.fields import ContentModel
-from service.content.files import CHARACTERS, FRAGMENTS, LORE, NPCS
+from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS
 from service.content.fragments import FragmentFile
 from service.content.init import ContentUnwritable
 from service.content.lore import LoreFile
+from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
 from service.content.problem import problem, quote
 from service.content.references import entries
@@ -73,7 +74,7 @@ def take_all_in(directory: Path, people: Sequence[tuple[Draft, Wish]], beside: M
     there = [name for name in written if os.path.lexists(directory / name)]
     if there and not replaced:
         raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
-    _check(before, files)
+    refuse_wrong(before, files)
     return write_all(directory, written)
 
 
@@ -135,7 +136,7 @@ def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
                     if text is not None:
                         os.replace(new / name, directory / name)
                         moved.append((directory / name, new / name))
-            except OSError:
+            except BaseException:  # also when it is stopped by hand
                 for now, then in reversed(moved):
                     os.replace(now, then)
                 raise
@@ -170,8 +171,13 @@ def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
     }
 
 
-def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
-    """Raises: ImportRefused: something would be wrong that was not before."""
+def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
+    """Check the values of these files with all that is there (None: no such file).
+
+    Raises:
+        ImportRefused: something would be wrong that was not before.
+    """
+    maps = before.maps
     lore = {file: one for file, one in before.lore.items() if file not in files}
     npcs, characters, fragments = dict(before.npcs), dict(before.characters), dict(before.fragments)
     for file, values in files.items():
@@ -179,11 +185,13 @@ def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
             characters[file] = parsed(CharacterFile, file, values)
         elif file.startswith(NPCS):
             npcs[file] = parsed(NpcFile, file, values)
+        elif file == MAPS_FILE:
+            maps = parsed(MapsFile, file, values)
         elif file.startswith(FRAGMENTS):
             fragments[file] = parsed(FragmentFile, file, values)
         elif values is not None:
             lore[file] = parsed(LoreFile, file, values)
-    after = replace(before, npcs=npcs, characters=characters, fragments=fragments, lore=lore)
+    after = replace(before, maps=maps, npcs=npcs, characters=characters, fragments=fragments, lore=lore)
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:

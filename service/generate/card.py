@@ -26,7 +26,7 @@ def card_of(
     prices: Prices | None,
 ) -> Card:
     """The card, from what the two files hold: it is the same whether the run was stopped on the way or not."""
-    kept, in_vain = _Sum(), _Sum()
+    kept, in_vain = Sum(), Sum()
     counted, dropped = Counter[str](), Counter[str]()
     for line in dataset.kept():
         kept.add(line)
@@ -64,7 +64,7 @@ def write_card(file: Path, card: Card, language: Language) -> Iterator[str]:
     yield from page
 
 
-class _Sum:
+class Sum:
     """Of many items: what they cost, by what for, and who made them, by role."""
 
     def __init__(self) -> None:

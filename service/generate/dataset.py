@@ -61,9 +61,17 @@ class Dataset:
         """The item's id."""
         return f"{self.run}-{number:06d}"
 
+    def __len__(self) -> int:
+        """How many items are done."""
+        return len(self._kept.places.keys() | self._dropped.places)
+
     def has(self, number: int) -> bool:
         """Whether the item is done."""
         return number in self._kept.places or number in self._dropped.places
+
+    def line(self, number: int) -> Line | None:
+        """The item; what is noted of it, if it is dropped; None: it is not done."""
+        return next((one.read(number) for one in (self._dropped, self._kept) if number in one.places), None)
 
     def keep(self, number: int, line: Line) -> None:
         """Add the item. Raises: FileUnusable: nothing was added."""
@@ -93,7 +101,16 @@ class Dataset:
             like = distinct.add(number, text_of(line))
             if like is not None:
                 self.drop(number, "near_duplicate", line["meta"], like=self.id_of(like))
+        self.put_in_order()
+
+    def put_in_order(self) -> None:
+        """Put the lines of both files in order, and leave out of the one what the other has.
+
+        Raises:
+            FileUnusable: the file is as it was.
+        """
         self._kept.keep_only(sorted(self._kept.places.keys() - self._dropped.places))
+        self._dropped.keep_only(sorted(self._dropped.places))
 
 
 class _Lines:

@@ -1,15 +1,15 @@
-"""Owns the making of a data set: its items side by side, each kept or dropped as soon as it is made."""
+"""Owns the making of many items, such as a data set's: side by side, each kept or dropped as soon as it is made."""
 
 import asyncio
 import hashlib
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from service.app import conversations_apart
 from service.content.load import Content
@@ -59,14 +59,42 @@ Raises:
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is to be made: `count` items of a `kind`.
+class Job(Protocol):
+    """What is to be made: items of a `kind`.
 
     `made_from` is all that decides what an item is, but for its number, the `seed` and the models: who makes from the
     same goes on with the same file. `content` are the people, and the places they meet at. `handlers` answer in a
-    rehearsal what only this kind asks. `text_of` is the text of a line by which near duplicates are found. `remembers`:
-    people go by what they remember.
+    rehearsal what only this kind asks. `remembers`: people go by what they remember.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def language(self) -> Language: ...
+    @property
+    def made_from(self) -> Mapping[str, Any]: ...
+    @property
+    def content(self) -> Content: ...
+    @property
+    def handlers(self) -> Mapping[type, Handler]: ...
+    @property
+    def remembers(self) -> bool: ...
+    @property
+    def make(self) -> Make: ...
+
+    def todo(self, dataset: Dataset) -> Sequence[int]:
+        """The items that are to be made next. It is asked again when they are made, until there are none."""
+
+    def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
+        """What is done when all items are made; answers the lines that the user is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The job of a data set: `count` items, each made once. `text_of` is the text of a line by which near duplicates
+    are found; `counts` is what the card counts.
     """
 
     kind: str
@@ -81,6 +109,17 @@ class Plan:
     handlers: Mapping[type, Handler]
     remembers: bool = True
 
+    def todo(self, dataset: Dataset) -> Sequence[int]:
+        """Those that are not done."""
+        return [number for number in range(self.count) if not dataset.has(number)]
+
+    def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
+        """Drop near duplicates, and write the card."""
+        dataset.settle(self.text_of)
+        card = card_of(dataset, self.kind, self.count, self.counts, settings=settings, prices=order.prices)
+        card |= {"language": self.language, "licence": order.licence, "made_from": self.made_from}
+        yield from write_card(order.file, card, order.language)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
@@ -93,8 +132,8 @@ class Order:
     language: Language
 
 
-def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models | None = None) -> bool:
-    """Make what is still to be made of it, and write its card. False: it was stopped (Ctrl-C) before its end.
+def make_dataset(settings: Settings, job: Job, order: Order, *, models: Models | None = None) -> bool:
+    """Make what is still to be made of it, and finish it. False: it was stopped (Ctrl-C) before its end.
 
     Without a model configured it is a rehearsal. `models` stand in for those the settings would choose.
 
@@ -107,30 +146,30 @@ def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models
         logging.getLogger(name).setLevel(logging.WARNING)
     if models is None and not settings.names_model:
         settings.llm.provider = "rehearsal"
-    settings.llm.seed = plan.seed
-    settings.world.language = plan.language
-    if not plan.remembers:
+    settings.llm.seed = job.seed
+    settings.world.language = job.language
+    if not job.remembers:
         settings.memory.recall_limit = settings.memory.fade_after_days = 0
     settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to
     settings.database_url = None
-    dataset = Dataset(order.file, run_of(settings, plan))
+    dataset = Dataset(order.file, run_of(settings, job))
     with closing(dataset), shown(plain=order.plain) as show:
         try:
-            asyncio.run(_Making(settings, plan, order, dataset, show, models).run())
+            asyncio.run(_Making(settings, job, order, dataset, show, models).run())
         except KeyboardInterrupt:
             show.say(sentence(order.language, "generate.stopped", file=order.file))
             return False
     return True
 
 
-def run_of(settings: Settings, plan: Plan) -> str:
+def run_of(settings: Settings, job: Job) -> str:
     """The same for what is made from the same, and in rehearsal or not."""
     made_from = {
-        "kind": plan.kind,
-        "language": plan.language,
-        "seed": plan.seed,
+        "kind": job.kind,
+        "language": job.language,
+        "seed": job.seed,
         "rehearsal": settings.llm.provider == REHEARSAL,
-        **plan.made_from,
+        **job.made_from,
     }
     text = json.dumps(made_from, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -140,42 +179,42 @@ class _Making:
     """One run."""
 
     def __init__(
-        self, settings: Settings, plan: Plan, order: Order, dataset: Dataset, show: Show, models: Models | None
+        self, settings: Settings, job: Job, order: Order, dataset: Dataset, show: Show, models: Models | None
     ) -> None:
-        self._settings, self._plan, self._order, self._dataset = settings, plan, order, dataset
+        self._settings, self._job, self._order, self._dataset = settings, job, order, dataset
         self._show, self._models = show, models
         self._meter = Meter()
         self._over: list[str] = []
-        self._todo = [number for number in range(plan.count) if not dataset.has(number)]
-        done = plan.count - len(self._todo)
-        self._progress = Progress(show, order.language, self._meter, order.prices, count=plan.count, done=done)
+        self._progress = Progress(show, order.language, self._meter, order.prices, done=len(dataset))
 
     async def run(self) -> None:
-        if self._todo:
-            await self._make_all()
+        todo = self._job.todo(self._dataset)
+        if todo:
+            await self._make_all(todo)
         self._progress.tell()
-        self._dataset.settle(self._plan.text_of)
-        plan, order = self._plan, self._order
-        card = card_of(self._dataset, plan.kind, plan.count, plan.counts, settings=self._settings, prices=order.prices)
-        card |= {"language": plan.language, "licence": order.licence, "made_from": plan.made_from}
-        for line in write_card(order.file, card, order.language):
+        for line in self._job.finish(self._dataset, self._settings, self._order):
             self._show.say(line)
 
-    async def _make_all(self) -> None:
-        todo = iter(self._todo)
-        offline = OfflineModel({**HANDLERS, **self._plan.handlers}, seed=self._settings.llm.seed)
+    async def _make_all(self, todo: Sequence[int]) -> None:
+        offline = OfflineModel({**HANDLERS, **self._job.handlers}, seed=self._settings.llm.seed)
         async with conversations_apart(
-            self._settings, self._plan.content, offline, models=self._models, metered=self._meter.metered
+            self._settings, self._job.content, offline, models=self._models, metered=self._meter.metered
         ) as deps:
-            limit = min(self._settings.llm.max_concurrency, len(self._todo))
-            workers = [asyncio.create_task(self._work(deps, todo)) for _ in range(limit)]
-            tasks = (asyncio.create_task(self._progress.watch()), *workers)
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            while todo:
+                self._progress.expect(len(todo))
+                await self._make_side_by_side(deps, todo)
+                todo = self._job.todo(self._dataset)
+
+    async def _make_side_by_side(self, deps: ConversationDependencies, todo: Sequence[int]) -> None:
+        numbers, limit = iter(todo), min(self._settings.llm.max_concurrency, len(todo))
+        workers = [asyncio.create_task(self._work(deps, numbers)) for _ in range(limit)]
+        tasks = (asyncio.create_task(self._progress.watch()), *workers)
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work(self, deps: ConversationDependencies, todo: Iterator[int]) -> None:
         for number in todo:
@@ -194,7 +233,7 @@ class _Making:
 
     async def _make(self, deps: ConversationDependencies, item: Item, spent: SpentOn) -> None:
         try:
-            line = await self._plan.make(deps, item)
+            line = await self._job.make(deps, item)
         except (Dropped, *UNUSABLE) as exc:
             reason = exc.reason if isinstance(exc, Dropped) else "model_failure"
             self._dataset.drop(item.number, reason, _meta(deps, item, spent))

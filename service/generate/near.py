@@ -33,13 +33,21 @@ class Distinct:
         """Add it, unless it is nearly one that was added before: the number of that one."""
         grams = _grams(text)
         keys = _band_keys(signature(grams))
-        maybe = sorted({one for band, key in zip(self._bands, keys, strict=True) for one in band.get(key, ())})
-        for one in maybe:
-            if jaccard(grams, _grams(self._text_of(one))) >= LIKE:
-                return one
-        for band, key in zip(self._bands, keys, strict=True):
-            band[key].append(number)
-        return None
+        like = self._find(grams, keys)
+        if like is None:
+            for band, key in zip(self._bands, keys, strict=True):
+                band[key].append(number)
+        return like
+
+    def like(self, text: str) -> int | None:
+        """The number of a text that was added and is nearly this one; None: there is none."""
+        grams = _grams(text)
+        return self._find(grams, _band_keys(signature(grams)))
+
+    def _find(self, grams: frozenset[str], keys: list[bytes]) -> int | None:
+        maybe = {one for band, key in zip(self._bands, keys, strict=True) for one in band.get(key, ())}
+        alike = (one for one in sorted(maybe) if jaccard(grams, _grams(self._text_of(one))) >= LIKE)
+        return next(alike, None)
 
 
 def signature(grams: frozenset[str]) -> Signature:

@@ -1,16 +1,14 @@
-"""Owns what can be wrong with the making of a data set."""
+"""Owns what can be wrong with the making of a data set, or of people."""
 
 from collections.abc import Mapping
 
 from service.content.load import ContentRefused
-from service.errors import Conflict, KataribeError
+from service.errors import Conflict, Invalid, KataribeError
 from service.locales import Language, sentence
 
 
 class PlanRefused(ContentRefused):
     """The file that says what is to be made has errors. Facts: as of ContentErrors."""
-
-    slug = "plan-refused"
 
 
 class OtherDataset(Conflict):
@@ -21,10 +19,16 @@ class DatasetInUse(Conflict):
     """Facts: `file`."""
 
 
-class GenerationStopped(KataribeError):
-    """A model cannot be had; what was made stays. Facts: `failure`, its sentence by language."""
+class WishUnusable(Invalid):
+    """A wish says nothing of a person, or too much. Facts: `reason`."""
 
-    status = 503
+
+class NobodyAsked(Invalid):
+    """It is said nowhere how many people are to be made. Facts: `file`."""
+
+
+class GenerationStopped(KataribeError, status=503):
+    """A model cannot be had; what was made stays. Facts: `failure`, its sentence by language."""
 
     def sentence(self, language: Language) -> str:
         """See KataribeError; the failure is said in that language."""

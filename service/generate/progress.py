@@ -1,4 +1,4 @@
-"""Owns what is shown while a data set is made: how many items are done, how fast, what they cost, how long it takes."""
+"""Owns what is shown while many items are made: how many are done, how fast, what they cost, how long it takes."""
 
 import asyncio
 import time
@@ -24,15 +24,18 @@ class Progress:
         meter: Meter,
         prices: Prices | None,
         *,
-        count: int,
         done: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`done`: so many of `count` items were made by runs before."""
+        """`done`: so many items were made by runs before."""
         self._show, self._language, self._meter, self._prices = show, language, meter, prices
-        self._count, self._done, self._before = count, done, done
+        self._count = self._done = self._before = done
         self._clock = clock
         self._begun = self._told = clock()
+
+    def expect(self, more: int) -> None:
+        """So many more items are to be made."""
+        self._count += more
 
     def advance(self) -> None:
         """One more item is done."""

@@ -1,6 +1,7 @@
 """Owns the tests of taking somebody into a content directory: whole and accepted by the check, or not at all."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from service.content.init import ContentUnwritable
 from service.content.load import load_content
 from service.exchange.card import read_card
 from service.exchange.draft import Draft
-from service.exchange.place import Wish, take_in
+from service.exchange.place import Wish, take_in, write_all
 from service.exchange.refused import ImportRefused
 from tests.content.village import Village
 from tests.exchange.cards import as_json, card
@@ -84,3 +85,23 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     with pytest.raises(ContentUnwritable):
         take_in(village, draft(), Wish())
     assert snapshot(village) == before
+
+
+class Stopping(dict[str, str | None]):
+    """Files of which the second is not moved any more: somebody presses Ctrl-C."""
+
+    asked = 0
+
+    def items(self) -> Any:
+        self.asked += 1
+        yield next(iter(super().items()))
+        if self.asked == 2:
+            raise KeyboardInterrupt
+        yield from [*super().items()][1:]
+
+
+def test_what_is_stopped_by_hand_while_it_writes_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("before", "utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        write_all(tmp_path, Stopping({"a.yaml": "after", "new/b.yaml": "after"}))
+    assert {name: text for name, text in snapshot(tmp_path).items() if name} == {"a.yaml": b"before"}

@@ -17,7 +17,8 @@ from service.usage import Usage
 def test_rate_cost_and_time_left_are_of_this_run(capsys: pytest.CaptureFixture[str]) -> None:
     now, meter = [100.0], Meter()
     prices = Prices(prompt=2, completion=0)
-    progress = Progress(Show(), "en", meter, prices, count=100, done=40, clock=lambda: now[0])
+    progress = Progress(Show(), "en", meter, prices, done=40, clock=lambda: now[0])
+    progress.expect(60)
     assert "left unknown" in progress.line()
     with meter.item() as spent:
         meter.count("speaker", Usage(calls=1, prompt_tokens=500_000))
@@ -37,7 +38,8 @@ def test_rate_cost_and_time_left_are_of_this_run(capsys: pytest.CaptureFixture[s
 def test_on_a_terminal_a_bar_shows_how_much_is_done() -> None:
     screen = io.StringIO()
     with Live(console=Console(file=screen, force_terminal=True, width=100), auto_refresh=False) as live:
-        progress = Progress(Show(live), "ja", Meter(), None, count=4, done=0, clock=lambda: 0.0)
+        progress = Progress(Show(live), "ja", Meter(), None, done=0, clock=lambda: 0.0)
+        progress.expect(4)
         progress.advance()
         progress.look()
         live.refresh()

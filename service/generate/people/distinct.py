@@ -1,0 +1,82 @@
+"""Owns whether a person is nearly another one: by name, by what it is like, by its lines, by all its words. Pure."""
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from service.generate.near import Distinct
+
+By = Literal["name", "traits", "speech", "wording"]
+
+_KATAKANA, _HIRAGANA = range(ord("ァ"), ord("ヶ") + 1), ord("ァ") - ord("ぁ")
+
+
+class Persona(NamedTuple):
+    """What is compared of a person."""
+
+    name: str
+    traits: str
+    speech: str
+    wording: str
+
+
+class Alike(NamedTuple):
+    """By what somebody is like the person of that name."""
+
+    by: By
+    name: str
+
+
+class Crowd:
+    """People of whom none is nearly another one."""
+
+    def __init__(self, there: Iterable[Persona] = ()) -> None:
+        """`there`: people who stay, alike or not."""
+        self._people: list[Persona] = []
+        self._names: dict[str, int] = {}
+        self._near: dict[By, Distinct] = {
+            "traits": Distinct(lambda number: self._people[number].traits),
+            "speech": Distinct(lambda number: self._people[number].speech),
+            "wording": Distinct(lambda number: self._people[number].wording),
+        }
+        for persona in there:
+            self._add(persona)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What they are called."""
+        return frozenset(one.name for one in self._people)
+
+    def join(self, persona: Persona) -> Alike | None:
+        """Take it in, unless it is nearly somebody who is there: whom, and by what."""
+        alike = self._alike(persona)
+        if alike is None:
+            self._add(persona)
+        return alike
+
+    def _alike(self, persona: Persona) -> Alike | None:
+        namesake = self._names.get(folded_name(persona.name))
+        if namesake is not None:
+            return Alike("name", self._people[namesake].name)
+        for by, near in self._near.items():
+            like = near.like(getattr(persona, by))
+            if like is not None:
+                return Alike(by, self._people[like].name)
+        return None
+
+    def _add(self, persona: Persona) -> None:
+        number = len(self._people)
+        self._people.append(persona)
+        self._names.setdefault(folded_name(persona.name), number)
+        for by, near in self._near.items():
+            near.add(number, getattr(persona, by))
+
+
+def folded_name(name: str) -> str:
+    """The name as it is compared: without width, case and spaces, katakana as hiragana."""
+    letters = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(_hiragana(letter) for letter in letters if letter.isalnum())
+
+
+def _hiragana(letter: str) -> str:
+    return chr(ord(letter) - _HIRAGANA) if ord(letter) in _KATAKANA else letter

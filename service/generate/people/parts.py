@@ -1,0 +1,192 @@
+"""Owns the authored parts of people: what the plan names where a demography does not, and what a rehearsed person is
+put together from. One file a language, in `parts/`.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, BeforeValidator
+
+from service.content.persona import Degree
+from service.generate.people.slot import Slot, Trait
+from service.locales import Language, languages
+
+T = TypeVar("T")
+Generation = Literal["young", "adult", "elder"]
+GENERATIONS: tuple[Generation, ...] = get_args(Generation)
+
+
+def _split(value: object) -> object:
+    return tuple(value.split()) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+class _Part(BaseModel, frozen=True, extra="forbid"):
+    """A part of the file of authored parts."""
+
+
+class Sex(_Part):
+    """`also`: what else it is called. `me`: how such people speak of themselves, by generation and register. `polite`:
+    how many more of them speak politely; `gruff`: whether the old ones among the others are gruff.
+    """
+
+    name: str
+    also: tuple[str, ...] = ()
+    given: Mapping[Generation, Names]
+    me: Mapping[str, Names] = {}
+    polite: float = 0
+    gruff: bool = False
+
+
+class Temper(_Part):
+    """What somebody of this temper is like, and how it speaks."""
+
+    name: str
+    also: tuple[str, ...] = ()
+    traits: Mapping[Trait, Degree] = {}
+    polite: float = 0.5
+    """How many of them speak politely."""
+    personality: tuple[str, ...]
+    tendencies: tuple[str, ...]
+    lines: tuple[str, ...]
+    replies: tuple[str, ...]
+
+
+class Work(_Part):
+    """A work: in which places it is done (`places`: words in the ids and names of facilities; `tags` of theirs), in
+    which years of life. `anywhere`: it asks for no such place, and belongs to none.
+    """
+
+    name: str
+    also: tuple[str, ...] = ()
+    places: Names = ()
+    tags: Names = ()
+    anywhere: bool = False
+    ages: tuple[int, int] = (16, 74)
+    facts: tuple[str, ...]
+    lines: tuple[str, ...]
+    goals: tuple[str, ...]
+    skills: tuple[str, ...]
+    acts: tuple[str, ...]
+
+
+class Pastime(_Part):
+    """What somebody likes to do. `since`: from which age on somebody may."""
+
+    since: int = 0
+    like: str
+    fact: str
+    line: str
+
+
+class Past(_Part):
+    """What somebody has lived through. `since`: from which age on somebody may have."""
+
+    since: int = 0
+    event: str
+    fact: str
+    line: str
+    weight: int = 6
+
+
+class Quirk(_Part):
+    """Something odd that somebody does, and what it says of it."""
+
+    behavior: str
+    line: str
+
+
+class Wish(_Part):
+    """What somebody wants of life. `since`: from which age on somebody may."""
+
+    since: int = 0
+    goal: str
+    line: str
+    weight: int = 6
+
+
+class Pool(_Part):
+    """Parts for people of some ages."""
+
+    pastimes: tuple[Pastime, ...]
+    pasts: tuple[Past, ...]
+    quirks: tuple[Quirk, ...]
+    wishes: tuple[Wish, ...]
+    beliefs: tuple[str, ...]
+    tendencies: tuple[str, ...]
+    dislikes: tuple[str, ...]
+    manners: tuple[str, ...]
+    greetings: tuple[str, ...]
+    smalltalk: tuple[str, ...]
+    asks: tuple[str, ...]
+    thanks: tuple[str, ...]
+    farewells: tuple[str, ...]
+
+
+class Tied(_Part):
+    """What a tie is called, and what those who have it say."""
+
+    told: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+class Parts(_Part):
+    """All parts of a language."""
+
+    ages: tuple[str, ...]
+    sexes: Mapping[str, Sex]
+    family: Names
+    joint: str
+    """How family name and given name stand together."""
+    beside: str
+    """How two sentences do."""
+    tempers: Mapping[str, Temper]
+    works: Mapping[str, Work]
+    any_work: Work
+    """For works that have no parts of their own; `{work}` is what it is called."""
+    no_work: Work
+    pupil: Work
+    infant: Work
+    child: Pool
+    adult: Pool
+    ties: Mapping[str, Tied]
+    """By the kind of tie, `elder` and `younger` of siblings; behind it the other's sex, where there is a word for it:
+    `child_female`.
+    """
+    alone: Tied
+    day: Mapping[str, tuple[str, ...]]
+    """What somebody does at home, at work, …, in words."""
+
+
+@cache
+def parts(language: Language) -> Parts:
+    """The parts of that language."""
+    text = (Path(__file__).parent / "parts" / f"{language}.yaml").read_text("utf-8")
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return Parts.model_validate(yaml.load(text, loader))  # noqa: S506 - both are safe loaders
+
+
+def found(kind: Literal["sexes", "tempers", "works"], name: str) -> str | None:
+    """The id of the part that is called so in any language; None: there is none."""
+    wanted = name.strip().casefold()
+    for language in languages():
+        for part_id, part in getattr(parts(language), kind).items():
+            if wanted in {part_id, part.name.casefold(), *(one.casefold() for one in part.also)}:
+                return str(part_id)
+    return None
+
+
+def deal(slot: Slot, pool: str, items: Sequence[T], most: int = 1) -> list[T]:
+    """So many of the items, dealt out by the slot's number: in a plan all come before one comes a second time."""
+    hands = max(1, len(items) // most)
+    lap, hand = divmod(slot.number, hands)
+    order = list(items)
+    random.Random(f"{slot.seed - slot.number}:{pool}:{lap}").shuffle(order)
+    return order[hand * most : (hand + 1) * most]

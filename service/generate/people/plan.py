@@ -1,0 +1,259 @@
+"""Owns the plan of people before anybody is made: as many of each kind as the shares ask for, crossed by chance; who
+lives together and who is friends. What came out is held against it. Pure.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import groupby
+from typing import TypedDict
+
+from rich.console import Console
+from rich.table import Table
+
+from service.content.load import Content
+from service.content.persona import Degree
+from service.generate.people.demography import DemographyFile, years_of
+from service.generate.people.households import Somebody, Together, live_together
+from service.generate.people.parts import found, parts
+from service.generate.people.posts import open_posts
+from service.generate.people.slot import TRAITS, Slot, Trait
+from service.generate.people.workplaces import known_works
+from service.locales import Language, room, sentence
+
+WORKING_AGE = 16
+_NPCS = 0.1
+_HOUSEHOLDS = {"alone": 0.2, "couple": 0.2, "family": 0.5, "siblings": 0.05, "shared": 0.05}
+_FAMILY_NAMES_FROM = 5
+"""So many people have to be there before their names say whether families have names here."""
+_LONGEST_GIVEN = 3
+"""Letters of a given name where letters are syllables; a longer name has a family name before it."""
+_SEXES = ("female", "male")
+_USUAL_YEARS = (16, 74)
+
+Shares = Mapping[str, float]
+
+
+class Row(TypedDict):
+    """One value of one attribute: its share, how many people come nearest to it, how many the plan has, and how many
+    were made.
+    """
+
+    attribute: str
+    value: str
+    share: float
+    wanted: int
+    planned: int
+    made: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Whom to make. `shares` are of the whole, by attribute; those of `work` are among people of working age."""
+
+    slots: tuple[Slot, ...]
+    shares: Mapping[str, Shares]
+
+
+def sampling_plan(file: DemographyFile, count: int, seed: int, language: Language, world: Content) -> Plan:
+    """The people that the demography asks for, as many as `count`; the same arguments make the same plan.
+
+    What the demography leaves open is uniform: over the works that the world has a place for, and over the parts of the
+    language.
+    """
+    shares = _all_shares(file, language, world)
+    rng = random.Random(f"people:{seed}")
+    values = {
+        name: _crossed(shares[name], count, rng)
+        for name in ("age", "sex", "temper", *(f"more.{name}" for name in file.more))
+    }
+    ages = [rng.choice(_years(text)) for text in values["age"]]
+    people = [Somebody(number=n, age=ages[n], sex=values["sex"][n]) for n in range(count)]
+    together = live_together(people, quotas(shares["households"], count), file.ties.friends, rng)
+    home_of = together.household_of
+    works = _works(shares["work"], people, rng)
+    together.befriend_colleagues(works, rng)
+    names = _family_names(together, language, world, seed)
+    npcs = _npcs(shares["npcs"], works, world, rng)
+    return Plan(
+        shares=shares,
+        slots=tuple(
+            Slot(
+                number=n,
+                seed=seed * 1_000_003 + n,
+                age=ages[n],
+                sex=values["sex"][n],
+                work=works[n],
+                temper=values["temper"][n],
+                traits=_traits(file, values["temper"][n]),
+                household=home_of[n],
+                lives=together.kind(together.households[home_of[n]]),
+                family_name=names.get(n, ""),
+                ties=tuple(sorted(together.ties[n])),
+                npc=n in npcs,
+                more={name: values[f"more.{name}"][n] for name in file.more},
+            )
+            for n in range(count)
+        ),
+    )
+
+
+def quotas(shares: Shares, count: int) -> dict[str, int]:
+    """How many of `count` have each value: by largest remainder, so that no other whole numbers are nearer."""
+    whole = sum(shares.values())
+    exact = {value: share / whole * count for value, share in shares.items()}
+    least = {value: int(part + 1e-9) for value, part in exact.items()}
+    rest = sorted(exact, key=lambda value: least[value] - exact[value])[: count - sum(least.values())]
+    return {value: number + (value in rest) for value, number in least.items()}
+
+
+def outcome(plan: Plan, made: Collection[int]) -> list[Row]:
+    """The plan against what came out: `made` are the numbers of the slots for which there is somebody."""
+    return [row for attribute in plan.shares for row in _rows(plan, attribute, made)]
+
+
+def outcome_lines(rows: Iterable[Row], language: Language) -> list[str]:
+    """The table of it, for the terminal."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("attribute", "value", "share", "wanted", "planned", "made"):
+        numbers = column not in ("attribute", "value")
+        heading = sentence(language, f"demography.columns.{column}")
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
+    for attribute, group in groupby(rows, key=lambda row: row["attribute"]):
+        for n, row in enumerate(group):
+            name = _told("attributes", attribute.removeprefix("more."), language) if n == 0 else ""
+            value = _told("values", row["value"], language) if attribute in ("households", "npcs") else row["value"]
+            counts = (str(row["wanted"]), str(row["planned"]), str(row["made"]))
+            table.add_row(name, value, f"{row['share']:.1%}", *counts)
+    console = Console(file=StringIO(), width=200, color_system=None)
+    with console.capture() as text:
+        console.print(table)
+    return [line.rstrip() for line in text.get().splitlines()]
+
+
+def _told(kind: str, name: str, language: Language) -> str:
+    known: str = room(language, "demography").get(f"{kind}.{name}", name)
+    return known
+
+
+def _rows(plan: Plan, attribute: str, made: Collection[int]) -> Iterator[Row]:
+    shares = plan.shares[attribute]
+    values = dict(_values(plan, attribute))
+    wanted = quotas(shares, len(values))
+    planned = Counter(values.values())
+    came = Counter(value for number, value in values.items() if number in made)
+    for value, share in shares.items():
+        yield Row(
+            attribute=attribute,
+            value=value,
+            share=share,
+            wanted=wanted[value],
+            planned=planned[value],
+            made=came[value],
+        )
+
+
+def _values(plan: Plan, attribute: str) -> Iterator[tuple[int, str]]:
+    """What each slot that has the attribute at all has of it, by its number."""
+    for slot in plan.slots:
+        if attribute == "age":
+            yield slot.number, next(text for text in plan.shares["age"] if slot.age in _years(text))
+        elif attribute == "households":
+            yield slot.number, slot.lives
+        elif attribute == "npcs":
+            yield slot.number, "post" if slot.npc else "walks"
+        elif attribute.startswith("more."):
+            yield slot.number, slot.more[attribute.removeprefix("more.")]
+        elif attribute != "work" or slot.age >= WORKING_AGE:
+            yield slot.number, getattr(slot, attribute)
+
+
+def _all_shares(file: DemographyFile, language: Language, world: Content) -> dict[str, Shares]:
+    there, npcs = parts(language), _NPCS if file.npcs is None else file.npcs
+    return {
+        "age": _whole(file.age or dict.fromkeys(there.ages, 1.0)),
+        "sex": _whole(file.sex or {there.sexes[one].name: 1.0 for one in _SEXES}),
+        "work": _whole(file.work or dict.fromkeys(known_works(world, language), 1.0)),
+        "temper": _whole(file.temper or {one.name: 1.0 for one in there.tempers.values()}),
+        "households": _whole(file.ties.households or _HOUSEHOLDS),
+        "npcs": {"post": npcs, "walks": 1 - npcs},
+        **{f"more.{name}": _whole(values) for name, values in file.more.items()},
+    }
+
+
+def _whole(shares: Shares) -> Shares:
+    total = sum(shares.values())
+    return {value: share / total for value, share in shares.items()}
+
+
+def _crossed(shares: Shares, count: int, rng: random.Random) -> list[str]:
+    values = [value for value, number in quotas(shares, count).items() for _ in range(number)]
+    rng.shuffle(values)
+    return values
+
+
+def _years(text: str) -> range:
+    years = years_of(text)
+    assert years is not None  # noqa: S101 - the file was checked
+    return years
+
+
+def _works(shares: Shares, people: Sequence[Somebody], rng: random.Random) -> list[str]:
+    """What each does; "" below working age. Works that belong to some years of life are given to people of these years
+    first.
+    """
+    adults = [one for one in people if one.age >= WORKING_AGE]
+    rng.shuffle(adults)
+    given = dict[int, str]()
+    numbers = quotas(shares, len(adults))
+    for least_fit in (False, True):
+        for work in sorted(numbers, key=_span):
+            free = [one for one in adults if one.number not in given]
+            fit = sorted(free, key=lambda one: _off(one.age, work)) if least_fit else free
+            fit = [one for one in fit if least_fit or _off(one.age, work) == 0][: numbers[work]]
+            given |= {one.number: work for one in fit}
+            numbers[work] -= len(fit)
+    return [given.get(one.number, "") for one in people]
+
+
+def _ages_of(work: str) -> tuple[int, int]:
+    work_id = found("works", work)
+    return parts("en").works[work_id].ages if work_id else _USUAL_YEARS
+
+
+def _span(work: str) -> int:
+    first, last = _ages_of(work)
+    return last - first
+
+
+def _off(age: int, work: str) -> int:
+    first, last = _ages_of(work)
+    return max(first - age, age - last, 0)
+
+
+def _traits(file: DemographyFile, temper: str) -> Mapping[Trait, Degree]:
+    if temper in file.tempers:
+        return {name: degree for name in TRAITS if (degree := getattr(file.tempers[temper], name)) != "medium"}
+    temper_id = found("tempers", temper)
+    return parts("en").tempers[temper_id].traits if temper_id else {}
+
+
+def _family_names(together: Together, language: Language, world: Content, seed: int) -> dict[int, str]:
+    """One for each household of kin, and each its own for others; none where people are called by one name only."""
+    names = world.cast(language).names
+    whole = sum(" " in name or "・" in name or (len(name) > _LONGEST_GIVEN and not name.isascii()) for name in names)
+    if len(names) >= _FAMILY_NAMES_FROM and 2 * whole < len(names):
+        return {}
+    order = [name for name in parts(language).family if not any(name in one for one in names)]
+    random.Random(f"families:{seed}").shuffle(order)
+    kin = together.kin()
+    return {number: order[n % len(order)] for n, group in enumerate(kin) for number in group}
+
+
+def _npcs(shares: Shares, works: Sequence[str], world: Content, rng: random.Random) -> frozenset[int]:
+    """Who stands at a post: people who work, as many as the map has room for at most."""
+    room_for = min(quotas(shares, len(works))["post"], len(open_posts(world)))
+    able = [n for n, work in enumerate(works) if work]
+    return frozenset(rng.sample(able, min(room_for, len(able))))

@@ -24,7 +24,7 @@ from service.api.mcp import SECONDS, mcp_server
 from service.api.quality import ScoredRole
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
-from service.content.files import bundled_content, small_content
+from service.content.files import CAST_TESTS, bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
@@ -59,7 +59,6 @@ from service.run.scene import SceneRun, SceneTaken, TakenAs, form_of, run_scene,
 from service.run.watch import Run
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.testing.file import FOLDER
 from service.testing.making import Wanted, run_tests
 from service.testing.report import show, write_junit
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
@@ -691,7 +690,7 @@ def cast_test(
     settings = _settings(
         content=content, language=language, rehearsal=rehearsal, cassette=cassette, cassette_mode=cassette_mode
     )
-    place = None if probes else (settings.content_dir or bundled_content()) / FOLDER
+    place = None if probes else (settings.content_dir or bundled_content()) / CAST_TESTS
     wanted = Wanted(directory=directory or place, probes=probes, people=tuple(npc or ()))
     outcome = run_tests(settings, wanted)
     show(outcome, _own_language(), Console())

@@ -13,11 +13,12 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from service.content.problem import quote
+from service.content.syntax import why_broken, why_no_yaml
 from service.locales import Language, Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS = "npcs", "characters", "lore", "scenes", "fragments"
-GROUPS = "groups"
+GROUPS, CAST_TESTS = "groups", "cast-tests"
 PROMPTS, PROMPT_SUFFIX = "prompts", ".j2"
 PERSON_SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 10_000
@@ -124,7 +125,9 @@ def read_json(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_mapping)
     except json.JSONDecodeError as exc:
-        raise Unreadable("content.broken", form="JSON", line=exc.lineno, column=exc.colno, reason=exc.msg) from exc
+        raise Unreadable(
+            "content.broken", form="JSON", line=exc.lineno, column=exc.colno, reason=why_broken(exc.msg)
+        ) from exc
     except ValueError as exc:  # Python refuses to convert integers of thousands of digits
         raise Unreadable("content.too_many_digits") from exc
 
@@ -187,7 +190,8 @@ def _read_yaml(text: str) -> object:
         return _Loader(text).get_single_data()
     except yaml.MarkedYAMLError as exc:
         place = _place(exc.problem_mark or exc.context_mark)
-        raise Unreadable("content.broken", form="YAML", **place, reason=" ".join((exc.problem or "").split())) from exc
+        why = why_no_yaml(" ".join((exc.problem or "").split()), text, place["line"] - 1)
+        raise Unreadable("content.broken", form="YAML", **place, reason=why) from exc
     except yaml.reader.ReaderError as exc:
         line, column = text.count("\n", 0, exc.position) + 1, exc.position - text.rfind("\n", 0, exc.position)
         reason = f"control character U+{ord(text[exc.position]):04X}"

@@ -5,11 +5,22 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.content.files import ACTIONS_FILE, CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, SCENES, bundled_content
+from service.content.files import (
+    ACTIONS_FILE,
+    CAST_TESTS,
+    CHARACTERS,
+    FRAGMENTS,
+    LORE,
+    MAPS_FILE,
+    NPCS,
+    SCENES,
+    bundled_content,
+)
 from service.errors import Invalid
 
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
-_OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES)
+_COPIED = (*CONTENT_NAMES, CAST_TESTS)
+_OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS)
 
 
 class ContentExists(Invalid):
@@ -21,8 +32,8 @@ class ContentUnwritable(Invalid):
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
-    """Copy maps.json, actions.json, npcs/, characters/, fragments/, lore/ and scenes/ (of `source`, else the bundled
-    ones) into `target`, which is made if need be. A source need not have actions.json, fragments/, lore/ and scenes/.
+    """Copy maps.json, npcs/ and characters/, and, where there are any, actions.json, fragments/, lore/, scenes/ and
+    cast-tests/ (of `source`, else the bundled ones) into `target`, which is made if need be.
 
     Returns the files written, sorted.
 
@@ -30,7 +41,7 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
         ContentExists: one of them is there already.
         ContentUnwritable: the directory or a file cannot be made.
     """
-    names = [name for name in CONTENT_NAMES if os.path.lexists(target / name)]
+    names = [name for name in _COPIED if os.path.lexists(target / name)]
     if names:
         raise ContentExists(directory=str(target), names=", ".join(names))
     made = [parent for parent in (target, *target.parents) if not parent.exists()]
@@ -42,16 +53,14 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
             if directory.is_dir():
                 directory.rmdir()
         raise ContentUnwritable(directory=str(target), reason=exc.strerror or str(exc)) from exc
-    return sorted(
-        path for name in CONTENT_NAMES for path in (target / name, *(target / name).rglob("*")) if path.is_file()
-    )
+    return sorted(path for name in _COPIED for path in (target / name, *(target / name).rglob("*")) if path.is_file())
 
 
 def _copy_all(source: Path, target: Path) -> None:
     """Copy aside first and move into place last: a full disk leaves nothing half written."""
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        names = [name for name in CONTENT_NAMES if name not in _OPTIONAL or (source / name).exists()]
+        names = [name for name in _COPIED if name not in _OPTIONAL or (source / name).exists()]
         for name in (MAPS_FILE, ACTIONS_FILE):
             if name in names:
                 shutil.copyfile(source / name, Path(aside, name))

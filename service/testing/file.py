@@ -14,8 +14,6 @@ from service.content.references import unknown
 from service.content.schema_errors import schema_errors
 from service.locales import Language, Phrase
 
-FOLDER = "cast-tests"
-"""Where a game's tests lie, beside its content."""
 PROBES = Path(__file__).parent / "probes"
 """Where ours lie: they hold for everybody."""
 

@@ -20,7 +20,7 @@ def why_unreadable(path: Path) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("file", "raw", "words"),
     [
-        ("maps.json", b'{"a": 1,\n "b": }', "line 2, column 7: no valid JSON: Expecting value"),
+        ("maps.json", b'{"a": 1,\n "b": }', "line 2, column 7: no valid JSON: expected a value here"),
         ("maps.json", b"", "line 1, column 1: no valid JSON"),
         ("maps.json", b"[" * 200_000, "nested too deeply"),
         ("maps.json", b"1" * 5000, "too many digits"),
@@ -35,7 +35,7 @@ def why_unreadable(path: Path) -> tuple[str, str]:
             'line 2, column 7: found "2026-02-30", which is no date or number; put a text in quotes',
         ),
         ("a.yaml", b"id: !!int ''", 'line 1, column 5: found "", which is no date or number'),
-        ("a.yaml", b"? [a]\n: b", "no valid YAML: found unhashable key"),
+        ("a.yaml", b"? [a]\n: b", "no valid YAML: a key must be a text"),
         ("a.yaml", b"id: a\nname: '\x01'", "line 2, column 8: no valid YAML: control character U+0001"),
         ("a.yaml", "id: a\nname: 花".encode("cp932"), "line 2: found the byte 0x89, which is not UTF-8"),
     ],
@@ -45,6 +45,27 @@ def test_a_broken_file_is_named_with_line_and_reason(tmp_path: Path, file: str, 
     en, ja = why_unreadable(tmp_path / file)
     assert words in en
     assert ja != en
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("a.yaml", "id: a\nname：葵\n", "(2行目のキーのあとが全角の「：」です"),
+        ("a.yaml", "name：葵\nid: a\n", "(1行目のキーのあとが全角の「：」です"),
+        ("a.yaml", "id: a\nname:葵\n", '(2行目のキーの ":" のあとに半角の空白がありません'),
+        ("a.yaml", "id: a\nname: [葵\n", "括弧 [ か { が閉じていない"),
+        ("a.yaml", "id: a\nname: 「花」: 葵\n", "引用符で囲み"),
+        ("a.yaml", "id: a\nname: @葵\n", "found character '@'"),
+        ("a.yaml", "id: a\n\tname: 葵\n", "タブ"),
+        ("a.yaml", "id: a\nname: !x 葵\n", "could not determine a constructor"),
+        ("maps.json", '{"a": 1,}', "最後の項目のあとにはコンマを付けません"),
+        ("maps.json", '{"a": "葵', "引用符が閉じていません"),
+        ("maps.json", '{"a"：1}', "半角のコロンがありません"),
+    ],
+)
+def test_why_a_file_cannot_be_read_is_said_in_japanese(tmp_path: Path, file: str, text: str, words: str) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    assert words in why_unreadable(tmp_path / file)[1]
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:

@@ -50,8 +50,9 @@ def test_actions_and_fragments_are_copied_too(tmp_path: Path) -> None:
     assert examine(tmp_path / "game").problems == []
 
 
-def test_the_bundled_game_has_its_own_actions(tmp_path: Path) -> None:
-    assert tmp_path / "game" / "actions.json" in init_content(tmp_path / "game")
+def test_the_bundled_game_has_its_own_actions_and_tests(tmp_path: Path) -> None:
+    game = tmp_path / "game"
+    assert {game / "actions.json", game / "cast-tests" / "village.yaml"} <= {*init_content(game)}
 
 
 def test_the_copy_of_a_read_only_installation_can_be_edited(tmp_path: Path, source: Path) -> None:

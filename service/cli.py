@@ -3,6 +3,7 @@ check, test.
 """
 
 import asyncio
+import errno
 import io
 import json
 import os
@@ -52,6 +53,7 @@ from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
 from service.run.ask import AskRun, run_ask
 from service.run.cost import Prices, prices_of
+from service.run.help import show_help_in
 from service.run.play import run_world
 from service.run.quality import show_quality
 from service.run.replay import replay
@@ -142,7 +144,7 @@ CassetteModeOption = Annotated[CassetteMode | None, typer.Option(help=_help("cli
 @cli.command(help=_help("cli.help.serve"))
 def serve(
     host: Annotated[str | None, typer.Option(help=_help("cli.help.host"))] = None,
-    port: Annotated[int | None, typer.Option(help=_help("cli.help.port"))] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help=_help("cli.help.port"))] = None,
     rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
     content: ContentOption = None,
     data: DataOption = None,
@@ -435,6 +437,10 @@ def _tell_import(files: list[Path], report: Report) -> None:
         typer.echo(note.line(_own_language()))
 
 
+_NO_JSON = frozenset({".png", ".apng", ".webp", ".jpg", ".jpeg", ".charx", ".zip"})
+"""What a card may be in elsewhere, and what a person is not written as."""
+
+
 @cli.command(name="export-person", help=_help("cli.help.export_person"))
 def export_person(
     person: Annotated[str, typer.Argument(help=_help("cli.help.person"))],
@@ -444,6 +450,8 @@ def export_person(
     language: LanguageOption = None,
 ) -> None:
     """Write a person of a game as other programs read one."""
+    if output is not None and output.suffix.lower() in _NO_JSON:
+        raise typer.BadParameter(_say("cli.person_is_json", file=output.name), param_hint="--output")
     game = load_content(_settings(content=content).content_dir or bundled_content())
     given = give(game, person, form, _language(language) or game.default_language)
     told = f"{json.dumps(given.values, ensure_ascii=False, indent=2)}\n"
@@ -721,12 +729,18 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Japanese letters is no reason to stop
+    show_help_in(_own_language())
     try:
         cli()
     except KataribeError as exc:
         typer.echo(exc.sentence(_own_language()), err=True)
         for wrong in exc.found if isinstance(exc, LinesWrong) else ():
             typer.echo(f"{wrong.where}: {wrong.reason.of(_own_language())}", err=True)
+        sys.exit(2)
+    except OSError as exc:
+        if exc.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        typer.echo(sentence(_own_language(), "cli.no_room"), err=True)
         sys.exit(2)
 
 

@@ -318,15 +318,29 @@ def read_settings() -> Settings:
     """The settings of the environment and of .env.
 
     Raises:
-        WrongSettings: some of them cannot be read; each is told in a sentence that never quotes a value.
+        WrongSettings: some of them cannot be read, or are misspelt; each is told in a sentence that never quotes a
+            value.
     """
     try:
-        return Settings()
+        settings = Settings()
     except ValidationError as exc:
         raise WrongSettings([_misconfigured(error) for error in exc.errors(include_url=False)]) from exc
     except (OSError, UnicodeDecodeError) as exc:
         unread = Misconfigured(setting=".env", reason=Phrase("settings.no_text"))
         raise WrongSettings([unread]) from exc
+    if misspelt := list(_misspelt()):
+        raise WrongSettings(misspelt)
+    return settings
+
+
+def _misspelt() -> Iterator[Misconfigured]:
+    """Variables that are nearly called as a setting of the first level, over which pydantic passes."""
+    for name in {**_Environment(Settings).env_vars, **_EnvFile(Settings, ".env").env_vars}:
+        own = name.lower().removeprefix("kataribe_")
+        is_ours = len(own) < len(name) and own.partition("__")[0] not in Settings.model_fields
+        if is_ours and (meant := get_close_matches(own, Settings.model_fields, 1, cutoff=0.8)):
+            hint = Phrase("common.hint", guess=f"KATARIBE_{meant[0].upper()}")
+            yield Misconfigured(setting=name.upper(), reason=Phrase("settings.no_such_setting", hint=hint))
 
 
 def _misconfigured(error: ErrorDetails) -> Misconfigured:

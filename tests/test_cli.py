@@ -1,8 +1,11 @@
 """Owns the tests of the command line: what users type, and what they are told when it is wrong."""
 
+import errno
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -14,6 +17,7 @@ from typer.testing import CliRunner
 
 from service import cli, demo
 from service.llm.chat import estimate_tokens
+from service.store.lock import DataLock
 from tests.api.play import write_village
 from tests.end_to_end.damage import overwrite_middle
 from tests.end_to_end.process import Service
@@ -78,6 +82,26 @@ def test_help_names_every_command(main: Main) -> None:
         code, told, _ = main(command, "--help")
         assert code == 0
         assert "Usage" in told
+
+
+@pytest.mark.parametrize("command", [("run",), ("people", "make"), ()])
+def test_help_in_japanese_is_told_to_the_last_word(command: tuple[str, ...], tmp_path: Path) -> None:
+    environment = {**os.environ, "LANG": "ja_JP.UTF-8", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    kataribe = [sys.executable, "-c", "from service.cli import main; main()"]
+    asked = subprocess.run(
+        [*kataribe, *command, "--help"], env=environment, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert asked.returncode == 0, asked.stderr
+    assert "オプション" in asked.stdout
+    assert "…" not in asked.stdout
+
+
+def test_a_wrong_call_is_answered_in_the_users_language(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    code, _, told = main("check", "--nothing")
+    assert code == 2
+    assert "エラー" in told
+    assert "使い方: kataribe check --help" in told
 
 
 def test_without_a_command_the_help_is_shown(main: Main) -> None:
@@ -350,6 +374,11 @@ def test_a_person_is_written_as_other_programs_read_one(main: Main, tmp_path: Pa
     assert errors == "npcs/baker.yaml: mood: not carried over: the format has no key for it\n"
     assert main("export-person", "baker", "--as", "tinytroupe", "--content", game, "-o", file)[0] == 0
     assert json.loads(file.read_text(encoding="utf-8"))["type"] == "TinyPerson"
+    picture = file.with_name("hanna.PNG")
+    picture.write_bytes(b"painted by hand")
+    code, _, errors = main("export-person", "baker", "--as", "card-v2", "--content", game, "-o", picture)
+    assert (code, picture.read_bytes()) == (2, b"painted by hand")
+    assert "written as JSON" in " ".join(errors.split())
     assert main("import", "tinytroupe", file, "--content", game, "--id", "hanna_again")[0] == 0
     assert main("check", game)[0] == 0
 
@@ -455,3 +484,18 @@ def test_people_who_cannot_be_made_are_refused_before_anything_is_written(
     assert code == 2
     assert told in errors
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("locale", "word"), [("en_GB.UTF-8", "no room left"), ("ja_JP.UTF-8", "空きがありません")])
+def test_a_full_disk_is_told_in_a_sentence(
+    main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locale: str, word: str
+) -> None:
+    monkeypatch.setenv("LANG", locale)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(DataLock, "__init__", full)
+    code, told, errors = main("serve", "--rehearsal", "--data", tmp_path)
+    assert (code, told, len(errors.splitlines())) == (2, "", 1)
+    assert word in errors

@@ -96,6 +96,7 @@ WRONG = [
         "did you mean KATARIBE_LLM__MAX_CONCURRENCY?",
         "MAX_CONCURRENCY ではありませんか",
     ),
+    ("KATARIBE_MAX_TURN", "3", "did you mean KATARIBE_MAX_TURNS?", "MAX_TURNS ではありませんか"),
     ("KATARIBE_LLM__NPC__SEED", "3", "there is no such setting", "その設定はありません"),
     ("KATARIBE_LLM", '{"api_key": "secret"', "a JSON object", "JSON のオブジェクト"),
     ("KATARIBE_LLM__NPC", "secret", "a JSON object", "JSON のオブジェクト"),

@@ -234,7 +234,7 @@ def test_a_world_that_is_served_can_be_exported_but_not_imported_into(settings: 
     lock = DataLock(settings.data_dir)
     try:
         assert len(told(settings)) == 5
-        with pytest.raises(Misconfigured, match="served by another process"):
+        with pytest.raises(Misconfigured, match="in use by another process"):
             import_from(settings, "other", tmp_path / "story.jsonl")
     finally:
         lock.close()

@@ -73,7 +73,7 @@ async def _survey(http: httpx.AsyncClient, wanted: AskRun) -> str:
     if out["rehearsal"]:
         _say(wanted, "run.rehearsal")
     for one in out["answers"]:
-        said = one["failure"]["detail"] if one["failure"] else f"{one['answer']} ({one['because']})"
+        said = one["failure"]["detail"] if one["failure"] else f"{_plain(one['answer'])} ({one['because']})"
         print(f"{one['name']}: {said}", flush=True)
         for memory in one["rests_on"]:
             print(f"  {sentence(wanted.language, 'ask_run.rests', text=memory['text'])}", flush=True)
@@ -97,6 +97,11 @@ async def _scan(http: httpx.AsyncClient, wanted: AskRun) -> str:
         if not out["sentences"]:
             _say(wanted, "ask_run.nothing")
     return f"{json.dumps(found, ensure_ascii=False, indent=2)}\n"
+
+
+def _plain(answer: str | float) -> str:
+    """The answer as it was meant: the whole number 3 comes as 3.0."""
+    return answer if isinstance(answer, str) else f"{answer:.15g}"
 
 
 def _cost(out: dict[str, Any]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import httpx
 
+from service.api.problem import TYPE_PREFIX
 from service.app import create_app
 from service.content.files import Unreadable, read_values
 from service.export.problem import FileUnusable
@@ -186,6 +187,10 @@ class _Play:
         self.say("scene_run.begun", **self.scene, people=people)
         if self.scene["rehearsal"]:
             self.say("run.rehearsal")
+        world = await self._get("/world")
+        if world["language"] != self._language:
+            named = sentence(world["language"], "common.own_name")
+            self.say("scene_run.other_language", world=world["id"], language=named)
 
     async def go_on(self, turns: int) -> None:
         """Speak so many turns, each told when it is spoken."""
@@ -202,14 +207,19 @@ class _Play:
                 line = await asyncio.to_thread(self._ask)
             except EOFError:
                 return
-            name, _, rest = line.strip().removeprefix(":").partition(" ")
+            line = line.strip()
+            name, rest = _first_word(line.removeprefix(":").removeprefix("："))
             if name in ("quit", "q"):
                 return
-            command = self._commands.get(name if line.strip().startswith(":") or not line.strip() else "help")
+            command = self._commands.get(name) if line.startswith((":", "：")) or not line else None
+            if command is None:
+                self.say("scene_run.unknown", line=line)
             try:
-                await (command or self._help)(rest.strip())
-            except (Refused, ValueError) as exc:
+                await (command or self._help)(rest)
+            except Refused as exc:
                 print(exc, flush=True)
+            except ValueError:
+                self.say("scene_run.no_number", line=line)
 
     def say(self, key: str, /, **values: object) -> None:
         """A sentence, in the writer's language."""
@@ -221,12 +231,12 @@ class _Play:
         self._show(await self._get(f"/scenes/{self.scene['id']}"))
 
     async def _add(self, rest: str) -> None:
-        person_id, _, spot = rest.partition(" ")
-        await self._intervene("add_person", person_id=person_id, spot=spot.strip())
+        person_id, spot = _first_word(rest)
+        await self._intervene("add_person", person_id=person_id, spot=spot)
 
     async def _reveal(self, rest: str) -> None:
-        person_id, _, content = rest.partition(" ")
-        await self._intervene("revelation", person_id=person_id, text=content.strip())
+        person_id, content = _first_word(rest)
+        await self._intervene("revelation", person_id=person_id, text=content)
 
     async def _propose(self, rest: str) -> None:
         await self._intervene("long_term_update_request", person_id=rest)
@@ -236,12 +246,12 @@ class _Play:
             print(f"  {number}. {one['person_name']}, {kind} ({one['importance']}, {state}): {one['text']}", flush=True)
 
     async def _judge(self, state: str, rest: str) -> None:
-        number, _, text = rest.partition(" ")
+        number, text = _first_word(rest)
         if not number.isdecimal() or not 0 < int(number) <= len(self.scene["proposals"]):
             self.say("scene_run.no_proposal", count=len(self.scene["proposals"]))
             return
         one = self.scene["proposals"][int(number) - 1]
-        body = {"state": state, **({"text": text.strip()} if text.strip() else {})}
+        body = {"state": state, **({"text": text} if text else {})}
         judged = await self._post(f"/scenes/{self.scene['id']}/proposals/{one['id']}", body)
         self.say(f"scene_run.{state}", text=judged["text"])
         self._show(await self._get(f"/scenes/{self.scene['id']}"))
@@ -255,6 +265,8 @@ class _Play:
         self.scene = back["scene"]
         self._told = (len(self.scene["turns"]), len(self.scene["interventions"]))
         self.say("scene_run.rewound", turn=int(rest), name=back["snapshot"])
+        if back["followed_by"]:
+            self.say("scene_run.followed_by", scenes=", ".join(back["followed_by"]))
 
     async def _end(self, rest: str) -> None:
         self._show(await self._post(f"/scenes/{self.scene['id']}/end?wait=true", {}))
@@ -301,15 +313,27 @@ class _Play:
         return checked(await self._http.post(path, json=body), told)
 
 
+def _first_word(line: str) -> tuple[str, str]:
+    """The first word, and what follows it. A Japanese keyboard's full-width space parts words as well."""
+    word, *rest = line.split(maxsplit=1) or [""]
+    return word, rest[0].strip() if rest else ""
+
+
 def _named(scene: Mapping[str, Any]) -> bool:
     return "sceneId" in scene or "scene_id" in scene
 
 
 def checked(answer: httpx.Response, told: str = "") -> Any:
-    """The answer. Raises: Refused."""
+    """The answer. What is wrong with a request is told as of what was typed, not of a body, which the writer never saw.
+
+    Raises:
+        Refused: it is an error.
+    """
     if answer.is_error:
         problem = answer.json()
         wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
-        lines = [f"{told}{one['field'].removeprefix('body.scene.')}: {one['message']}" for one in wrong]
-        raise Refused("\n".join([f"{told}{problem['detail']}", *lines]))
+        lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
+        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
+            lines.insert(0, problem["detail"].removeprefix("body."))
+        raise Refused("\n".join(f"{told}{line}" for line in lines))
     return answer.json()

@@ -26,9 +26,22 @@ def test_a_survey_is_told_and_written(
     assert "no (So it is.)" in told
     assert f"{15 * '█'} 1 yes\n{30 * '█'} 2 no\n3 answered, 0 did not; model calls: 3" in told
     assert table.read_bytes().startswith(b"\xef\xbb\xbfperson_id,name,kind,answer,because")
+    script.enqueue(
+        {"rests_on": [], "because": "So it is.", "answer": 3}, {"rests_on": [], "because": "So it is.", "answer": 4.5}
+    )
+    run_ask(settings, AskRun(**asked, people=people[:2], number=(1, 5)), models=models)  # type: ignore[arg-type]
+    told = capsys.readouterr().out
+    assert "3 (So it is.)" in told
+    assert "4.5 (So it is.)" in told
     scanned = AskRun(**asked, people=people[:1], scan=True, output=tmp_path / "scan.json")  # type: ignore[arg-type]
     run_ask(settings, scanned, models=models)
     assert "0 memories read in 0 parts" in capsys.readouterr().out
     assert json.loads((tmp_path / "scan.json").read_text())[0]["sentences"] == []
+    with pytest.raises(SystemExit) as left:
+        run_ask(settings, AskRun(**asked, people=people, choices=["yes"]), models=models)  # type: ignore[arg-type]
+    assert str(left.value) == "choices: expected at least 2 of them"
+    with pytest.raises(SystemExit) as left:
+        run_ask(settings, AskRun(**asked, people=people, number=(5, 1)), models=models)  # type: ignore[arg-type]
+    assert str(left.value).startswith("number.max: ")
     with pytest.raises(SystemExit, match="nobody"):
         run_ask(settings, AskRun(**asked, people=["nobody"]), models=models)  # type: ignore[arg-type]

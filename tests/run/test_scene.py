@@ -83,8 +83,19 @@ def test_a_writer_plays_a_scene_step_by_step(
         "Otherwise.",
         "takes no part",
         ":reveal ID TEXT",
+        ":rewind nine: write a number there",
     ):
         assert words in told, words
+
+
+def test_commands_are_typed_with_a_japanese_keyboard_too_and_no_command_is_said_to_be_none(
+    played: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    played("：event　鐘が鳴る。", ":reveal　chara-a　夢かもしれない。", ":evnt 鐘が鳴る。", language="ja")
+    told = capsys.readouterr().out
+    assert "出来事が起こる: 鐘が鳴る。" in told
+    assert "夢かもしれない。" in told
+    assert ":evnt 鐘が鳴る。: そのようなコマンドはありません。" in told
 
 
 def test_a_scene_is_played_without_asking_and_its_log_is_written(
@@ -97,7 +108,9 @@ def test_a_scene_is_played_without_asking_and_its_log_is_written(
     script.enqueue(acts("元気?"), acts("うん。"))
     file = tmp_path / "content" / "scenes" / "S001.yaml"
     played(scene=str(file), language="ja", turns=2, output=tmp_path / "log.json")
-    assert "「元気?」" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "「元気?」" in told
+    assert "世界 main は English で始まっている" in told
     log = json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))
     assert [turn["talk"] for turn in log["turns"]] == ["元気?", "うん。"]
     taken = SceneTaken(form="script", view="chara-a")

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from service.errors import BudgetExhausted, KataribeError, WorldMoves
@@ -24,6 +25,7 @@ from service.runtime.world_clock import clock_and_target
 from service.runtime.world_lease import claim_if_there, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.commands import log_look
+from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import LATEST, WorldTime, iso
 
@@ -344,5 +346,9 @@ class HeldWorld:
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        _log.error("a world could not be moved on", exc_info=task.exception())
+    """That another replica moves the world is no failure: whoever waits asks again."""
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, OperationalError) and is_full(error):
+        _log.error("a world could not be moved on: %s", error.orig)
+    elif error is not None and not isinstance(error, WorldMoves):
+        _log.error("a world could not be moved on", exc_info=error)

@@ -84,12 +84,13 @@ def find_damage(file: Path, seconds: float = LOOK_SECONDS) -> str | None:
         return None
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)) as c:
-            alarm = threading.Timer(seconds, c.interrupt)
+            seen = threading.Event()
+            alarm = threading.Thread(target=_interrupt, args=(c, seen, seconds))
             alarm.start()
             try:
                 (found,) = c.execute("PRAGMA quick_check(1)").fetchone()
             finally:
-                alarm.cancel()
+                seen.set()
                 alarm.join()
     except sqlite3.Error as exc:
         if _is_damage(exc):
@@ -98,3 +99,12 @@ def find_damage(file: Path, seconds: float = LOOK_SECONDS) -> str | None:
             _log.warning("%s is too large to be looked at whole: no damage was found in %.0f s", file, seconds)
         return None
     return None if found == "ok" else " ".join(str(found).split())
+
+
+def _interrupt(connection: sqlite3.Connection, seen: threading.Event, seconds: float) -> None:
+    """Interrupt what runs there after that time, again and again until it is `seen`: before it runs, an interruption
+    is without effect.
+    """
+    while not seen.wait(seconds):
+        connection.interrupt()
+        seconds = 0.01

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import logging
+import time
 from pathlib import Path
 
 import pytest
@@ -74,15 +76,30 @@ def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Conte
     assert HOLD not in found
 
 
-def test_a_world_that_another_replica_moves_is_not_changed_here(village: Content, tmp_path: Path) -> None:
-    def another_holds_it(session: Session) -> None:
-        held = update(WorldRow).where(col(WorldRow.id) == "main")
-        session.execute(held.values(runner="another", lease_until=4e9))
+def _held_by_another(session: Session, until: float) -> None:
+    held = update(WorldRow).where(col(WorldRow.id) == "main")
+    session.execute(held.values(runner="another", lease_until=until))
 
+
+def test_who_waits_while_another_replica_moves_the_world_waits_without_a_word_in_the_log(
+    village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def live() -> None:
         async with house(village, tmp_path, rehearsal()) as home:
             await home.live(1)
-            home.room.database.write_now(another_holds_it)
+            home.room.database.write_now(lambda s: _held_by_another(s, time.time() + 0.3))
+            await home.live(1)
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(live())
+    assert caplog.records == []
+
+
+def test_a_world_that_another_replica_moves_is_not_changed_here(village: Content, tmp_path: Path) -> None:
+    async def live() -> None:
+        async with house(village, tmp_path, rehearsal()) as home:
+            await home.live(1)
+            home.room.database.write_now(lambda s: _held_by_another(s, 4e9))
             with pytest.raises(WorldMoves):
                 await home.world_runner.command("main", lambda *_: None)
 

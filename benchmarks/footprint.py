@@ -79,9 +79,9 @@ class Trace:
         return known
 
 
-def run(*, times: int = ROUNDS) -> dict[str, float]:
+def run(*, times: int = ROUNDS, lived_before: int = LIVED_BEFORE) -> dict[str, float]:
     """Figures ``start|recall|hour_functions|files|reads|writes|transactions``."""
-    rounds = [{**_conversation(), **_hour()} for _ in range(times)]
+    rounds = [{**_conversation(), **_hour(lived_before)} for _ in range(times)]
     return {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
 
 
@@ -122,11 +122,11 @@ def _conversation() -> dict[str, float]:
     return figures
 
 
-def _hour() -> dict[str, float]:
+def _hour(lived_before: int) -> dict[str, float]:
     with _served() as (client, trace):
         for character_id in BY_ROUTINE:
             client.patch(f"/characters/{character_id}", json={"decision": "routine"}).raise_for_status()
-        client.post("/world/tick", json={"ticks": LIVED_BEFORE}).raise_for_status()
+        client.post("/world/tick", json={"ticks": lived_before}).raise_for_status()
         trace.on = True
         client.post("/world/tick", json={"ticks": 60}).raise_for_status()
         trace.on = False

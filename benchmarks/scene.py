@@ -16,11 +16,13 @@ from typing import Any
 
 from sqlmodel import Session
 
+from benchmarks import scene_prompts
 from benchmarks.lived import WORLD, megabytes
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
+from service.locales import languages
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
 from service.settings import Settings
 from tests.runtime.lives import House, house, rehearsal
@@ -38,15 +40,22 @@ _WAYS = {
 """Of the figures: who is next, and who perceives a turn."""
 
 
-def run(minutes: int = MINUTES_PER_DAY, groups: int = GROUPS) -> dict[str, float]:
+def run(minutes: int = MINUTES_PER_DAY, groups: int = GROUPS, scenes: int = scene_prompts.SCENES) -> dict[str, float]:
     """Figures: the shortest of some times, in milliseconds of SQLite, and megabytes; rehearsed dialogues of two to four
-    a second; calls for a turn of four.
+    a second; calls for a turn of four, and tokens of its prompt in a rehearsed scene.
     """
     begun = time.perf_counter()
     _dialogues(groups, "rounds: 2")
     rate = groups / (time.perf_counter() - begun)
     calls = {f"calls_per_turn{name}": _calls(max(1, groups // 20), *way) for name, way in _WAYS.items()}
-    return {**asyncio.run(_way_back(minutes)), **calls, "generate_per_s": rate}
+    asked = {language: scene_prompts.run(language, scenes) for language in languages()}
+    return {
+        **asyncio.run(_way_back(minutes)),
+        **calls,
+        **{f"prompt_tokens_{language}": found["tokens"] for language, found in asked.items()},
+        "prefix_share": min(found["prefix_share"] for found in asked.values()),
+        "generate_per_s": rate,
+    }
 
 
 def _calls(groups: int, policy: str, modulator: str) -> float:

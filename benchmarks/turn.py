@@ -205,14 +205,15 @@ def _prefix_share(prompts: list[tuple[str, tuple[Message, ...]]]) -> float:
     repeated = total = 0
     for role, messages in prompts:
         text = "\n".join(f"{m.role}: {m.content}" for m in messages)
-        common = _common_prefix(before.get(role, ""), text)
+        common = common_prefix(before.get(role, ""), text)
         repeated += estimate_tokens(text[:common])
         total += estimate_tokens(text)
         before[role] = text
     return repeated / total
 
 
-def _common_prefix(a: str, b: str) -> int:
+def common_prefix(a: str, b: str) -> int:
+    """Characters with which both begin."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 

@@ -20,6 +20,7 @@ from benchmarks import (
     people,
     player,
     promises,
+    quality,
     recall,
     rush,
     scene,
@@ -54,9 +55,10 @@ SMALLEST: Mapping[str, Run] = {
     "player": lambda: player.run((1,), says=1),
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2, confided=1),
-    "scene": lambda: scene.run(minutes=60, groups=2),
-    "people": lambda: people.run(rehearsed=2),
-    "footprint": lambda: footprint.run(times=1),
+    "scene": lambda: scene.run(minutes=60, groups=2, scenes=1),
+    "people": lambda: people.run(rehearsed=2, made=12),
+    "quality": lambda: quality.run(minutes=30, talks=1, wrong=1),
+    "footprint": lambda: footprint.run(times=1, lived_before=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
     "closing": lambda neo4j: closing.run(conversations=1, on=neo4j),

@@ -52,8 +52,8 @@ class Speech:
         return await asyncio.shield(self._task)
 
     def leave(self) -> None:
-        """Nobody hears it any more."""
-        self._task.cancel()
+        """Nobody hears it any more. A making that has not begun begins first: it puts in order what it is for."""
+        asyncio.get_running_loop().call_soon(self._task.cancel)
 
     def _new(self, text: str) -> str:
         text, heard = text.rstrip(), self.heard

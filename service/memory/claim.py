@@ -3,6 +3,7 @@ Pure.
 """
 
 import re
+from functools import lru_cache
 
 from service.memory.lexical import FUNCTION_WORDS, normal
 from service.memory.stem import stem
@@ -93,7 +94,11 @@ _KIN = re.compile(
     r"|妻|夫|娘|息子|姉|妹|兄|弟|母|父|祖父|祖母|叔父|叔母|子供|友"
 )
 
+TEXTS_HELD = 4096
+"""Texts of which it is held what they claim: a closing holds each of a few hundred against many others."""
 
+
+@lru_cache(maxsize=TEXTS_HELD)
 def folded(text: str) -> str:
     """Width and case removed, apostrophes made straight, white space collapsed."""
     return normal(text).replace("’", "'")
@@ -109,6 +114,7 @@ def without_names(text: str, names: frozenset[str]) -> str:
     return text
 
 
+@lru_cache(maxsize=TEXTS_HELD)
 def words(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
     """The telling words: stems of English content words, kanji in pairs (alone when alone), katakana words.
 
@@ -142,10 +148,11 @@ def held(wanted: frozenset[str], text: str) -> frozenset[str]:
     return frozenset(w for w in wanted if w in offered or (not w.isascii() and w in plain))
 
 
-def clauses(text: str) -> list[str]:
+@lru_cache(maxsize=TEXTS_HELD)
+def clauses(text: str) -> tuple[str, ...]:
     """The clauses of a text, cut at punctuation and contrast: small enough to hold one claim, affirmed or denied."""
     opened = re.sub(r"^\s*(?:no|yes|いいえ|いや|はい|ええ)[、,. ]+", "", folded(text))
-    return [clause for clause in (part.strip() for part in _CLAUSE.split(opened) if part) if clause]
+    return tuple(clause for clause in (part.strip() for part in _CLAUSE.split(opened) if part) if clause)
 
 
 def numbers(text: str) -> frozenset[str]:
@@ -164,6 +171,7 @@ def counted(text: str) -> dict[str, frozenset[str]]:
     return {noun: frozenset(given) for noun, given in found.items()}
 
 
+@lru_cache(maxsize=TEXTS_HELD)
 def is_negated(text: str) -> bool:
     """Whether the statement denies something. An answer's opening "no" is not part of what it goes on to state."""
     return _NEGATION.search(_NOT_DENIED.sub(" ", _DENIAL.sub("", folded(text)))) is not None
@@ -208,12 +216,13 @@ def _spelled(text: str) -> str:
     return re.sub(r"(?<=\d),(?=\d{3})", "", text)
 
 
-def _counts(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=TEXTS_HELD)
+def _counts(text: str) -> tuple[tuple[str, str], ...]:
     """(number, what is counted or "") in the order of the text."""
     plain = _spelled(folded(text))
     japanese = _NO_COUNT.sub(" ", plain)
     found = [(str(value_of(m["number"])), _counted_thing(japanese, m)) for m in _COUNTED_JA.finditer(japanese)]
-    return found + _english_counts(_COUNTED_JA.sub(" ", _NO_ONE.sub(" ", plain)))
+    return (*found, *_english_counts(_COUNTED_JA.sub(" ", _NO_ONE.sub(" ", plain))))
 
 
 def _counted_thing(text: str, match: re.Match[str]) -> str:

@@ -6,12 +6,12 @@ statement from being shown as a fact. The signs of each language are in cues.yam
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import yaml
 
-from service.memory.claim import folded
+from service.memory.claim import TEXTS_HELD, folded
 from service.memory.extraction import Mode
 from service.memory.utterance import is_question, sentences
 
@@ -38,6 +38,7 @@ def is_unsure(text: str) -> bool:
     return _has("unsure", text)
 
 
+@lru_cache(maxsize=TEXTS_HELD)
 def _has(sign: str, text: str) -> bool:
     pattern = _signs().get(sign)
     return pattern is not None and pattern.search(folded(text)) is not None

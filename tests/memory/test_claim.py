@@ -106,4 +106,4 @@ def test_a_text_of_nothing_but_hiragana_still_has_to_be_said() -> None:
 
 
 def test_clauses_part_what_is_affirmed_from_what_is_denied() -> None:
-    assert clauses("No, I never married, but I have a son.") == ["i never married", "i have a son"]
+    assert clauses("No, I never married, but I have a son.") == ("i never married", "i have a son")

@@ -1,7 +1,9 @@
 """Owns the tables of keys in the docs, made from the files' models. `python -m tests.docs.content` writes them anew."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,6 @@ from service.testing.file import TestsFile
 from world.places import ALWAYS_OPEN
 
 _DOCS = Path(__file__).parents[2] / "docs"
-FILE = _DOCS / "content.md"
 MODELS: Mapping[str, type[ContentModel]] = {
     "maps.json": MapsFile,
     "actions.json": ActionsFile,
@@ -31,27 +32,95 @@ MODELS: Mapping[str, type[ContentModel]] = {
 }
 """Every content file's model."""
 
-PAGES: Mapping[Path, Mapping[str, type[ContentModel]]] = {
-    FILE: MODELS,
-    _DOCS / "testing-your-cast.md": {"cast-tests/*.yaml": TestsFile},
-    _DOCS / "generate.md": {"groups.yaml": GroupsFile, "sessions.yaml": SessionsFile},
+PAGES: Mapping[str, Mapping[str, type[ContentModel]]] = {
+    "content": MODELS,
+    "testing-your-cast": {"cast-tests/*.yaml": TestsFile},
+    "generate": {"groups.yaml": GroupsFile, "sessions.yaml": SessionsFile},
 }
-"""Each page's files."""
-
-_HEAD = "| key | type | default | meaning | 意味 |\n|---|---|---|---|---|"
-_WORDS = {"[]": "`[]`", "{}": "`{}`", "null": "none / なし", "Infinity": "no bound / 限りなし"}
+"""The files that each page tells of, in every language in which the page is there."""
 
 
-def page(text: str, models: Mapping[str, type[ContentModel]]) -> str:
-    """The page with the table of each file made anew."""
-    for file, model in models.items():
-        begin, end = f"<!-- keys of {file} -->", f"<!-- end of {file} -->"
+@dataclass(frozen=True)
+class Words:
+    """What a table says of types and defaults in one language."""
+
+    head: tuple[str, str, str, str]
+    required: str
+    empty: str
+    always: str
+    none: str
+    no_bound: str
+    kinds: Mapping[str, str]
+    either: str
+    several: str
+    list_of: str
+    not_empty: str
+    by_id: str
+    as_in: str
+    bounds: str
+
+
+ENGLISH = Words(
+    head=("key", "type", "default", "meaning"),
+    required="required",
+    empty="empty",
+    always="always",
+    none="none",
+    no_bound="no bound",
+    kinds={"any": "any value"},
+    either=" or ",
+    several=", ",
+    list_of="list of {}",
+    not_empty=", at least one",
+    by_id="mapping of ids to {}",
+    as_in='{}, as `"{}"`',
+    bounds=", {:,.0f} to {:,.0f}",
+)
+JAPANESE = Words(
+    head=("キー", "型", "既定", "意味"),
+    required="必須",
+    empty="空",
+    always="いつでも",
+    none="なし",
+    no_bound="限りなし",
+    kinds={
+        "any": "任意の値",
+        "text": "文章",
+        "string": "文字列",
+        "integer": "整数",
+        "number": "数",
+        "boolean": "真偽値",
+        "object": "マッピング",
+    },
+    either=" または ",
+    several="、",
+    list_of="{}のリスト",
+    not_empty="(1つ以上)",
+    by_id="idごとの{}",
+    as_in='{}(`"{}"` の形)',
+    bounds="({:,.0f}〜{:,.0f})",
+)
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Each page that is there, with its text as the models have it today."""
+    for name, models in PAGES.items():
+        for file in sorted(_DOCS.glob(f"{name}.*md")):
+            words = JAPANESE if file.name.endswith(".ja.md") else ENGLISH
+            yield file, _page(file, models, words)
+
+
+def _page(file: Path, models: Mapping[str, type[ContentModel]], words: Words) -> str:
+    text = file.read_text("utf-8")
+    for named, model in models.items():
+        begin, end = f"<!-- keys of {named} -->", f"<!-- end of {named} -->"
         before, found, rest = text.partition(begin)
         after = rest.partition(end)[2]
         if not found or not after:
-            raise LookupError(f"no place for the keys of {file}")
-        told = keys(model) if model is not CharacterFile else _beside_those_of_npcs()
-        text = before + "\n".join((begin, _HEAD, *map(_row, told), end)) + after
+            raise LookupError(f"{file.name}: no place for the keys of {named}")
+        told = keys(model, words) if model is not CharacterFile else _beside_those_of_npcs(words)
+        head = (f"| {' | '.join(words.head)} |", "|---|---|---|---|")
+        text = before + "\n".join((begin, *head, *(_row(key, words) for key in told), end)) + after
     return text
 
 
@@ -59,7 +128,7 @@ Key = tuple[str, str, FieldInfo]
 """Where a key stands (`maps[].nodes[].id`), its type, and the model's field."""
 
 
-def keys(model: type[ContentModel], above: str = "") -> Iterator[Key]:
+def keys(model: type[ContentModel], words: Words = ENGLISH, above: str = "") -> Iterator[Key]:
     """Every key that may stand in a file, those in lists and mappings too."""
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
@@ -67,60 +136,69 @@ def keys(model: type[ContentModel], above: str = "") -> Iterator[Key]:
             continue
         told = schema["properties"][field.alias]
         path = f"{above}{field.alias}"
-        yield path, _type(schema, told), field
+        yield path, _type(schema, told, words), field
         inside = _model_in(field.annotation)
         if inside not in (None, PersonFile):  # a person's keys are those of npcs/*.yaml
-            yield from keys(inside, f"{path}{_step(told)}.")
+            yield from keys(inside, words, f"{path}{_step(told)}.")
 
 
-def _beside_those_of_npcs() -> Iterator[Key]:
+def _beside_those_of_npcs(words: Words) -> Iterator[Key]:
     """The keys of characters that no table has told before."""
     told = {path for path, _, _ in keys(NpcFile)}
-    return (key for key in keys(CharacterFile) if key[0] not in told)
+    return (key for key in keys(CharacterFile, words) if key[0] not in told)
 
 
-def _row(key: Key) -> str:
+def _row(key: Key, words: Words) -> str:
     path, kind, field = key
-    meaning, _, in_japanese = (field.description or "").partition(" / ")
-    return f"| `{path}` | {kind} | {_default(field)} | {meaning} | {in_japanese} |"
+    in_english, _, in_japanese = (field.description or "").partition(" / ")
+    return f"| `{path}` | {kind} | {_default(field, words)} | {in_japanese if words is JAPANESE else in_english} |"
 
 
-def _default(field: FieldInfo) -> str:
+def _default(field: FieldInfo, words: Words) -> str:
     if field.is_required():
-        return "required / 必須"
+        return words.required
     if field.default is UNWRITTEN:
-        return "empty / 空"
+        return words.empty
     if field.default is ALWAYS_OPEN:
-        return "always / いつでも"
+        return words.always
     if isinstance(field.default, ContentModel):
         return "`{}`"
-    written = json.dumps(field.default).removeprefix("-")
-    return _WORDS.get(written, f"`{json.dumps(field.default)}`")
+    if field.default is None:
+        return words.none
+    if isinstance(field.default, float) and math.isinf(field.default):
+        return words.no_bound
+    return f"`{json.dumps(field.default)}`"
 
 
-def _type(schema: Mapping[str, Any], field: Mapping[str, Any]) -> str:
+def _type(schema: Mapping[str, Any], field: Mapping[str, Any], words: Words) -> str:
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[-1]
-        return "text" if name in (Text.__name__, FactEntry.__name__) else _type(schema, schema["$defs"][name])
+        is_text = name in (Text.__name__, FactEntry.__name__)
+        return _kind("text", words) if is_text else _type(schema, schema["$defs"][name], words)
     if "anyOf" in field:
-        return " or ".join(_type(schema, one) for one in field["anyOf"] if one != {"type": "null"})
+        return words.either.join(_type(schema, one, words) for one in field["anyOf"] if one != {"type": "null"})
     if "enum" in field:
-        return ", ".join(f"`{word}`" for word in field["enum"])
+        return words.several.join(f"`{word}`" for word in field["enum"])
     if not field:
-        return "any value"
+        return _kind("any", words)
     if field["type"] == "array":
-        least = ", at least one" if field.get("minItems") else ""
-        return f"list of {_type(schema, field['items'])}{least}"
+        listed = words.list_of.format(_type(schema, field["items"], words))
+        return f"{listed}{words.not_empty if field.get('minItems') else ''}"
     if field.get("additionalProperties"):
-        return f"mapping of ids to {_type(schema, field['additionalProperties'])}"
+        return words.by_id.format(_type(schema, field["additionalProperties"], words))
+    kind = _kind(field["type"], words)
     if "examples" in field:
-        return f'string, as `"{field["examples"][0]}"`'
-    return f"{field['type']}{_bounds(field)}"
+        return words.as_in.format(kind, field["examples"][0])
+    return f"{kind}{_bounds(field, words)}"
 
 
-def _bounds(field: Mapping[str, Any]) -> str:
+def _kind(name: str, words: Words) -> str:
+    return words.kinds.get(name, name)
+
+
+def _bounds(field: Mapping[str, Any], words: Words) -> str:
     least, most = field.get("minimum"), field.get("maximum")
-    return "" if least is None else f", {least:,.0f} to {most:,.0f}"
+    return "" if least is None else words.bounds.format(least, most)
 
 
 def _step(field: Mapping[str, Any]) -> str:
@@ -135,5 +213,5 @@ def _model_in(annotation: Any) -> type[ContentModel] | None:
 
 
 if __name__ == "__main__":
-    for place, models in PAGES.items():
-        place.write_text(page(place.read_text("utf-8"), models), encoding="utf-8")
+    for place, text in pages():
+        place.write_text(text, encoding="utf-8")

@@ -172,21 +172,27 @@ class GraphitiMemory(MemoryStore):
         return GroupReader(self._connection, self._groups.of(group))
 
     async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
-        """See MemoryStore. What others wrote into the group or took from it since becomes ours, known since `at`."""
-        reader = self._reader(group)
-        found = await reader.state()
+        """See MemoryStore. What others wrote into the group or took from it since becomes ours, known since `at`. Both
+        stores are asked at once.
+        """
+        reader, index = self._reader(group), self._indexes.get(group, day)
+
+        def turns(session: Session) -> bool:
+            return self._catch_up_turns(session, group, index, day)
+
+        found, remembers = await asyncio.gather(reader.state(), self._database.read(turns))
         if self._counted.get(group) != found.everywhere:
             if await reader.is_ours():
                 self._counted[group] = found.everywhere
             else:
                 await self._writer(group).adopt(at)
                 found = await reader.state()
-        index = self._indexes.get(group, day)
-        while True:
-            remembers = await self._database.read(lambda s: self._catch_up_turns(s, group, index, day))
+        await self._catch_up(reader, found, index)
+        while (
+            remembers and TURNS not in index.states
+        ):  # the graph's part was read anew, and they were let go of with it
+            remembers = await self._database.read(turns)
             await self._catch_up(reader, found, index)
-            if TURNS in index.states or not remembers:
-                break  # else the graph's part was read anew, and the turns were let go of with it
         index.space = found.space
         self._indexes.shrink(group)
         return index

@@ -1,0 +1,60 @@
+"""The calls of README, as they are printed there: each is answered, and the memory knows of what was said."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.content.files import bundled_content
+from service.locales import Language
+from tests.api.play import settings_for
+
+ROOT = Path(__file__).resolve().parents[2]
+READMES: dict[Language, str] = {"en": "README.md", "ja": "README.ja.md"}
+
+
+def commands(readme: str) -> list[list[str]]:
+    """The words of each curl of the block that names the API's address."""
+    block = next(one for one in re.findall(r"```sh\n(.*?)```", readme, re.S) if one.startswith("api="))
+    lines = block.replace("\\\n", " ").replace("$api", "").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("curl")]
+
+
+def answered(client: TestClient, words: list[str]) -> Any:
+    """What the service answers to a curl with these words."""
+    method, url, body, query = "GET", "", None, list[str]()
+    given = iter(words)
+    for word in given:
+        match word:
+            case "-X":
+                method = next(given)
+            case "-H":
+                assert next(given) == "Content-Type: application/json"
+            case "-G":
+                body = None
+            case "-d" if "-G" not in words:
+                body = json.loads(next(given))
+            case "-d" | "--data-urlencode":
+                query.append(urlencode(dict([next(given).split("=", 1)])))
+            case _:
+                url = word
+    answer = client.request(method, "?".join([url, *filter(None, ["&".join(query)])]), json=body)
+    assert answer.status_code < 300, (words, answer.text)
+    return answer.json()
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_calls_of_readme_are_answered_and_what_was_said_is_found(tmp_path: Path, language: Language) -> None:
+    settings = settings_for(tmp_path, bundled_content(), language=language, llm={"provider": "rehearsal"})
+    with TestClient(create_app(settings)) as client:
+        calls = commands((ROOT / READMES[language]).read_text(encoding="utf-8"))
+        answers = [answered(client, words) for words in calls]
+    talk, memory = next(a for a in answers if "turns" in a), next(a for a in answers if "found" in a)
+    assert talk["phase"] == "closed"
+    assert memory["found"]

@@ -35,7 +35,7 @@ def run_demo(
 
     Raises:
         KataribeError: the service could not be started.
-        httpx.HTTPStatusError: it refused something.
+        SystemExit: it refused something, or a model failed; the sentence says what.
     """
     if not settings.names_model:
         settings.llm.provider = "rehearsal"
@@ -140,7 +140,7 @@ class _Play:
             self._say("demo.goal", goal=talk["goal"]["goal"])
         self._say("demo.ended", reason=Phrase(f"ends.{talk['end_reason']}"))
         if talk["failure"]:
-            self._say("demo.failed", detail=talk["failure"]["detail"])
+            raise SystemExit(sentence(self._language, "demo.failed", detail=talk["failure"]["detail"]))
         if talk["changes"]:
             self._tell_changes(talk["changes"], talk["cost"])
 

@@ -14,7 +14,7 @@ from service.locales import Language
 from service.memory.lexical import tokens
 from tests.api.play import settings_for, write_village
 from tests.end_to_end.test_kill import speak_by_script
-from tests.servers.fake_openai import FakeOpenAI
+from tests.servers.fake_openai import FakeOpenAI, failing
 
 REMEMBERED: dict[Language, str] = {"en": r"^  remembered  (.+) \(turn \d+\)$", "ja": r"^  記憶     (.+).発言 \d+.$"}
 MEETING: dict[Language, str] = {"en": r"— Meeting {n}, .+ —", "ja": r"— {n}度目の会話 .+ —"}
@@ -94,3 +94,15 @@ def test_who_is_not_in_the_game_is_told_in_the_language_of_the_demo(tmp_path: Pa
     settings = settings_for(tmp_path, write_village(tmp_path / "game"), language="ja")
     with pytest.raises(SystemExit, match="見つかりません"):
         run_demo(settings, "ja", character_id="nobody", npc_id=None)
+
+
+def test_a_demo_whose_model_fails_ends_there_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeOpenAI(refuses=lambda body: failing(401, "no such key")) as model:
+        settings = settings_for(
+            tmp_path, write_village(tmp_path / "game"), llm={"base_url": model.base_url, "model": "fake-model"}
+        )
+        with pytest.raises(SystemExit, match=r"The model failed: .*KATARIBE_LLM__API_KEY"):
+            run_demo(settings, "en", character_id="sora", npc_id="baker")
+    told = capsys.readouterr().out
+    assert "Meeting 1" in told
+    assert "Meeting 2" not in told

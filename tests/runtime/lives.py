@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -53,10 +53,10 @@ HAMLET = ("aoi", "mio", "nagi", "ren")
 """Enough people to meet, to talk and to get into each other's way; each more costs every test its decisions."""
 
 
-def hamlet(content: Content) -> Content:
+def hamlet(content: Content, people: Sequence[str] = HAMLET) -> Content:
     """The same village with four characters only."""
     casts = {
-        language: replace(cast, characters={one: cast.characters[one] for one in HAMLET})
+        language: replace(cast, characters={one: cast.characters[one] for one in people})
         for language, cast in content.casts.items()
     }
     return replace(content, casts=casts)

@@ -19,9 +19,7 @@ from world.simulation import Simulation
 
 HOUR = 60
 HOME = "quay_pier"
-PLAYERS = [
-    Made(id=f"player-{number}", kind="player", profile=f'{{"name": "Player {number}"}}') for number in range(200)
-]
+PLAYERS = [Made(id=f"player-{number}", kind="player", profile=f'{{"name": "Player {number}"}}') for number in range(60)]
 MIKA = Made(id="mika", kind="player", profile='{"name": "Mikazuki"}')
 
 
@@ -89,16 +87,16 @@ def lived(village: Content, directory: Path, live: Callable[[House], Any]) -> di
     return asyncio.run(run())
 
 
-def test_two_hundred_players_join_and_leave_and_nobody_elses_story_changes(village: Content, tmp_path: Path) -> None:
+def test_sixty_players_join_and_leave_and_nobody_elses_story_changes(village: Content, tmp_path: Path) -> None:
     async def alone(home: House) -> None:
         await home.live(4 * HOUR)
 
     async def with_players(home: House) -> None:
         for hour in range(4):
-            for made in PLAYERS[50 * hour : 50 * hour + 50]:
+            for made in PLAYERS[15 * hour : 15 * hour + 15]:
                 await put(home, made)
             ticking = asyncio.create_task(home.live(HOUR))
-            for made in PLAYERS[50 * hour - 50 : 50 * hour] if hour else []:
+            for made in PLAYERS[15 * hour - 15 : 15 * hour] if hour else []:
                 await remove(home, made.id)
             await ticking
 

@@ -33,6 +33,12 @@ PROMISED = (
 """One with an NPC, two with each other, one that names no place."""
 
 
+@pytest.fixture(scope="session")
+def village(village: Content) -> Content:
+    """With those characters only who promise."""
+    return hamlet(village, ("aoi", "isao", "mio", "ren"))
+
+
 async def _lived(content: Content, directory: Path, **how: Any) -> dict[str, list[Any]]:
     async with house(content, directory, how.pop("model", None) or rehearsal(), **how) as home:
         place_promises(home.room.database, home.room.worlds, PROMISED)
@@ -96,6 +102,7 @@ def test_who_is_not_there_has_broken_it(village: Content, tmp_path: Path) -> Non
 def test_latencies_do_not_change_what_is_kept(village: Content, tmp_path: Path, in_order: dict[str, list[Any]]) -> None:
     slow = Slow(rehearsal(), seed=1, longest_seconds=0.02)
     told = asyncio.run(_lived(village, tmp_path, model=slow, at_once=16))
+    assert told["summaries"]
     for part, rows in in_order.items():
         assert told[part] == rows, part
 
@@ -150,6 +157,6 @@ async def _met_by_player(content: Content, directory: Path, stands: str) -> dict
 def test_a_player_keeps_a_promise_by_standing_there(
     village: Content, tmp_path: Path, stands: str, state: str, felt: int
 ) -> None:
-    told = asyncio.run(_met_by_player(hamlet(village), tmp_path, stands))
+    told = asyncio.run(_met_by_player(village, tmp_path, stands))
     assert [row["state"] for row in told["commitments"]] == [state]
     assert [row["affinity_delta"] for row in told["attitudes"] if row["other_id"] == "ken"] == [felt]

@@ -204,7 +204,7 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(village: Content
     """Nobody is at two places or in two talks, talks have all their turns, and the log is in order."""
     rng = random.Random(1)
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.02)) as home:
-        until = village.start + 10 * 60
+        until = village.start + 6 * 60
         while clock(home) < until:
             await home.world_runner.world("main").pass_ticks(rng.choice((1, 1, 2, 5, 12)))
             await asyncio.sleep(0.01)
@@ -222,7 +222,7 @@ async def test_a_stop_in_the_middle_goes_on(village: Content, tmp_path: Path) ->
     stops = 0
     while stops < 4:
         async with house(village, tmp_path, Slow(rehearsal(), seed=stops, longest_seconds=0.05)) as home:
-            until = village.start + (stops + 1) * 150
+            until = village.start + (stops + 1) * 90
             await pass_until(home, lambda: clock(home) >= until, 3)  # noqa: B023 - called here
         stops += 1
     async with house(village, tmp_path, rehearsal()) as home:
@@ -235,11 +235,11 @@ async def test_a_stop_in_the_middle_goes_on(village: Content, tmp_path: Path) ->
 async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_path: Path) -> None:
     """What was asked is asked again, and the world comes to the very minute it was told to."""
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.05)) as home:
-        await pass_until(home, lambda: clock(home) >= village.start + 200, 3)
+        await pass_until(home, lambda: clock(home) >= village.start + 120, 3)
         await home.world_runner.world("main").wait_for_models()
         before = clock(home)
-        await home.live(240)
-        assert clock(home) == before + 240
+        await home.live(120)
+        assert clock(home) == before + 120
         assert all(event.data["by"] in ("model", "plan") for event in events(home, kind="decided"))
         people = (await world_session(home)).core.people.values()
         assert not [person.id for person in people if person.last.action_id == HOLD]

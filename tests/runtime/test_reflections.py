@@ -221,7 +221,7 @@ def _think(context: ReflectionContext, rng: random.Random) -> Reflection:
     )
 
 
-EVENING = 9 * 60
+EVENING = 6 * 60
 
 
 @pytest.mark.long
@@ -232,7 +232,7 @@ def test_latencies_and_ticks_do_not_change_what_people_think(village: Content, t
         model: ChatModel = OfflineModel({**HANDLERS, ReflectionContext: _think})
         if seconds:
             model = _SlowThinker(Slow(model, seed=1, longest_seconds=0.01), seconds)
-        async with house(hamlet(village), directory, model, start="2026-04-01T16:00") as home:
+        async with house(hamlet(village), directory, model, start="2026-04-01T19:00") as home:
             for _ in range(EVENING // ticks):
                 await home.live(ticks)
             thought = [{**row, "revision": 0} for row in rows(home.room, InsightRow)]

@@ -135,7 +135,7 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
     """One world is changed while it moves, with slow models, and dies on the way; the other stands at each of these
     minutes.
     """
-    minutes, log = 300, list[WorldTime]()
+    minutes, log = 180, list[WorldTime]()
     slow = Slow(rehearsal(), seed=1, longest_seconds=0.02)
     async with house(hamlet(village), tmp_path / "moving", slow, patience_seconds=60) as home:
         step = await home.world_runner.tick("main", minutes)
@@ -153,6 +153,7 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
             assert await home.world_runner.command("main", change(n)) == minute
         await home.live(step.after - row(home).now)
         in_order = home.story()
+    assert in_order["summaries"]
     for part in in_order.keys() - {"usage"}:
         assert unpaid(moving[part]) == unpaid(in_order[part]), part
 
@@ -186,10 +187,11 @@ async def test_decisions_that_a_command_does_not_bear_on_stay_asked_and_are_paid
 async def test_a_client_that_commands_more_often_than_models_answer_does_not_hold_up_the_world(
     village: Content, tmp_path: Path
 ) -> None:
-    async with house(village, tmp_path / "alone", rehearsal()) as home:
+    async with house(hamlet(village), tmp_path / "alone", rehearsal()) as home:
         await home.live(120)
         alone = home.story()
-    async with house(village, tmp_path / "commanded", Steady(rehearsal(), seconds=0.15)) as home:
+    assert alone["turns"]
+    async with house(hamlet(village), tmp_path / "commanded", Steady(rehearsal(), seconds=0.15)) as home:
         step = await home.world_runner.tick("main", 120)
         refused = 0
         async with asyncio.timeout(120):

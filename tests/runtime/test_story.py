@@ -22,7 +22,7 @@ from service.settings import QualitySettings
 from tests.runtime.lives import Slow, hamlet, house
 from tests.world.simulation import draw
 
-MORNING = 6 * 60
+MORNING = 4 * 60
 HALF = QualitySettings(share=0.5)
 """Half of what is said and decided is checked."""
 

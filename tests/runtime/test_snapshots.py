@@ -17,6 +17,7 @@ from service.errors import SnapshotUnusable, WorldExists, WorldRestored
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Group, Kind
+from service.people.worlds import WorldRepository
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
@@ -26,6 +27,7 @@ from service.store.world_rows import pack, read_rows, unpack
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.memory.remote import RemoteMemory
+from tests.runtime.lives import hamlet
 from tests.runtime.way_back import exported, held, kill_restores, retold, walk
 from tests.runtime.worlds import fill, marked, tick
 from tests.store.conversations import main
@@ -250,8 +252,8 @@ def test_damaged_bytes_and_another_version_leave_the_world_as_it_is(
     assert held(room) == before
 
 
-def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencies, script: ScriptedModel) -> None:
-    fill(room, script)
+def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencies, village: Content) -> None:
+    room = replace(room, worlds=WorldRepository(hamlet(village), room.settings.world))
     tick(room, 4 * 1440)
     kept = [one for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
     assert len(kept) == room.settings.world.daily_snapshots == 3

@@ -1150,14 +1150,20 @@ export interface components {
             /** @description what is told of an event of that kind */
             data: components["schemas"]["UtteranceDelta"];
         };
-        /** @description What was told of an utterance counts no more: another attempt follows, or the conversation ends. */
+        /**
+         * @description What was told of an utterance counts no more: another attempt follows, it has failed (`error`), nobody has heard
+         *     it, or the conversation ends.
+         */
         UtteranceDiscarded: {
             /** @description which attempt to speak which turn: `<conversation>.<turn>.<attempt>` */
             utterance_id: string;
-            /** @description how many sentences of it had been told; null: unknown, the service that told them is gone */
+            /** @description how many sentences of it had been told; 0 also where nobody has heard it; null: unknown, the service that told them is gone */
             spoken_sentences: number | null;
         };
-        /** @description What was told of an utterance counts no more: another attempt follows, or the conversation ends. */
+        /**
+         * @description What was told of an utterance counts no more: another attempt follows, it has failed (`error`), nobody has heard
+         *     it, or the conversation ends.
+         */
         UtteranceDiscardedClientEvent: {
             /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
             seq: number | null;

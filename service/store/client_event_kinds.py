@@ -87,7 +87,7 @@ class UtteranceDelta(Payload, kind="utterance.delta"):
 
     utterance_id: UtteranceId
     char_start: CharStart
-    text: str = Field(description="what comes there", examples=["Good morn"])
+    text: str = Field(description="what comes there", examples=["(smiles) Good morn"])
 
 
 class UtteranceSentence(Payload, kind="utterance.sentence"):
@@ -95,14 +95,14 @@ class UtteranceSentence(Payload, kind="utterance.sentence"):
 
     utterance_id: UtteranceId
     index: int = Field(description="its place in the utterance, from 0", examples=[0])
-    final: bool = Field(description="the utterance ends with it", examples=[False])
+    final: bool = Field(description="the utterance ends with it", examples=[True])
     speaker_id: SpeakerId
     text: str = Field(
         description="what is to be spoken, without stage directions; empty: there is a gesture only",
         examples=["Good morning, Mr. Smith."],
     )
     char_start: CharStart
-    char_end: int = Field(description="where it ends in the utterance: before this code point", examples=[35])
+    char_end: int = Field(description="where it ends in the utterance: before this code point", examples=[33])
     language: SpokenLanguage
     voice: Voice
     emotion: SentenceEmotion | None = Field(
@@ -136,11 +136,14 @@ class UtteranceCompleted(Payload, kind="utterance.completed"):
 
 
 class UtteranceDiscarded(Payload, kind="utterance.discarded"):
-    """What was told of an utterance counts no more: another attempt follows, or the conversation ends."""
+    """What was told of an utterance counts no more: another attempt follows, it has failed (`error`), nobody has heard
+    it, or the conversation ends.
+    """
 
     utterance_id: UtteranceId
     spoken_sentences: int | None = Field(
-        description="how many sentences of it had been told; null: unknown, the service that told them is gone",
+        description="how many sentences of it had been told; 0 also where nobody has heard it; null: unknown, the "
+        "service that told them is gone",
         examples=[1],
     )
 

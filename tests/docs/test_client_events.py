@@ -5,14 +5,24 @@ from pydantic import TypeAdapter
 
 from service.api.telling import AnyClientEvent, ClientEvent
 from service.app import create_app
+from service.conversation.sentences import cut
 from service.settings import Settings
-from service.store.client_event_kinds import CLIENT_PAYLOADS
+from service.store.client_event_kinds import CLIENT_PAYLOADS, UtteranceCompleted, UtteranceDelta, UtteranceSentence
 from service.store.event_kinds import Payload
 from tests.docs.client_events import FILE, example, page
+from tests.docs.events import example_data
 
 
 def test_the_page_is_made_from_the_classes_of_today() -> None:
     assert FILE.read_text("utf-8") == page(), "python -m tests.docs.client_events"
+
+
+def test_the_sentence_of_the_page_is_cut_from_the_utterance_of_the_page() -> None:
+    said, told = example_data(UtteranceCompleted), example_data(UtteranceSentence)
+    (sentence,) = cut(said["text"], is_whole=True)
+    assert (sentence.index, sentence.text, sentence.gesture) == (told["index"], told["text"], told["gesture"])
+    assert (sentence.start, sentence.end, sentence.is_final) == (told["char_start"], told["char_end"], told["final"])
+    assert said["text"].startswith(example_data(UtteranceDelta)["text"])
 
 
 @pytest.mark.parametrize("payload", CLIENT_PAYLOADS, ids=lambda payload: payload.kind)

@@ -1,15 +1,35 @@
-"""Owns docs/client-events.md, made from the events' own classes. `python -m tests.docs.client_events` writes it."""
+"""Owns docs/client-events.md, made from the events' own classes, and what docs/client-events.ja.md says of each kind.
+`python -m tests.docs.client_events` writes both.
+"""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from service.store.client_event_kinds import CLIENT_PAYLOADS, PASSING
 from service.store.event_kinds import Payload
-from tests.docs.events import example_data, section
+from tests.docs import content
+from tests.docs.events import Tongue, example_data, section
 
 FILE = Path(__file__).parents[2] / "docs" / "client-events.md"
+IN_JAPANESE = FILE.with_suffix(".ja.md")
+SENTENCES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("client_events.ja.yaml").read_text("utf-8"))
+"""What the Japanese page says for each sentence of the classes."""
+
+JAPANESE = Tongue(
+    words=replace(content.JAPANESE, kinds={**content.JAPANESE.kinds, "object": "オブジェクト"}),
+    head="| フィールド | 型 | 意味 |",
+    inside="オブジェクト({})",
+    left_out="{}(省かれることがある)",
+    told=SENTENCES.__getitem__,
+)
 
 _HEAD = """# Client events
+
+[日本語](client-events.ja.md)
 
 What a game is told of conversations in which a human speaks, while they happen. Three transports tell the same:
 
@@ -83,6 +103,12 @@ def page() -> str:
     return "\n".join([_HEAD, *(section(payload, example(payload)) for payload in CLIENT_PAYLOADS)])
 
 
+def page_in_japanese() -> str:
+    """The Japanese page: what its author wrote before the kinds, and each of them."""
+    head, _, _ = IN_JAPANESE.read_text("utf-8").partition(f"\n## {CLIENT_PAYLOADS[0].kind}\n")
+    return "\n".join([head, *(section(payload, example(payload), JAPANESE) for payload in CLIENT_PAYLOADS)])
+
+
 def example(payload: type[Payload]) -> dict[str, Any]:
     """An event as it travels, made of its fields' examples."""
     return {
@@ -96,3 +122,4 @@ def example(payload: type[Payload]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     FILE.write_text(page(), encoding="utf-8")
+    IN_JAPANESE.write_text(page_in_japanese(), encoding="utf-8")

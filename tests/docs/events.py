@@ -1,11 +1,13 @@
 """Owns docs/events.md, made from the events' own classes. `python -m tests.docs.events` writes it anew."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from service.store.event_kinds import IN_A_MINUTE, PAYLOADS, Payload
+from tests.docs import content
 
 FILE = Path(__file__).parents[2] / "docs" / "events.md"
 
@@ -28,6 +30,26 @@ something else.
 Within one minute of the world a story tells what happens in the order of this page, up to `{last}`. The kinds after
 that one are told at once, when an author or the service acts.
 """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tongue:
+    """How a page tells of fields in its language: `told` is a sentence of the models in it."""
+
+    words: content.Words
+    head: str
+    inside: str
+    left_out: str
+    told: Callable[[str], str]
+
+
+ENGLISH = Tongue(
+    words=content.ENGLISH,
+    head="| field | type | meaning |",
+    inside="object ({})",
+    left_out="{} (may be left out)",
+    told=str,
+)
 
 
 def page() -> str:
@@ -53,48 +75,49 @@ def example_data(payload: type[Payload]) -> dict[str, Any]:
     return {name: _example(schema, field) for name, field in schema.get("properties", {}).items()}
 
 
-def section(payload: type[Payload], shown: Mapping[str, Any]) -> str:
+def section(payload: type[Payload], shown: Mapping[str, Any], tongue: Tongue = ENGLISH) -> str:
     """What the page says of one kind."""
-    return "\n".join(_section(payload, shown)) + "\n"
+    return "\n".join(_section(payload, shown, tongue)) + "\n"
 
 
 def _person(payload: type[Payload]) -> str | None:
     return None if "Nobody's event." in (payload.__doc__ or "") else "aoi"
 
 
-def _section(payload: type[Payload], shown: Mapping[str, Any]) -> Iterator[str]:
+def _section(payload: type[Payload], shown: Mapping[str, Any], tongue: Tongue) -> Iterator[str]:
     schema = payload.model_json_schema(mode="serialization")
     yield f"## {payload.kind}\n"
-    yield " ".join((payload.__doc__ or "").split()) + "\n"
+    yield tongue.told(" ".join((payload.__doc__ or "").split())) + "\n"
     if fields := schema.get("properties", {}):
-        yield from ("| field | type | meaning |", "|---|---|---|")
+        yield from (tongue.head, "|---|---|---|")
         for name, field in fields.items():
-            yield f"| `{name}` | {_type(schema, field)} | {_meaning(schema, name, field)} |"
+            yield f"| `{name}` | {_type(schema, field, tongue)} | {_meaning(schema, name, field, tongue)} |"
         yield ""
     yield "```json\n" + json.dumps(shown, ensure_ascii=False) + "\n```"
 
 
-def _meaning(schema: Mapping[str, Any], name: str, field: Mapping[str, Any]) -> str:
-    words = field.get("description", "").replace("|", "\\|")
-    return words if name in schema.get("required", ()) else f"{words} (may be left out)"
+def _meaning(schema: Mapping[str, Any], name: str, field: Mapping[str, Any], tongue: Tongue) -> str:
+    words = tongue.told(field.get("description", "")).replace("|", "\\|")
+    return words if name in schema.get("required", ()) else tongue.left_out.format(words)
 
 
-def _type(schema: Mapping[str, Any], field: Mapping[str, Any]) -> str:
+def _type(schema: Mapping[str, Any], field: Mapping[str, Any], tongue: Tongue) -> str:
+    words = tongue.words
     if "$ref" in field:
-        return _type(schema, _referred(schema, field))
+        return _type(schema, _referred(schema, field), tongue)
     if "anyOf" in field:
         given = [one for one in field["anyOf"] if one != _NULL or "default" not in field]
-        return " or ".join(_type(schema, one) for one in given)
-    if words := field.get("enum") or ([field["const"]] if "const" in field else []):
-        return ", ".join(f"`{word}`" for word in words)
+        return words.either.join(_type(schema, one, tongue) for one in given)
+    if named := field.get("enum") or ([field["const"]] if "const" in field else []):
+        return words.several.join(f"`{one}`" for one in named)
     if "type" not in field:
-        return "any value"
+        return words.kinds["any"]
     if field["type"] == "array":
-        return f"list of {_type(schema, field['items'])}"
+        return words.list_of.format(_type(schema, field["items"], tongue))
     if "properties" in field:
-        inside = ", ".join(f"`{name}`: {_type(schema, one)}" for name, one in field["properties"].items())
-        return f"object ({inside})"
-    return str(field["type"])
+        fields = (f"`{name}`: {_type(schema, one, tongue)}" for name, one in field["properties"].items())
+        return tongue.inside.format(words.several.join(fields))
+    return words.kinds.get(field["type"], field["type"])
 
 
 _NULL = {"type": "null"}

@@ -1,5 +1,7 @@
 """docs/client-events.md tells of every kind of client event what the service tells."""
 
+import re
+
 import pytest
 from pydantic import TypeAdapter
 
@@ -9,12 +11,23 @@ from service.conversation.sentences import cut
 from service.settings import Settings
 from service.store.client_event_kinds import CLIENT_PAYLOADS, UtteranceCompleted, UtteranceDelta, UtteranceSentence
 from service.store.event_kinds import Payload
-from tests.docs.client_events import FILE, example, page
+from tests.docs.client_events import FILE, IN_JAPANESE, SENTENCES, example, page, page_in_japanese
 from tests.docs.events import example_data
 
 
 def test_the_page_is_made_from_the_classes_of_today() -> None:
     assert FILE.read_text("utf-8") == page(), "python -m tests.docs.client_events"
+
+
+def test_the_japanese_page_tells_of_every_kind_too_and_of_nothing_else() -> None:
+    assert IN_JAPANESE.read_text("utf-8") == page_in_japanese(), "python -m tests.docs.client_events"
+    assert [sentence for sentence in SENTENCES if sentence.replace("|", "\\|") not in page()] == []
+    assert _named(page_in_japanese()) == _named(page())
+
+
+def _named(text: str) -> set[str]:
+    """Kinds, fields, values and calls: what no language translates."""
+    return set(re.findall("`[^`]+`", re.sub("```.*?```", "", text, flags=re.DOTALL)))
 
 
 def test_the_sentence_of_the_page_is_cut_from_the_utterance_of_the_page() -> None:

@@ -21,7 +21,7 @@ from service.generate.sessions.file import SessionsFile
 from service.testing.file import TestsFile
 from world.places import ALWAYS_OPEN
 
-_DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 MODELS: Mapping[str, type[ContentModel]] = {
     "maps.json": MapsFile,
     "actions.json": ActionsFile,
@@ -92,7 +92,7 @@ JAPANESE = Words(
         "boolean": "真偽値",
         "object": "マッピング",
     },
-    either=" または ",
+    either="、",
     several="、",
     list_of="{}のリスト",
     not_empty="(1つ以上)",
@@ -105,7 +105,7 @@ JAPANESE = Words(
 def pages() -> Iterator[tuple[Path, str]]:
     """Each page that is there, with its text as the models have it today."""
     for name, models in PAGES.items():
-        for file in sorted(_DOCS.glob(f"{name}.*md")):
+        for file in sorted(DOCS.glob(f"{name}.*md")):
             words = JAPANESE if file.name.endswith(".ja.md") else ENGLISH
             yield file, _page(file, models, words)
 

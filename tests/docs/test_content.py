@@ -4,9 +4,13 @@ import re
 
 import pytest
 
-from tests.docs.content import MODELS, PAGES, keys, pages
+from service.conversation import prompt as speaking
+from service.decision import prompt as deciding
+from service.memory import extract as closing
+from tests.docs.content import DOCS, MODELS, PAGES, keys, pages
 
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+PROMPTS = speaking.TEMPLATES.names | deciding.TEMPLATES.names | closing.TEMPLATES.names
 
 
 def test_the_tables_are_made_from_the_models_of_today() -> None:
@@ -19,6 +23,13 @@ def test_every_key_says_in_both_languages_what_it_means(file: str) -> None:
     told = {path: (field.description or "").partition(" / ") for path, _, field in keys(ALL[file])}
     assert len(told) >= 8
     assert [path for path, (en, _, ja) in told.items() if not en or not JAPANESE.search(ja)] == []
+
+
+@pytest.mark.parametrize("page", ["content.md", "content.ja.md"])
+def test_every_prompt_that_a_game_may_replace_is_named(page: str) -> None:
+    _, _, told = (DOCS / page).read_text("utf-8").partition("## prompts/")
+    rows = [row for row in told.splitlines() if row.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row.split(" | ")[0])} == PROMPTS
 
 
 def test_hours_are_a_list_as_the_files_have_it() -> None:

@@ -98,6 +98,8 @@ class ExactRun:
                 answered = self._answer_without_models()
                 await self._window.write()
                 self._is_halted |= self._window.is_called_off
+                if self._window.is_wanted:
+                    self.interrupt()
                 reflecting = self._reflect()
                 went_on = self._go_on()
                 self._ask_models()

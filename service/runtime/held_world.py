@@ -22,7 +22,7 @@ from service.runtime.realtime import RealtimeStep
 from service.runtime.reflections import Reflections
 from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import clock_and_target
-from service.runtime.world_lease import claim_if_there, release, require_open
+from service.runtime.world_lease import claim_if_there, is_wanted, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.commands import log_look
 from service.store.session import is_full
@@ -35,6 +35,10 @@ _log = logging.getLogger(__name__)
 
 REST_SECONDS = 3.0
 """How long a world that moves stands after a command has waited for it in vain: who tries again finds it standing."""
+
+
+LOOK_SECONDS = 0.05
+"""How often a replica looks whether another has made way for it."""
 
 
 class LivedAhead(Exception):
@@ -155,6 +159,8 @@ class HeldWorld:
             if changed.reached > changed.world.now:
                 raise LivedAhead(changed.reached)
             answer = work(session, changed)
+            if is_wanted(row):
+                row.wanted_until = 0.0
             return answer, save(session, changed)
 
         try:
@@ -242,10 +248,24 @@ class HeldWorld:
 
     async def _move(self) -> None:
         while await self._live_on():
+            await self._make_way()
             if self._is_command_missed and not self._waiting_commands:
                 self._is_command_missed = False
                 await asyncio.sleep(REST_SECONDS)
         await self.decisions.drop()
+
+    async def _make_way(self) -> None:
+        """Stand while another replica waits for the world, or changes it. What was asked before is asked anew."""
+        row = await self._row()
+        if is_wanted(row):
+            await self.decisions.drop()
+            await self._release_lease()
+            while is_wanted(row):
+                await asyncio.sleep(LOOK_SECONDS)
+                row = await self._row()
+
+    async def _row(self) -> WorldRow | None:
+        return await self._database.read(lambda s: s.get(WorldRow, self.world_id))
 
     async def _live_on(self) -> bool:
         """To where the world was told to go, or to where commands want it to stand. False: it stands.

@@ -17,6 +17,7 @@ from service.memory.episodes import overhear
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.publish import Why, keep_basis, publish
 from service.runtime.world_clock import advance_clock
+from service.runtime.world_lease import is_wanted
 from service.runtime.world_session import WorldSession, save
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import Phase
@@ -61,6 +62,8 @@ class RunWindow:
         self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
         self.is_called_off = False
         """The store says, as of the last write, that the world is not to go as far as `until`."""
+        self.is_wanted = False
+        """Another process waits for the world to stand, as of the last write."""
 
     @property
     def reached(self) -> WorldTime:
@@ -187,6 +190,7 @@ class RunWindow:
         world_session.reached = self.reached
         revision = save(session, world_session)
         self.is_called_off = row.target is None or row.target < self.until
+        self.is_wanted = is_wanted(row)
         return revision, settled
 
     def _begin(self, session: Session, talk: Talk) -> None:

@@ -291,7 +291,7 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         "revision": max(world["revision"], was["revision"]) + 1,
         "timeline": max(was["timeline"] + 1, fresh),
         **dict.fromkeys(("runner", "clock_runner")),
-        **dict.fromkeys(("lease_until", "clock_lease_until"), 0.0),
+        **dict.fromkeys(("lease_until", "wanted_until", "clock_lease_until"), 0.0),
     }
     known = {row["id"]: row["attempts"] for row in before.get(name_of(ConversationRow), ())}
     for row in rows[name_of(ConversationRow)]:

@@ -1,8 +1,9 @@
-"""Owns the two leases on a world: which process moves it, and which runs its clock."""
+"""Owns the two leases on a world: which process moves it, and which runs its clock. Who waits for it says so."""
 
 import time
 from collections.abc import Sequence
 
+from sqlalchemy import update
 from sqlmodel import Session, col, select
 
 from service.runtime.world_session import moves
@@ -11,6 +12,8 @@ from service.store.tables import WorldRow
 
 LEASE_SECONDS = 20.0
 """Of machine time: what a process that died has held is another's by then."""
+WANTED_SECONDS = 1.0
+"""For so long whoever moves a world makes way for who said that it waits for it, and has said no more."""
 
 _MOVES = Lease(holder=WorldRow.runner, until=WorldRow.lease_until)  # type: ignore[arg-type] # columns of the class
 _RUNS_CLOCK = Lease(holder=WorldRow.clock_runner, until=WorldRow.clock_lease_until)  # type: ignore[arg-type]
@@ -30,6 +33,17 @@ def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: flo
     require_open(row, holder_id)
     row.runner, row.lease_until = holder_id, time.time() + seconds
     return True
+
+
+def want(session: Session, world_id: str) -> None:
+    """Have whoever moves the world let go of it soon."""
+    until = {WorldRow.wanted_until: time.time() + WANTED_SECONDS}
+    session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(until))
+
+
+def is_wanted(row: WorldRow | None) -> bool:
+    """Whether another process waits for the world to stand."""
+    return row is not None and row.wanted_until > time.time()
 
 
 def extend(session: Session, holder_id: str, world_ids: Sequence[str], seconds: float) -> None:

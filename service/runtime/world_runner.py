@@ -20,11 +20,11 @@ from service.errors import RunInterrupted, WorldMoves, WorldStopped
 from service.locales import Phrase
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
-from service.runtime.held_world import HeldWorld, LivedAhead
+from service.runtime.held_world import LOOK_SECONDS, HeldWorld, LivedAhead
 from service.runtime.reflections import Reflections
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_clock import Tick, cancel_orders, order_ticks, order_until
-from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim_if_there, drop_all, extend, release
+from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim_if_there, drop_all, extend, release, want
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked, log_command
 from service.store.idempotency import Once, once
@@ -179,7 +179,7 @@ class WorldRunner:
         keeps (None: the work itself sees to that).
 
         Raises:
-            WorldMoves: it does not come there soon, or another replica moves it.
+            WorldMoves: it does not come there soon, or another replica moves it and does not make way.
             RunInterrupted: the store failed on the way there.
         """
 
@@ -193,19 +193,23 @@ class WorldRunner:
         world = self.world(world_id)
         run: asyncio.Task[None] | None = None
         while True:
-            async with world.standing(deadline):
-                try:
+            try:
+                async with world.standing(deadline):
                     answer = await world.change(logged)
-                except LivedAhead as ahead:
-                    _require_went(run, ahead.reached)
-                    if asyncio.get_running_loop().time() > deadline:
-                        raise await world.why_it_moves() from None
-                    await self._database.write(partial(order_until, world_id=world_id, until=ahead.reached))
-                else:
                     if not keeps_decisions:
                         await world.decisions.drop()
                     return answer
-            run = world.move()
+            except LivedAhead as ahead:
+                _require_went(run, ahead.reached)
+                if asyncio.get_running_loop().time() > deadline:
+                    raise await world.why_it_moves() from None
+                await self._database.write(partial(order_until, world_id=world_id, until=ahead.reached))
+                run = world.move()
+            except WorldMoves:  # another replica moves it
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await self._database.write(partial(want, world_id=world_id))
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def rewrite(self, world_id: str, work: Callable[[Session], T]) -> T:
         """Let `work` take the world's rows out of the store, or write others in their place; a run it is on ends.

@@ -91,7 +91,8 @@ class WorldRow(SQLModel, table=True):
     at run time (0: never): no two casts of any world bear the same. `timeline` changes where the world is brought back
     to what it was: what was asked before is of no use any more. `branched_from` is the world that this one was until
     its minute `branched_at` (None: it began by itself). `lease_until` is machine time: until then the process named in
-    `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
+    `runner` moves it; until `wanted_until` another one waits for the world to stand, to change it. `clock_runner` and
+    `clock_lease_until` say of the process that runs its clock what `runner` and `lease_until` say.
     """
 
     __tablename__ = "worlds"
@@ -116,6 +117,7 @@ class WorldRow(SQLModel, table=True):
     branched_at: int | None = Field(default=None, sa_type=BigInteger)
     runner: str | None = None
     lease_until: float = 0.0
+    wanted_until: float = 0.0
     clock_runner: str | None = None
     clock_lease_until: float = 0.0
 

@@ -13,11 +13,12 @@ import pytest
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.llm.chat import ChatModel
+from service.runtime.author_changes import set_weather
 from service.runtime.clock_scheduler import ClockScheduler, Pace
 from service.runtime.world_lease import LEASE_SECONDS
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
-from tests.runtime.lives import House, house, rehearsal
+from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.runtime.patience import until
 from tests.servers.postgres import PostgresServer
 
@@ -157,3 +158,18 @@ async def test_one_that_stops_leaves_its_clocks_to_the_other_at_once(
 def test_what_died_is_taken_over_within_thirty_seconds() -> None:
     """The lease has run out by then, and the others look again (tests/end_to_end/test_kill_clock.py shows it)."""
     assert LEASE_SECONDS + LEASE_SECONDS / 4 < 30
+
+
+async def test_who_speaks_to_either_is_answered_while_the_other_moves_the_world(
+    village: Content, tmp_path: Path, postgres: str
+) -> None:
+    model = Slow(rehearsal(), seed=3, longest_seconds=0.1)
+    async with Two(hamlet(village), tmp_path, postgres, model).up() as (one, other):
+        await one.home.world_runner.tick("main", WEEK)
+        await until(lambda: one.row.runner is not None)
+        for number in range(10):
+            weather = f"storm {number}"
+            await other.home.world_runner.command("main", lambda s, world: set_weather(s, world, weather))  # noqa: B023
+            assert one.row.weather == weather
+        stood = one.row.now
+        await until(lambda: one.row.now > stood)

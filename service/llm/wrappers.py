@@ -9,13 +9,21 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from service.errors import BudgetExhausted, ModelBroken, ModelEmpty, ModelError, ModelNotConfigured, ModelTruncated
+from service.errors import (
+    BudgetExhausted,
+    ModelBroken,
+    ModelEmpty,
+    ModelError,
+    ModelNotConfigured,
+    ModelTimeout,
+    ModelTruncated,
+)
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener
 from service.llm.per_loop import PerLoop
 from service.usage import Usage
 
-_OWN_FAULTS = (ModelBroken, ModelEmpty, ModelTruncated)
-"""Faults of the answer itself: each try is paid in full, and a model that fails twice fails a third time."""
+_DEAR_FAULTS = (ModelBroken, ModelEmpty, ModelTruncated, ModelTimeout)
+"""Each try is paid in full, or somebody waits for it in full; and a model that fails so twice fails a third time."""
 
 
 class Retrying(ModelWrapper):
@@ -45,16 +53,16 @@ class Retrying(ModelWrapper):
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel. After a failed try, `on_text` hears the next one from its beginning."""
-        spent, own_faults, tried = Usage(), 0, 0
+        spent, dear_faults, tried = Usage(), 0, 0
         while True:
             tried += 1
             try:
                 answer = await self._inner.complete(prompt, on_text)
             except ModelError as error:
                 spent += error.usage
-                own_faults += isinstance(error, _OWN_FAULTS)
+                dear_faults += isinstance(error, _DEAR_FAULTS)
                 wait = self._wait(error, tried)
-                if tried >= self._attempts or own_faults > 1 or wait is None:
+                if tried >= self._attempts or dear_faults > 1 or wait is None:
                     error.usage = spent
                     raise
             else:

@@ -59,7 +59,6 @@ class Patience:
 @pytest.mark.parametrize(
     "error",
     [
-        timeout(),
         limited(None),
         ModelUnreachable(model="m", base_url="u", reason="r"),
         ModelServerError(model="m", status_code=500, reason="r"),
@@ -74,9 +73,9 @@ def test_passing_troubles_are_tried_up_to_the_limit(error: ModelError) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [ModelBroken(model="m", reason="r"), ModelEmpty(model="m"), ModelTruncated(model="m", max_tokens=1)],
+    [ModelBroken(model="m", reason="r"), ModelEmpty(model="m"), ModelTruncated(model="m", max_tokens=1), timeout()],
 )
-def test_the_models_own_faults_are_tried_once_more(error: ModelError) -> None:
+def test_what_each_try_pays_or_waits_for_in_full_is_tried_once_more(error: ModelError) -> None:
     patience = Patience(error, ModelEmpty(model="m"), TURN, attempts=5)
     with pytest.raises(ModelEmpty):
         patience.run()
@@ -103,7 +102,7 @@ def test_one_attempt_means_no_retry() -> None:
 
 
 def test_waits_are_drawn_below_a_ceiling_that_doubles() -> None:
-    patience = Patience(*[timeout() for _ in range(7)], TURN, attempts=9)
+    patience = Patience(*[limited(None) for _ in range(7)], TURN, attempts=9)
     patience.run()
     ceilings = [1, 2, 4, 8, 16, 30, 30]
     assert len(patience.slept) == len(ceilings)
@@ -136,7 +135,7 @@ def test_the_answer_carries_the_cost_of_the_failed_tries() -> None:
 
 
 def test_the_error_finally_raised_carries_the_cost_of_all_tries() -> None:
-    errors = [timeout(), ModelBroken(model="m", reason="r"), ModelBroken(model="m", reason="r")]
+    errors = [limited(None), ModelBroken(model="m", reason="r"), ModelBroken(model="m", reason="r")]
     for error in errors[1:]:
         error.usage = Usage(calls=1, prompt_tokens=10, completion_tokens=5)
     with pytest.raises(ModelBroken) as caught:

@@ -57,7 +57,7 @@ class RequiresEntry(ContentModel):
     flags: dict[str, FlagEntry] = Field(
         default={},
         description="each of these flags of the world is so (`PUT /world/flags`); one that was never set is false / "
-        "世界のフラグがこの値。設定されていないフラグは false",
+        "世界のフラグ(`PUT /world/flags`)がこの値。設定されていないフラグは false",
     )
 
 

@@ -38,7 +38,7 @@ class LoreEntry(ContentModel):
     when: dict[str, FlagEntry] = Field(
         default={},
         description="it is known while each of these flags of the world is so (`PUT /world/flags`); one that was never "
-        "set is false / 世界のフラグがこの値の間だけ知っている。設定されていないフラグは false",
+        "set is false / 世界のフラグ(`PUT /world/flags`)がこの値の間だけ知っている。設定されていないフラグは false",
     )
     tell: Literal["always", "recalled"] = Field(
         default="recalled",

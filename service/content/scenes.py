@@ -106,7 +106,7 @@ class WhenEntry(ContentModel):
     flags: dict[str, FlagEntry] = Field(
         default={},
         description="flags of the world (`PUT /world/flags`); one that was never set is false / "
-        "世界のフラグ。設定されていないフラグは false",
+        "世界のフラグ(`PUT /world/flags`)。設定されていないフラグは false",
     )
     weather: Text | None = Field(default=None, description="the world's weather, as it is called / 天気の呼び名")
     hours: OpenHours | None = Field(default=None, description="the world's time of day / 世界の時刻")

@@ -36,7 +36,7 @@ class GivenEntry(ContentModel):
         default=(), description="what the player told it before, as sentences / プレイヤーが前に話したこと(文)"
     )
     flags: dict[Slug, FlagEntry] = Field(
-        default={}, description="flags of the world (`PUT /world/flags`) / 世界のフラグ"
+        default={}, description="flags of the world (`PUT /world/flags`) / 世界のフラグ(`PUT /world/flags`)"
     )
     time: Moment | None = Field(
         default=None, description="the world time; left out: the game's start / 世界時刻。なければゲームの始まり"
@@ -59,7 +59,11 @@ class TestEntry(ContentModel):
         default=None,
         description="id of an NPC or a character; left out: each NPC / NPCかキャラクターのid。なければ全NPC",
     )
-    as_: Text = Field(default=UNWRITTEN, alias="as", description="what the player is called / プレイヤーの名前")
+    as_: Text = Field(
+        default=UNWRITTEN,
+        alias="as",
+        description="what the player is called; left out: Mika / プレイヤーの名前。なければ Mika",
+    )
     given: GivenEntry = Field(default=GivenEntry(), description="how it is before / 話す前の状態")
     say: NonEmpty[Text] = Field(description="what the player says, line by line / プレイヤーの言葉(順に)")
     never: ListOf[Text] = Field(

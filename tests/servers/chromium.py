@@ -23,9 +23,13 @@ ARGUMENTS = [
 ]
 
 
+# The shell is the same engine without the windows that nobody would see: a quarter less work.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+
+
 def find_chromium() -> str | None:
-    """The path of Chromium (Debian's name first), or None."""
-    return shutil.which("chromium") or shutil.which("chromium-browser")
+    """The path of Chromium's headless shell, else of Chromium (Debian's name first), or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 # One a module, not one a session: Playwright's loop runs in this thread, and no asyncio.run() works beside it.
@@ -34,7 +38,7 @@ def chromium_browser() -> Iterator[Browser]:
     """A running Chromium with a new, empty profile; a test opens its own `new_page()` or `new_context()`."""
     executable = find_chromium()
     if executable is None:
-        missing("Chromium: apt-get install chromium")
+        missing("Chromium: apt-get install chromium-headless-shell")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield browser

@@ -359,6 +359,7 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
 def test_a_line_that_is_none_is_told_with_its_number_and_nothing_is_kept(
     tmp_path: Path, lines: list[str], line: int, en: str, ja: str
 ) -> None:
+    put_migrated(tmp_path / "kataribe.db")
     file = tmp_path / "story.jsonl"
     file.write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
     with pytest.raises(BadLine) as bad:

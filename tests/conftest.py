@@ -23,6 +23,8 @@ from tests.servers.sqlite import put_migrated
 
 ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
+ON_SQLITE = {"test_client_actions.py", "test_heard_from.py", "test_isolation.py", "test_recall.py", "test_secrets.py"}
+"""Files of those folders that say nothing to the database but what others there say to both."""
 ON_NEO4J = {"graphiti"}
 """Folders of tests that ask Neo4j: one dialect beside it is enough."""
 
@@ -80,7 +82,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "database" in metafunc.fixturenames:
         dialects: list[Any] = ["sqlite"]
         parts = set(metafunc.definition.path.parts)
-        if parts & ON_BOTH_DATABASES and not parts & ON_NEO4J:
+        if parts & ON_BOTH_DATABASES and not parts & (ON_SQLITE | ON_NEO4J):
             dialects.append(pytest.param("postgresql", marks=pytest.mark.server))
         metafunc.parametrize("database", dialects, indirect=True)
 

@@ -59,6 +59,7 @@ class PostgresServer:
         self._binaries = binaries
         self._password = secrets.token_hex(16)
         self._numbers = count(1)
+        self._emptying: dict[str, tuple[psycopg.Connection[Any], str]] = {}
         self.home = Path()
         self.port = 0
 
@@ -74,6 +75,8 @@ class PostgresServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for kept, _command in self._emptying.values():
+            kept.close()
         try:
             self._run("pg_ctl", "stop", "--pgdata", self._data, "--mode", "immediate", "--wait")
         finally:
@@ -92,15 +95,10 @@ class PostgresServer:
 
     def empty(self, url: str) -> None:
         """Remove all rows of a database of our tables; its next ids begin at 1 again."""
-        with psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)) as now:
-            ours = now.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
-            ).fetchall()
-            counters = now.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'").fetchall()
-            emptied = [sql.SQL("DELETE FROM {}").format(sql.Identifier(one)) for (one,) in ours]
-            begun = [sql.SQL("ALTER SEQUENCE {} RESTART").format(sql.Identifier(one)) for (one,) in counters]
-            in_whatever_order = sql.SQL("SET session_replication_role = replica")
-            now.execute(sql.SQL("; ").join([in_whatever_order, *emptied, *begun]))
+        if url not in self._emptying:
+            self._emptying[url] = _emptying(url)
+        connection, command = self._emptying[url]
+        connection.execute(command)
 
     def create_login(self, name: str, password: str) -> str:
         """A user with a database of its own, both of that name; answers the URL without the password."""
@@ -153,6 +151,20 @@ class PostgresServer:
             if done.returncode != 0:
                 output.seek(0)
                 raise RuntimeError(f"{program} failed ({done.returncode}): {output.read()}")
+
+
+def _emptying(url: str) -> tuple[psycopg.Connection[Any], str]:
+    """A connection to a database of our tables, and what removes all their rows."""
+    plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    connection = psycopg.connect(plain, autocommit=True)
+    ours = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'"
+    ).fetchall()
+    counters = connection.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'").fetchall()
+    emptied = [sql.SQL("DELETE FROM {}").format(sql.Identifier(one)) for (one,) in ours]
+    begun = [sql.SQL("ALTER SEQUENCE {} RESTART").format(sql.Identifier(one)) for (one,) in counters]
+    connection.execute("SET session_replication_role = replica")  # in whatever order
+    return connection, sql.SQL("; ").join([*emptied, *begun]).as_string(connection)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.memory.extraction import ClosingContext, Participant
 from service.memory.reflect import Evidence, ReflectionContext
-from service.store.tables import ConversationRow
+from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage
 from tests.conversation.talks import begin, pass_minutes, place
 from tests.freeze.script import ANSWERS, question_of
@@ -305,6 +305,6 @@ def _rows(session: Session) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _turns_of(session: Session, row: ConversationRow, speaker_id: str) -> Iterator[str]:
-    for table, turn in _rows(session):
-        if table == "turns" and turn["conversation_id"] == row.id and turn["speaker_id"] == speaker_id:
-            yield turn["text"]
+    yield from session.exec(
+        select(TurnRow.text).where(TurnRow.conversation_id == row.id, TurnRow.speaker_id == speaker_id)
+    )

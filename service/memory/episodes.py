@@ -154,10 +154,11 @@ def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list
     row = SummaryRow
     there = (col(row.at) >= faded.since) | col(row.conversation_id).in_(faded.still)
     query = _turns_of(row, col(row.partner_id), col(row.others), col(row.at)).where(*_mine(row, group, after), there)
-    people = _companies(session, group, after)
+    rows = session.execute(query).all()
+    people = _companies(session, group, after) if rows else {}
     one_of_two = ParticipantRow(**group.whose, conversation_id="", seat=0)
     heard = []
-    for *turn, act, heard_by, seen_by, partner_id, others, known_at in session.execute(query):
+    for *turn, act, heard_by, seen_by, partner_id, others, known_at in rows:
         key, number, speaker_id, _, text, _ = turn
         everybody = (partner_id, *others)
         company = people.get(key, ())

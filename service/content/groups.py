@@ -94,7 +94,7 @@ class GroupsFile(ContentModel):
         default=3,
         ge=1,
         le=20,
-        description="so many of what it perceived last a speaker goes by / 話す人が踏まえる直近の知覚の数",
+        description="so many of what it perceived last a speaker goes by / 話す人に示す、直近に気づいたことの数",
     )
     turn_policy: TurnPolicyName = Field(default="in_order", description="as of scenes / 場面と同じ")
     modulator: ModulatorName = Field(default="all", description="as of scenes / 場面と同じ")

@@ -199,7 +199,7 @@ class SceneFile(ContentModel):
         default=3,
         ge=1,
         le=20,
-        description="so many of what it perceived last a speaker goes by / 話す人が踏まえる直近の知覚の数",
+        description="so many of what it perceived last a speaker goes by / 話す人に示す、直近に気づいたことの数",
     )
     max_turns: TurnNumber = Field(default=24, description="the most turns / 最大のターン数")
     previous_scene: str | None = Field(

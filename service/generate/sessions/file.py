@@ -30,19 +30,25 @@ class SessionsFile(ContentModel):
     people: ListOf[PersonFile] = Field(
         default=(),
         description="people of this file alone, with the keys of npcs/*.yaml (content.md) / "
-        "このファイルだけの人物。キーは npcs/*.yaml と同じ",
+        "このファイルだけの人物。キーは npcs/*.yaml と同じ(content.ja.md)",
     )
     pairs: ListOf[NonEmpty[Slug]] = Field(
-        default=(), description="who talks with whom, two ids each; left out: everybody with everybody / 話す二人の組"
+        default=(),
+        description="who talks with whom, two ids each; left out: everybody with everybody / "
+        "話す二人のidの組。なければ全員どうし",
     )
     start_time: Moment | None = Field(
-        default=None, description="the world time at which it begins; left out: the game's own / 始まりの世界時刻"
+        default=None,
+        description="the world time at which it begins; left out: the game's own / "
+        "始まりの世界時刻。なければゲームのもの",
     )
     months: Annotated[int, Field(ge=1, le=120)] = Field(default=6, description="how long it goes on / 続く月数")
     sessions: Annotated[int, Field(ge=1, le=50)] = Field(
         default=8, description="how often the two meet / 二人の会う回数"
     )
-    max_turns: Annotated[int, Field(ge=2, le=50)] = Field(default=10, description="turns of a session / 一回の発言数")
+    max_turns: Annotated[int, Field(ge=2, le=50)] = Field(
+        default=10, description="turns of a session / 一回の会話の発言の数"
+    )
     events: Annotated[int, Field(ge=2, le=40)] = Field(
         default=8, description="events in the life of each / それぞれの人生の出来事の数"
     )

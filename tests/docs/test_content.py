@@ -3,9 +3,12 @@
 import re
 
 import pytest
+import yaml
 
+from service.content.groups import GroupsFile
 from service.conversation import prompt as speaking
 from service.decision import prompt as deciding
+from service.generate.sessions.file import SessionsFile
 from service.memory import extract as closing
 from tests.docs.content import DOCS, MODELS, PAGES, keys, pages
 
@@ -38,3 +41,10 @@ def test_hours_are_a_list_as_the_files_have_it() -> None:
     assert types["actions[].hours"] == 'list of string, as `"06:00-12:00"`, at least one'
     assert 'string, as `"2026-04-01T07:00"`' in types["startTime"]
     assert "actions[].requires.<id>.atLeast" in types
+
+
+@pytest.mark.parametrize("page", ["generate.md", "generate.ja.md"])
+def test_the_files_that_a_page_shows_can_be_read(page: str) -> None:
+    groups, sessions = re.findall("```yaml\n(.*?)```", (DOCS / page).read_text("utf-8"), flags=re.DOTALL)
+    assert [len(group.agents) for group in GroupsFile.model_validate(yaml.safe_load(groups)).groups] == [3]
+    assert SessionsFile.model_validate(yaml.safe_load(sessions)).sessions == 8

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_jsonable_python
@@ -142,9 +143,13 @@ class _Described:
 
     def __init__(self, describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> None:
         self._describe_app, self._keyed = describe_app, keyed
+        self._described: dict[str, Any] | None = None
 
     def __call__(self) -> dict[str, Any]:
         described = self._describe_app()
+        if described is self._described:
+            return described
+        self._described = described
         for path, methods in described["paths"].items():
             is_openai = path.startswith(f"{OPENAI}/")
             keyless = {"401": (describe_openai if is_openai else describe)(401)[401]} if path not in OPEN else {}
@@ -251,9 +256,9 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 def _allowed(request: Request) -> str:
     """All methods of the path: the framework names those of the first route it finds there only."""
-    described: dict[str, Any] = request.app.openapi()["paths"]
     path = getattr(request.scope.get("route"), "path", "")
-    return ", ".join(sorted(method.upper() for method in described.get(path, {})))
+    routes = (one for one in request.app.routes if isinstance(one, APIRoute) and one.include_in_schema)
+    return ", ".join(sorted({method for one in routes if one.path == path for method in one.methods or ()}))
 
 
 async def _store(request: Request, error: Exception) -> JSONResponse:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,7 +29,7 @@ from service.content.files import (
     files_in,
     person_files,
     read_text,
-    read_values,
+    values_of,
 )
 from service.content.fragments import FragmentFile, check_fragments
 from service.content.groups import GroupsFile, check_groups
@@ -149,12 +150,19 @@ def _parsed(directory: Path) -> CheckedContent:
 
 def _parse(model: type[W], directory: Path, file: str, found: list[ContentProblem]) -> W | None:
     try:
-        return model.model_validate(read_values(directory / file))
+        formed: W = _formed(model, read_text(directory / file), Path(file).suffix)
+        return formed
     except Unreadable as exc:
         found.append(ContentProblem(file=file, key_path="", said=exc.reason))
     except ValidationError as exc:
         found += schema_errors(model, file, exc)
     return None
+
+
+@lru_cache(maxsize=512)
+def _formed(model: type[W], text: str, suffix: str) -> W:
+    """The same object for the same text: of a game that is read anew, only what was changed is parsed."""
+    return model.model_validate(values_of(text, suffix))
 
 
 def _parse_all(model: type[W], directory: Path, folder: str, found: list[ContentProblem]) -> tuple[dict[str, W], bool]:

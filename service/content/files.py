@@ -79,9 +79,17 @@ def read_values(path: Path) -> object:
     Raises:
         Unreadable: it is missing, no file, too large, no UTF-8, no JSON or YAML, or says one key twice.
     """
-    text = read_text(path)
+    return values_of(read_text(path), path.suffix)
+
+
+def values_of(text: str, suffix: str) -> object:
+    """What the text of a file of that suffix says.
+
+    Raises:
+        Unreadable: it is no JSON or YAML, or says one key twice.
+    """
     try:
-        return read_json(text) if path.suffix == ".json" else _read_yaml(text)
+        return read_json(text) if suffix == ".json" else _read_yaml(text)
     except RecursionError as exc:
         raise Unreadable("content.nested_too_deeply") from exc
 

@@ -19,7 +19,7 @@ from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database
-from tests.servers.sqlite import put_migrated
+from tests.servers.sqlite import migrate_a_copy, put_migrated
 
 ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
@@ -27,6 +27,8 @@ ON_SQLITE = {"test_client_actions.py", "test_heard_from.py", "test_isolation.py"
 """Files of those folders that say nothing to the database but what others there say to both."""
 ON_NEO4J = {"graphiti"}
 """Folders of tests that ask Neo4j: one dialect beside it is enough."""
+FROM_A_COPY = {"benchmarks", "export", "generate", "run", "testing", "test_cli.py", "test_demo.py", "test_upkeep.py"}
+"""What makes databases of its own, and tests nothing of how they are migrated."""
 
 pytest_plugins = [
     "tests.servers.together",
@@ -98,6 +100,13 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     database = Database(url)
     yield database
     database.close()
+
+
+@pytest.fixture(autouse=True)
+def migrated_by_copying(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where databases are made by what is tested, the migrations run once a process (see `FROM_A_COPY`)."""
+    if FROM_A_COPY & set(request.path.relative_to(request.config.rootpath).parts):
+        monkeypatch.setattr(Database, "migrate", migrate_a_copy)
 
 
 @pytest.fixture

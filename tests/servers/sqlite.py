@@ -15,12 +15,23 @@ def put_migrated(file: Path) -> None:
     shutil.copyfile(_template(), file)
 
 
+_migrate = Database.migrate
+
+
+def migrate_a_copy(database: Database) -> None:
+    """`Database.migrate`, which finds nothing to do in a database that was empty: it is a copy of a migrated one."""
+    file = Path(database.engine.url.database or "")
+    if database.is_sqlite and not (file.exists() and file.stat().st_size):
+        put_migrated(file)
+    _migrate(database)
+
+
 @cache
 def _template() -> Path:
     home = tempfile.mkdtemp(prefix="kataribe-sqlite-")
     atexit.register(shutil.rmtree, home)
     file = Path(home) / "migrated.db"
     migrated = Database(f"sqlite:///{file}")
-    migrated.migrate()
+    _migrate(migrated)
     migrated.close()  # its log is in the file now
     return file

@@ -57,9 +57,10 @@ async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
 
 @router.get("/models/{model}", response_model=ModelOut, responses=describe_openai(404))
 async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
-    """One of those to talk to."""
+    """One of those to talk to, by the name it is asked for."""
     wanted = Wanted.of(model)
-    return await deps.read(world_id, lambda _, world: _model(world, wanted.partner(world)))
+    found = await deps.read(world_id, lambda _, world: _model(world, wanted.partner(world)))
+    return found.model_copy(update={"id": model})
 
 
 @router.post("/chat/completions", response_model=Completion, responses=_STREAMED | describe_openai(404, 409))

@@ -365,4 +365,5 @@ def test_everybody_one_can_talk_to_is_listed(client: TestClient) -> None:
         "character:umi",
     ]
     assert client.get("/v1/models/npc:baker").json() == listed["data"][0]
+    assert client.get("/v1/models/npc:baker@ken").json() == {**listed["data"][0], "id": "npc:baker@ken"}
     assert listed["data"][0]["name"] == "Hanna"

@@ -51,7 +51,7 @@ class RequiresEntry(ContentModel):
     """What must be so for the action to be offered."""
 
     affinity: Annotated[int, Field(ge=-100, le=100)] | None = Field(
-        default=None, description="the person likes the other at least so much / 相手への好意がこの値以上"
+        default=None, description="the person likes the other at least so much / 相手への好感度がこの値以上"
     )
     item: Text = Field(default=UNWRITTEN, description="the person carries this thing / この物を持っている")
     flags: dict[str, FlagEntry] = Field(

@@ -37,7 +37,7 @@ class TellFromEntry(ContentModel):
 
     affinity: Affinity | None = Field(
         default=None,
-        description="whoever the person likes at least so much / これ以上の好意をもつ相手",
+        description="whoever the person likes at least so much / 好感度がこれ以上の相手",
     )
     person: str | None = Field(default=None, description="the person with that id / そのidの人物")
 
@@ -54,12 +54,12 @@ class FactEntry(Text):
     secret: bool = Field(
         default=False,
         description="true: told only to those whom `tellFrom` names; else it is in no prompt, and nobody learns it / "
-        "true なら `tellFrom` の相手にだけ話す。ほかの相手との会話や判断のプロンプトには入らない",
+        "true なら `tellFrom` の相手にだけ話す。ほかではどのプロンプトにも入らず、誰にも知られない",
     )
     tell_from: TellFromEntry | None = Field(
         default=None,
         description="who may be told; beside `secret` only, and required there / "
-        "話してよい相手。`secret` には必ず添える",
+        "話してよい相手。`secret` にだけ、必ず添える",
     )
 
     @model_validator(mode="after")
@@ -75,7 +75,7 @@ class OccupationEntry(ContentModel):
     """What it does for a living: a text; or a mapping with `title`."""
 
     title: Text = Field(description="what it is called / 職業の名前")
-    organization: Text = Field(default=UNWRITTEN, description="where, or for whom / 勤め先")
+    organization: Text = Field(default=UNWRITTEN, description="where, or for whom / 勤め先や雇い主")
     description: Text = Field(
         default=UNWRITTEN,
         description="what it has to do there; told when there is talk of it / 仕事の内容。話題に出たときだけ伝える",
@@ -153,7 +153,9 @@ class PersonaFile(ContentModel):
     gender: Text = Field(default=UNWRITTEN, description="its gender / 性別")
     nationality: Text = Field(default=UNWRITTEN, description="its nationality or people / 国籍や民族")
     residence: Text = Field(default=UNWRITTEN, description="where it lives, in words / 住まい(文)")
-    education: Text = Field(default=UNWRITTEN, description="what it has learned, and where / 学歴")
+    education: Text = Field(
+        default=UNWRITTEN, description="what it has learned, and where / 学んだことと、学んだところ"
+    )
     occupation: OccupationEntry | None = Field(
         default=None, description="what it does for a living: a text, or these keys / 職業。文章か、次のキー"
     )
@@ -161,7 +163,9 @@ class PersonaFile(ContentModel):
     preferences: PreferencesEntry = Field(default=PreferencesEntry(), description="what it cares for / 好み")
     beliefs: ListOf[Text] = Field(default=(), description="what it believes / 信じていること")
     skills: ListOf[Text] = Field(default=(), description="what it is good at / 得意なこと")
-    behaviors: ListOf[Text] = Field(default=(), description="what it usually does, and when / ふだんの振る舞い")
+    behaviors: ListOf[Text] = Field(
+        default=(), description="what it usually does, and when / ふだんの振る舞いと、どんなときか"
+    )
     relationships: ListOf[RelationshipEntry] = Field(
         default=(),
         description="what others are to it; told in their presence alone / 人間関係。その相手がいるときだけ伝える",

@@ -59,7 +59,7 @@ class CharacterFile(PersonFile):
     needs: dict[str, Number] = Field(default={}, description="levels it begins with, by need / 始めの値(欲求のidごと)")
     decision: Decides | None = Field(
         default=None,
-        description="how it decides; left out: as the world says / "
+        description="how it decides; left out: as the world says (`PATCH /world`, `KATARIBE_WORLD__DECISION`) / "
         "決め方。なければ世界の設定(`PATCH /world`、`KATARIBE_WORLD__DECISION`)のとおり",
     )
 

@@ -108,7 +108,7 @@ class WhenEntry(ContentModel):
         description="flags of the world (`PUT /world/flags`); one that was never set is false / "
         "世界のフラグ(`PUT /world/flags`)。設定されていないフラグは false",
     )
-    weather: Text | None = Field(default=None, description="the world's weather, as it is called / 天気の呼び名")
+    weather: Text | None = Field(default=None, description="the world's weather, as it is called / 世界の天気の呼び名")
     hours: OpenHours | None = Field(default=None, description="the world's time of day / 世界の時刻")
     need: NeedEntry | None = Field(default=None, description="how somebody's need stands / 誰かの欲求の値")
 

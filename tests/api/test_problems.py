@@ -174,6 +174,10 @@ def test_an_unknown_path_and_method_are_problems_in_the_language_asked_for(clien
     assert answer.headers["allow"] == "DELETE, GET, PATCH"
     assert client.get("/world/tick").headers["allow"] == "POST"
     assert client.post("/characters/sora").headers["allow"] == "GET, PATCH"
+    for method in ("TRACE", "OPTIONS", "QUERY"):  # which no path has
+        answer = client.request(method, "/characters/sora", headers=ja)
+        assert problem(answer, 405)["detail"] == "このパスではそのメソッドは使えません。"
+        assert answer.headers["allow"] == "GET, PATCH"
 
 
 def test_a_refused_request_is_explained_in_japanese(client: TestClient) -> None:

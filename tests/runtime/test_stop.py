@@ -135,7 +135,7 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
     """One world is changed while it moves, with slow models, and dies on the way; the other stands at each of these
     minutes.
     """
-    minutes, log = 180, list[WorldTime]()
+    minutes, log = 300, list[WorldTime]()
     slow = Slow(rehearsal(), seed=1, longest_seconds=0.02)
     async with house(hamlet(village), tmp_path / "moving", slow, patience_seconds=60) as home:
         step = await home.world_runner.tick("main", minutes)

@@ -17,6 +17,7 @@ from service.memory.utterance import is_question
 from service.people.worlds import WorldView
 from service.run.ledger import Ledger
 from service.run.story_events import StoryEvent
+from service.store.perceived import perceives
 from service.store.tables import ConversationRow, EventRow, FactRow, SelfFactRow, TurnRow
 from tests.runtime.lives import House, house, rehearsal
 from world.actions import WAIT
@@ -54,7 +55,14 @@ def run(scale: Scale | None = None) -> dict[str, float]:
 async def _village(language: Language, minutes: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         content, most = load_content(bundled_content()), max(minutes, MINUTES_PER_DAY)
-        async with house(content, Path(directory), rehearsal(), language=language, max_tick_minutes=most) as lived:
+        async with house(
+            content,
+            Path(directory),
+            rehearsal(),
+            language=language,
+            llm={"provider": "rehearsal"},
+            max_tick_minutes=most,
+        ) as lived:
             await lived.live(minutes)
             return lived.room.database.read_now(lambda s: _figures(s, lived, minutes))
 
@@ -74,25 +82,25 @@ def _figures(session: Session, lived: House, minutes: int) -> dict[str, float]:
 
 def _repeats(session: Session, world: WorldView) -> dict[str, float]:
     """How many of the spoken sentences had been said before: in the conversation by anybody, or by the same speaker to
-    the same listener, that day or ever.
+    one of those who hear them now, that day or ever.
     """
     heard: dict[str, set[object]] = defaultdict(set)
     repeats: Counter[str] = Counter()
     spoken = turns = 0
     for talk, turn in _turns(session):
-        listener = next(one for one in talk.person_ids if one != turn.speaker_id)
+        hearers = [one.person_id for one in talk.participants if perceives(one, turn.turn, "", turn.heard_by)]
         day = world.at(WorldTime(turn.at)).day
         turns += 1
         for sentence in _sentences(turn.text):
             spoken += 1
-            said = {
-                "in_a_conversation": (talk.id, sentence),
-                "in_a_day": (turn.speaker_id, listener, day, sentence),
-                "ever": (turn.speaker_id, listener, sentence),
+            said: dict[str, set[object]] = {
+                "in_a_conversation": {(talk.id, sentence)},
+                "in_a_day": {(turn.speaker_id, hearer, day, sentence) for hearer in hearers},
+                "ever": {(turn.speaker_id, hearer, sentence) for hearer in hearers},
             }
-            for span, key in said.items():
-                repeats[span] += key in heard[span]
-                heard[span].add(key)
+            for span, keys in said.items():
+                repeats[span] += not heard[span].isdisjoint(keys)
+                heard[span] |= keys
     shares = {
         f"repeated_{span}_share": repeats[span] / max(1, spoken) for span in ("in_a_conversation", "in_a_day", "ever")
     }

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, combinations
 from typing import TypedDict
 
 from sqlmodel import Session, col, select
@@ -34,8 +34,17 @@ from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
 from service.people.worlds import WorldView
-from service.store.phase import Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
-from service.store.tables import ConversationRow, InterventionRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
+from service.store.phase import ClockPolicy, Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
+from service.store.tables import (
+    ConversationRow,
+    InterventionRow,
+    LifeRow,
+    ParticipantRow,
+    PersonRow,
+    PromptRow,
+    SelfFactRow,
+    TurnRow,
+)
 from world.actions import BUILT_IN
 from world.time import WorldTime
 
@@ -68,7 +77,7 @@ class Gathered:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """What SQL holds of the people, read at once: by person id; `earlier` is what they have said to their partners
+    """What SQL holds of the people, read at once: by person id; `earlier` is what they have said to each other
     before: only who speaks without a model must know it. `attitudes` are each one's towards each other. `setting`
     is that of a scene, `interventions` what was done to it.
     """
@@ -187,20 +196,29 @@ def _rows(
     """`begins`: nothing was said, so no record was kept."""
     partners = {row.person_ids[seat]: others[0] for seat, others in company.items()}
     lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
-    pairs = dict.fromkeys(frozenset(pair) for pair in partners.items())
     rehearses = deps.settings.llm.provider == "rehearsal"
+    pairs = combinations(row.participants, 2) if rehearses else ()
     kept = select(PromptRow).where(PromptRow.world_id == world.id, PromptRow.conversation_id == row.id)
     return _Rows(
-        recent=recent_memories(session, world, partners),
+        recent=recent_memories(session, world, partners, besides=row.id),
         setting=setting_of(session, row),
         attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
-        earlier=[turn for pair in pairs if rehearses for turn in said_between(session, world, *sorted(pair))],
+        earlier=[turn for pair in pairs for turn in _said_before(session, world, row, *pair)],
         interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
         records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
     )
+
+
+def _said_before(
+    session: Session, world: WorldView, row: ConversationRow, one: ParticipantRow, other: ParticipantRow
+) -> list[TurnRow]:
+    """What both had heard from each other before both were there."""
+    joined = max(one.joined_turn, other.joined_turn) if row.clock_policy == ClockPolicy.MINUTE else 0
+    then = world.at(WorldTime(world.now + joined))
+    return said_between(session, then, one.person_id, other.person_id, besides=row.id)
 
 
 def _discretion(
@@ -227,7 +245,7 @@ def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
 
 
 def _own_words(rows: _Rows, world: WorldView, person_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the speaker has said to the partner in earlier conversations: today, and before."""
+    """What the speaker has said to those who are there in earlier conversations: today, and before."""
     today, before = list[str](), list[str]()
     for turn in rows.earlier:
         if turn.speaker_id == person_id:

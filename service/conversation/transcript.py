@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, case, update
+from sqlalchemy import ColumnElement, Executable, bindparam, update
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col, func, select
 
@@ -26,7 +26,7 @@ from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
-from service.store.perceived import LATER_MINUTES, perceives
+from service.store.perceived import perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm, TurnPolicy
 from service.store.publish import publish
 from service.store.quality import Checked
@@ -98,11 +98,10 @@ def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
     return list(session.exec(query))
 
 
-def said_between(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
-    """What both of the two have heard in conversations that were over by the moment of `world`, oldest first: of the
-    last `SAID_MINUTES`. Who left one before its end knows so later.
+def said_between(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:
+    """What both of the two have heard, by the moment of `world`, in conversations `besides` one, oldest first: of the
+    last `SAID_MINUTES`.
     """
-    late = case((col(_ONE.left_turn).is_(None) & col(_OTHER.left_turn).is_(None), 0), else_=LATER_MINUTES)
     query = (
         select(TurnRow, _ONE, _OTHER)
         .join(ConversationRow, col(ConversationRow.id) == TurnRow.conversation_id)
@@ -112,8 +111,9 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str)
             *(table.world_id == world.id for table in (TurnRow, ConversationRow, _ONE, _OTHER)),
             _ONE.person_id == one_id,
             _OTHER.person_id == other_id,
-            col(ConversationRow.ended_at) + late <= world.now,
-            col(ConversationRow.ended_at) > world.now - SAID_MINUTES,
+            ConversationRow.id != besides,
+            ConversationRow.started_at > world.now - SAID_MINUTES,
+            TurnRow.at <= world.now,
         )
     )
     found = session.exec(query.order_by(col(TurnRow.at), col(TurnRow.conversation_id), col(TurnRow.turn)))

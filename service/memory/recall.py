@@ -5,7 +5,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ScalarSelect, String, cast, or_
+from sqlalchemy import ScalarSelect, String, case, cast, or_
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
@@ -18,7 +18,8 @@ from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
-from service.store.perceived import perceives
+from service.store.perceived import LATER_MINUTES, perceives
+from service.store.phase import ClockPolicy
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
@@ -173,12 +174,14 @@ def recent_memory(session: Session, world: WorldView, person_id: str, partner_id
     return recent_memories(session, world, {person_id: partner_id})[person_id]
 
 
-def recent_memories(session: Session, world: WorldView, partners: Mapping[str, str | None]) -> dict[str, RecentMemory]:
-    """The same for several persons, each with the partner that `partners` names."""
+def recent_memories(
+    session: Session, world: WorldView, partners: Mapping[str, str | None], *, besides: str = ""
+) -> dict[str, RecentMemory]:
+    """The same for several persons, each with the partner that `partners` names; `besides` a conversation."""
     people = person_rows(session, world.id, partners)
     pairs = {frozenset((one, other)) for one, other in partners.items() if other not in (None, one)}
     attitudes = attitudes_among(session, world.id, set().union(*pairs), world.now) if pairs else {}
-    unsettled = {pair: tuple(_unsettled(session, world, *pair)) for pair in pairs}
+    unsettled = {pair: tuple(_unsettled(session, world, *pair, besides=besides)) for pair in pairs}
     summaries = _summaries(session, world, people.values(), partners)
     mid_term = mid_term_memories(session, world, *partners)
     return {
@@ -289,10 +292,15 @@ def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
     return row.person_id == person.person_id and row.night == night_of(world, person)
 
 
-def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
-    """The last lines of the last talk of the two that has ended and is not remembered yet: those that both heard. Who
-    left before the end is reminded of none.
+def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:
+    """The last lines of the last talk of the two that is over for them and not remembered yet: those that both heard.
+    Who left before the end remembers it late: until then these lines are all it has of it.
     """
+    has_left = col(_ONE.left_turn).is_not(None) | col(_OTHER.left_turn).is_not(None)
+    is_late = has_left & (col(ConversationRow.clock_policy) == ClockPolicy.MINUTE)
+    known_at = col(ConversationRow.ended_at) + case((is_late, LATER_MINUTES), else_=0)
+    is_to_be_known = is_late & (col(ConversationRow.ended_at).is_(None) | (known_at > world.now))
+    is_being_closed = col(ConversationRow.phase).in_(("closing", "closing_failed")) & (known_at <= world.now)
     last = (
         select(ConversationRow)
         .where(
@@ -301,12 +309,11 @@ def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str) -
             _ONE.person_id == one_id,
             _OTHER.conversation_id == ConversationRow.id,
             _OTHER.person_id == other_id,
-            col(_ONE.left_turn).is_(None),
-            col(_OTHER.left_turn).is_(None),
-            col(ConversationRow.phase).in_(("closing", "closing_failed")),
-            col(ConversationRow.ended_at) <= world.now,
+            ConversationRow.id != besides,
+            ConversationRow.started_at <= world.now,
+            is_to_be_known | is_being_closed,
         )
-        .order_by(col(ConversationRow.ended_at).desc(), col(ConversationRow.id).desc())
+        .order_by(col(ConversationRow.started_at).desc(), col(ConversationRow.id).desc())
         .limit(1)
     )
     talk = session.exec(last).unique().first()

@@ -10,11 +10,12 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.transcript import said_between
 from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 from service.memory.authoring import Author, Change, change_memory, memory_id
 from service.memory.episodes import overhear
-from service.memory.recall import PersonMemory, recall, remembered_as
+from service.memory.recall import PersonMemory, recall, recent_memory, remembered_as
 from service.memory.secrets import Discretion
 from service.memory.self_facts import self_facts
 from service.memory.store import Group, HeardTurn, Kind, Recalled
@@ -25,6 +26,7 @@ from service.store.perceived import LATER_MINUTES
 from service.store.phase import Phase
 from service.store.tables import (
     CommitmentRow,
+    ConversationKey,
     EventRow,
     FactRow,
     MidTermRow,
@@ -272,3 +274,38 @@ def test_who_is_forgotten_by_all_is_forgotten_with_the_talks_of_more_than_two(
     assert all(asyncio.run(items(room, one)) for one in ("aoi", "mio", "npc_taro"))
     room.database.write_now(lambda s: forget_everywhere(s, room.memory, world, "ren", {}))
     assert not any(asyncio.run(items(room, one)) for one in ("aoi", "mio", "npc_taro"))
+
+
+def test_who_left_early_is_reminded_of_the_words_until_it_remembers_the_talk(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    ended = room.database.write_now(lambda s: left_early(s, room))
+
+    def reminded(minutes: int) -> list[str]:
+        def work(session: Session) -> list[str]:
+            world = room.worlds.open(session, "main").at(WorldTime(ended + minutes))
+            return [turn.text for turn in recent_memory(session, world, "ren", "mio").unsettled]
+
+        return room.database.read_now(work)
+
+    heard = ["Will you bring the net tomorrow?", NET]
+    assert [reminded(minutes) for minutes in (0, LATER_MINUTES - 1)] == [heard, heard]
+    script.enqueue(tells_of_the_net)
+    asyncio.run(close(room, ConversationKey("main", "quay")))
+    assert [reminded(minutes) for minutes in (0, LATER_MINUTES - 1, LATER_MINUTES)] == [heard, heard, []]
+
+
+def test_what_two_heard_together_is_known_to_both_wherever_one_of_them_went(room: ConversationDependencies) -> None:
+    now = room.database.write_now(lambda s: left_early(s, room))
+
+    def between(*people: str, besides: str = "") -> list[str]:
+        def work(session: Session) -> list[str]:
+            world = room.worlds.open(session, "main").at(now)
+            return [turn.text for turn in said_between(session, world, *people, besides=besides)]
+
+        return room.database.read_now(work)
+
+    said = ["Will you bring the net tomorrow?", NET, "He is gone. I have painted my boat green."]
+    assert between("aoi", "ren") == between("mio", "ren") == said[:2]
+    assert between("aoi", "mio") == said
+    assert between("aoi", "mio", besides="quay") == []

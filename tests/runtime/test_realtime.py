@@ -22,6 +22,7 @@ from service.runtime.author_changes import Amendment, amend
 from service.runtime.client_actions import take_control
 from service.runtime.realtime import still_possible
 from service.runtime.world_session import WorldSession
+from service.store.perceived import is_there
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
 from tests.runtime.lives import HAMLET, House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
@@ -278,7 +279,7 @@ async def finish_talks(home: House) -> None:
 
 
 def check_talks(home: House) -> None:
-    """Turns are said one after the other; who talks is in one talk at a time."""
+    """Turns are said one after the other; who talks is in one talk at a time, from when it joins until it leaves."""
 
     def read(session: Session) -> tuple[list[ConversationRow], list[TurnRow]]:
         turns = session.exec(select(TurnRow).order_by(col(TurnRow.conversation_id), col(TurnRow.turn)))
@@ -290,8 +291,10 @@ def check_talks(home: House) -> None:
         said[turn.conversation_id].append(turn)
     spans = defaultdict(list)
     for talk in talks:
-        for person_id in talk.person_ids:
-            spans[person_id].append((talk.started_at, talk.ended_at))
+        for one in talk.participants:
+            heard = [turn.at for turn in said[talk.id] if is_there(one, turn.turn)]
+            began = heard[0] if one.joined_turn and heard else talk.started_at
+            spans[one.person_id].append((began, talk.ended_at if one.left_turn is None else heard[-1]))
         if talk.ended_at is None:
             continue
         assert talk.end_reason in ("goal_achieved", "turn_limit", "wants_to_end"), talk

@@ -88,7 +88,8 @@ def _repeats(session: Session, world: WorldView) -> dict[str, float]:
     repeats: Counter[str] = Counter()
     spoken = turns = 0
     for talk, turn in _turns(session):
-        hearers = [one.person_id for one in talk.participants if perceives(one, turn.turn, "", turn.heard_by)]
+        others = [one for one in talk.participants if one.person_id != turn.speaker_id]
+        hearers = [one.person_id for one in others if perceives(one, turn.turn, turn.speaker_id, turn.heard_by)]
         day = world.at(WorldTime(turn.at)).day
         turns += 1
         for sentence in _sentences(turn.text):

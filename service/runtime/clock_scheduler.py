@@ -201,6 +201,8 @@ class ClockScheduler:
             await cancel([clock.fire])
 
     async def _look_again(self) -> None:
+        if self._job is None:  # it was due when the clocks were stopped
+            return
         try:
             async with self._looking:
                 await self._look()

@@ -283,3 +283,20 @@ async def test_a_world_of_routines_costs_nothing_and_its_clock_goes_on(village: 
             await clock_scheduler.set("main", mode="running", speed=FAST)
             await until(lambda: row(home).now > village.start + 120)
             assert (row(home).clock_mode, row(home).clock_stopped) == ("running", None)
+
+
+async def test_a_look_that_is_due_while_the_clocks_are_stopped_is_none_and_no_error(
+    village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with house(village, tmp_path, rehearsal()) as home:
+        clock_scheduler = ClockScheduler(home.world_runner, shortest_seconds=60)
+        await clock_scheduler.start()
+        await clock_scheduler.set("main", mode="running", speed=FAST)
+        await until(lambda: clock_scheduler.runs("main"))
+        await clock_scheduler.set("main", speed=FAST / 2)  # it is to look at once
+        executor = clock_scheduler._scheduler._executors["default"]
+        while not executor._pending_futures:  # noqa: ASYNC110 - round by round of the loop
+            await asyncio.sleep(0)
+        await clock_scheduler.stop()
+        assert row(home).clock_runner is None
+    assert not caplog.records

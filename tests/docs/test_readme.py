@@ -5,6 +5,7 @@ import re
 import shlex
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 from urllib.parse import urlencode
 
 import pytest
@@ -58,3 +59,9 @@ def test_the_calls_of_readme_are_answered_and_what_was_said_is_found(tmp_path: P
     talk, memory = next(a for a in answers if "turns" in a), next(a for a in answers if "found" in a)
     assert talk["phase"] == "closed"
     assert memory["found"]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_no_line_of_readme_is_wider_than_a_terminal(language: Language) -> None:
+    lines = (ROOT / READMES[language]).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if sum(1 + (east_asian_width(one) in "WF") for one in line) > 120] == []

@@ -105,6 +105,8 @@ def meet(page: Page, address: str) -> None:
     page.locator("[data-character=aoi]").click()
     page.locator("#partner").select_option("npc_taro")
     page.locator("#walk").click()
+    expect(page.locator("#arrive")).to_be_visible()
+    expect(page.locator("[data-character=aoi] .quiet")).not_to_contain_text("·")
     page.locator("#arrive").click()
     expect(page.locator("#arrive")).to_be_hidden()
     page.locator("#talk").click()

@@ -204,7 +204,7 @@ function showPeople() {
     if (!rows.has(one.id)) rows.set(one.id, one.kind === "character" ? characterRow(one) : standingRow(one));
     const { item, place, talk, needs } = rows.get(one.id);
     if (!item.isConnected) $(`${one.kind}s`).append(item);
-    setText(place, one.kind === "character" ? `${placeOf(one)} · ${doing(one.activity)}` : placeOf(one));
+    setText(place, isOnItsWay(one) || one.kind !== "character" ? placeOf(one) : `${placeOf(one)} · ${doing(one.activity)}`);
     if (needs) showNeeds(needs, now.lives.find((life) => life.id === one.id)?.needs ?? []);
     item.classList.toggle("chosen", one.id === now.chosen);
     item.querySelector("button")?.setAttribute("aria-pressed", String(one.id === now.chosen));
@@ -219,6 +219,11 @@ function showNeeds(box, needs) {
   if (box.dataset.words === words) return;
   box.dataset.words = words;
   box.replaceChildren(bars(needs));
+}
+
+/** Whether where it is says already what it does. */
+function isOnItsWay({ position, activity }) {
+  return Boolean(position.walking_to) && activity?.action_id === "walk";
 }
 
 function placeOf({ position }) {

@@ -1,4 +1,5 @@
-"""Owns the signs of form by which one sees how something was meant: asked, supposed, in jest, heard, planned, past.
+"""Owns the signs of form by which one sees how something was meant: asked, supposed, in jest, heard, planned, past,
+taken back.
 
 A sign proves nothing by itself. It is held against what a model says of how something was meant, and it keeps a
 statement from being shown as a fact. The signs of each language are in cues.yaml.
@@ -36,6 +37,17 @@ def is_over(text: str) -> bool:
 def is_unsure(text: str) -> bool:
     """Whether who says it leaves open whether it will be, or refuses."""
     return _has("unsure", text)
+
+
+def is_taken_back(text: str) -> bool:
+    """Whether who says it puts right what was said before."""
+    return _has("retracted", text)
+
+
+def after_taking_back(text: str) -> str:
+    """What the text says after it last puts itself right; all of it where it does not."""
+    plain = folded(text)
+    return plain[max((found.end() for found in _signs()["retracted"].finditer(plain)), default=0) :]
 
 
 @lru_cache(maxsize=TEXTS_HELD)

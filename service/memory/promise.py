@@ -7,14 +7,14 @@ and lapse.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from service.locales import Language
 from service.memory.claim import folded, is_assent, is_denial
-from service.memory.cues import bears, is_unsure
+from service.memory.cues import after_taking_back, bears, is_unsure
 from service.memory.extraction import CommitmentDraft, Mode, SpokenLine
-from service.memory.said_time import said_times
+from service.memory.said_time import SaidTime, said_times
 from service.memory.utterance import asks_openly, is_question, sentences
 from service.memory.words import Words, one_line, words_of
 from world.errors import BadWorldTime
@@ -59,8 +59,9 @@ def judged_promise(
     words = words_of(lines, turn, draft.what, names)
     said = one_line(lines[turn].text)
     evidence = f"{words.asked} {said}" if words.asked and _takes_up(words, said) else said
-    doubtful = _is_doubtful(said, lines[turn].at)
-    due_at, has_hour = (None, False) if doubtful else _due(draft.when, evidence, lines[turn].at)
+    at = lines[turn].at
+    doubtful = _is_doubtful(said, _day(draft.when), at)
+    due_at, has_hour = (None, False) if doubtful else _due(draft.when, _settled_times(evidence, at))
     return ValidPromise(
         to=draft.to,
         what=draft.what,
@@ -100,7 +101,24 @@ def _takes_up(words: Words, said: str) -> bool:
     return asks_openly(words.asked) or (agrees(said) and not is_denial(said))
 
 
-def _due(when: str, evidence: str, said_at: WorldTime) -> tuple[WorldTime | None, bool]:
+def _settled_times(evidence: str, said_at: WorldTime) -> tuple[SaidTime, ...]:
+    """The days and times it names; where it puts itself right, those only that were not named before that."""
+    named, rest = said_times(evidence, said_at), after_taking_back(evidence)
+    before = said_times(folded(evidence).removesuffix(rest), said_at)
+    new_days = {one.day for one in said_times(rest, said_at)} - {one.day for one in before}
+    settled = [one for one in named if one.day in new_days] or [one for one in named if one not in before]
+    return tuple(settled) or named
+
+
+def _day(when: str) -> int | None:
+    """The day of the model's time, since the calendar began; None: it names none."""
+    try:
+        return parse_time(when) // MINUTES_PER_DAY if when else None
+    except BadWorldTime:
+        return None
+
+
+def _due(when: str, said: Sequence[SaidTime]) -> tuple[WorldTime | None, bool]:
     """The model's time if the words name it, and whether they name its hour; of a day without an hour its end."""
     if not when:
         return None, False
@@ -108,7 +126,6 @@ def _due(when: str, evidence: str, said_at: WorldTime) -> tuple[WorldTime | None
         meant = parse_time(when)
     except BadWorldTime:
         return None, False
-    said = said_times(evidence, said_at)
     if "T" in when and any(one.allows(meant) for one in said):
         return meant, True
     day = meant // MINUTES_PER_DAY
@@ -155,14 +172,15 @@ def _is_planned(mode: Mode, evidence: str) -> bool:
     return mode == "planned" or (mode == "asserted" and bears("planned", evidence))
 
 
-def _is_doubtful(said: str, said_at: WorldTime) -> bool:
+def _is_doubtful(said: str, day: int | None, said_at: WorldTime) -> bool:
     """Whether a sign of form speaks against it: a jest or a refusal in the turn; a condition, another's word, or the
-    past, in the sentences that name a time.
+    past, in the sentences that name its day, or else in those that name a time.
     """
     if bears("joking", said) or is_denial(said) or is_unsure(said):
         return True
-    timed = [one for one in sentences(said) if said_times(one, said_at)]
-    return any(bears("hypothetical", one) or _is_hearsay(one) or _is_past(one) for one in timed or sentences(said))
+    times = {one: {time.day for time in said_times(one, said_at)} for one in sentences(said)}
+    timed = [one for one, days in times.items() if day in days] or [one for one, days in times.items() if days]
+    return any(bears("hypothetical", one) or _is_hearsay(one) or _is_past(one) for one in timed or times)
 
 
 def _is_hearsay(sentence: str) -> bool:

@@ -66,6 +66,41 @@ def test_a_day_without_an_hour_is_due_at_its_end() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "what", "taken_back", "meant"),
+    [
+        (
+            (ASKED, "On Friday at five. No, wait, Friday is the wedding. I will mend the roof on Saturday at six."),
+            "mend the roof",
+            "2026-04-03T17:00",
+            "2026-04-04T18:00",
+        ),
+        (
+            (ASKED, "I will mend the roof on Friday at five. No, wait, at six."),
+            "mend the roof",
+            "2026-04-03T17:00",
+            "2026-04-03T18:00",
+        ),
+        (
+            ("屋根を直してくれますか?", "金曜の五時に。あ、いや、金曜は婚礼だった。土曜の六時に屋根を直すよ。"),
+            "屋根を直す",
+            "2026-04-03T17:00",
+            "2026-04-04T18:00",
+        ),
+    ],
+)
+def test_a_time_that_was_put_right_is_kept_as_it_was_put_right(
+    lines: tuple[str, str], what: str, taken_back: str, meant: str
+) -> None:
+    assert kept(lines, turn=1, what=what, when=taken_back).due_at is None
+    assert kept(lines, turn=1, what=what, when=meant).due_at == parse_time(meant)
+
+
+def test_what_was_said_of_another_day_leaves_a_promise_firm() -> None:
+    line = "Friday was meant for the wedding. I will mend the roof on Saturday at six."
+    assert kept((ASKED, line), turn=1, what="mend the roof", when="2026-04-04T18:00", mode="planned").is_firm
+
+
+@pytest.mark.parametrize(
     ("line", "where"),
     [
         ("I will mend the roof tomorrow at five.", "the mill"),

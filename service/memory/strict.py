@@ -18,6 +18,9 @@ from service.memory.words import Words
 
 _SIGNS: tuple[Mode, ...] = ("hypothetical", "joking", "hearsay", "planned")
 
+_QUOTES = re.compile(r"[\"“”„«»「」『』]")
+"""Who quotes says what another says, or has him say it: nobody knows where a quotation ends that was never opened."""
+
 _FIRST_EN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b")
 _MINE_EN = re.compile(r"\b(?:my|our) (?:own |old |elder |younger |little |late |first |second )?([a-z]+)")
 _THIRD_EN = re.compile(
@@ -56,7 +59,7 @@ def is_held(statement: str, words: Words, mode: Mode, *, subject: str) -> bool:
 
     `subject` is whom the statement is about by the claim.
     """
-    if mode != "asserted" or folded(subject) != folded(words.speaker_name):
+    if mode != "asserted" or folded(subject) != folded(words.speaker_name) or _QUOTES.search(words.both):
         return False
     own = frozenset({words.speaker_name})
     evidence = _evidence(statement, words)

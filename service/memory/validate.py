@@ -11,11 +11,11 @@ from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from service.content.profile import Importance, Mood
-from service.locales import Language
+from service.locales import Language, sentence
 from service.memory.claim import held, numbers, share
 from service.memory.claim import words as telling_words
 from service.memory.comparison import are_same, contradict, excludes, is_other_than, occurs, squeezed
-from service.memory.cues import bears
+from service.memory.cues import bears, is_taken_back
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
@@ -265,6 +265,17 @@ class _View:
         """Whether the owner spoke it."""
         return self.lines[turn].speaker_id == self.owner.person_id
 
+    def is_put_right(self, turn: int) -> bool:
+        """Whether the one who spoke it takes something back, in it or later."""
+        speaker = self.lines[turn].speaker_id
+        return any(
+            is_taken_back(one.text) for at, one in self.lines.items() if at >= turn and one.speaker_id == speaker
+        )
+
+    def may_learn(self, subject: str, turn: int) -> bool:
+        """Whether the turn may tell it something of that one: of others its own words tell it nothing."""
+        return not self.is_by_owner(turn) or squeezed(subject) == squeezed(self.owner.name)
+
     def words(self, turn: int, statement: str) -> Words:
         """The words of the turn that carry the statement."""
         return words_of(self.lines, turn, statement, self.names)
@@ -348,7 +359,7 @@ def _towards(
 def _self_fact(
     view: _View, claim: SelfClaim, kept: Sequence[ValidClaim[SelfClaim]]
 ) -> ValidClaim[SelfClaim] | RejectionReason:
-    claim = _where_it_was_said(view, claim)
+    claim = _where_it_was_said(view, claim, view.is_by_owner)
     if not view.is_by_owner(claim.turn):
         return RejectionReason.NOT_SAID_BY_ITSELF
     if any(are_same(written, claim.statement, view.names) for written in view.owner.persona):
@@ -357,10 +368,19 @@ def _self_fact(
 
 
 def _fact(view: _View, claim: Claim, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | RejectionReason:
-    claim = _where_it_was_said(view, claim)
-    if view.is_by_owner(claim.turn) and squeezed(claim.subject) != squeezed(view.owner.name):
+    claim = _with_object(view, claim)
+    may_tell = partial(view.may_learn, claim.subject)
+    claim = _where_it_was_said(view, claim, may_tell)
+    if not may_tell(claim.turn):
         return RejectionReason.NOT_HEARD
     return _judged(view, claim, claim.subject, view.owner.memories, kept)
+
+
+def _with_object(view: _View, claim: Claim) -> Claim:
+    """The claim as it can stand in a graph: "the dog barked" has no object but the dog."""
+    blank = {name for name in ("relation", "object") if not squeezed(getattr(claim, name))}
+    instead = {"relation": sentence(view.language, "remembered.relation"), "object": claim.subject}
+    return claim.model_copy(update={name: instead[name] for name in blank}) if blank else claim
 
 
 def _judged(
@@ -380,7 +400,8 @@ def _judged(
     if len(way.chain) > 1 and mode == "asserted":
         mode = "hearsay"
     happened = not view.lines[claim.turn].tried  # what was said with an act that failed is no fact
-    is_fact = happened and is_held(claim.statement, words, mode, subject=subject)
+    stands = happened and not view.is_put_right(claim.turn)
+    is_fact = stands and is_held(claim.statement, words, mode, subject=subject)
     shown = words.rendered(view.language, mode, way.hands)
     return ValidClaim(
         claim=claim,
@@ -412,16 +433,23 @@ def _way(view: _View, claim: SelfClaim | Claim, words: Words, mode: Mode) -> _Wa
     return _Way(chain=(*before, teller.person_id), hands=hands)
 
 
-def _where_it_was_said(view: _View, claim: ClaimT) -> ClaimT:
+def _where_it_was_said(view: _View, claim: ClaimT, may_tell: Callable[[int], bool]) -> ClaimT:
     """The claim with the turn that carries it: the cited one, unless it says nothing of it and another of the same
-    speaker does.
+    speaker does, or it cannot have told it and one that can does: the answer to it, or one that says more of it.
     """
-    if view.carries(claim.turn, claim.statement) >= CARRIED:
+    cited, statement = claim.turn, claim.statement
+    is_able, carried = may_tell(cited), view.carries(cited, statement)
+    if is_able and carried >= CARRIED:
         return claim
-    speaker = view.lines[claim.turn].speaker_id
-    others = [turn for turn, line in view.lines.items() if line.speaker_id == speaker]
-    best = max(others, key=lambda turn: view.carries(turn, claim.statement))
-    return claim.model_copy(update={"turn": best}) if view.carries(best, claim.statement) >= ELSEWHERE else claim
+    speaker = view.lines[cited].speaker_id
+    others = [turn for turn, line in view.lines.items() if (line.speaker_id == speaker if is_able else may_tell(turn))]
+    if not others:
+        return claim
+    best = max(others, key=lambda turn: (view.carries(turn, statement), -abs(turn - cited), turn))
+    found, enough = view.carries(best, statement), ELSEWHERE if is_able or abs(best - cited) > 1 else CARRIED
+    is_answer = best == cited + 1 and bool(view.words(best, statement).asked)
+    is_meant = found >= enough and (found > carried or is_answer)
+    return claim.model_copy(update={"turn": best}) if is_meant else claim
 
 
 def _is_no_claim(claim: ClaimT, words: Words, names: frozenset[str]) -> bool:
@@ -467,11 +495,7 @@ def _ends(known: KnownFact, claim: ClaimT, subject: str) -> bool:
 def _found(view: _View, found: FoundFact, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | None:
     """The fact as the turn that fits best carries it; None: none does, or the fact has not the form of a claim."""
     texts = {name: getattr(found, name) for name in ("subject", "relation", "object", "statement")}
-    turns = [
-        turn
-        for turn in view.lines
-        if not view.is_by_owner(turn) or squeezed(found.subject) == squeezed(view.owner.name)
-    ]
+    turns = [turn for turn in view.lines if view.may_learn(found.subject, turn)]
     if not turns:
         return None
     turn = max(turns, key=lambda one: (view.carries(one, found.statement), one))
@@ -552,7 +576,7 @@ def _sift(
 
 def _fault(view: _View, draft: SelfClaim | Claim | CommitmentDraft | MidTermDraft) -> RejectionReason | None:
     """What is wrong with a draft of any kind."""
-    if not all(map(squeezed, _texts(draft))):
+    if not all(map(squeezed, _texts(draft)[:2])):  # what somebody does may have no object
         return RejectionReason.EMPTY
     if draft.turn not in view.turns:
         return RejectionReason.NO_SUCH_TURN
@@ -560,7 +584,7 @@ def _fault(view: _View, draft: SelfClaim | Claim | CommitmentDraft | MidTermDraf
 
 
 def _texts(draft: SelfClaim | Claim | CommitmentDraft | MidTermDraft) -> tuple[str, ...]:
-    """What must not be blank in it; first what it says."""
+    """All that it tells; first what it says."""
     if isinstance(draft, CommitmentDraft):
         return (draft.what,)
     if isinstance(draft, MidTermDraft):

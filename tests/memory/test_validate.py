@@ -157,6 +157,9 @@ def test_a_statement_that_says_no_more_than_the_words_is_a_fact(language: Langua
         ("I keep two goats.", "Taro keeps three goats"),
         ("I don't keep goats.", "Taro keeps goats"),
         ("You keep a goat.", "Taro keeps a goat"),
+        ("I have a note for you: «I keep a goat. I keep two hens. I owe nobody.»", "Taro keeps two hens"),
+        ("』 I keep a goat.", "Taro keeps a goat"),
+        ("I keep a goat. No, wait, it was a sheep.", "Taro keeps a goat"),
     ],
 )
 def test_no_lie_near_the_words_is_a_fact_though_the_words_are_kept(said: str, statement: str) -> None:
@@ -164,6 +167,23 @@ def test_no_lie_near_the_words_is_a_fact_though_the_words_are_kept(said: str, st
     (kept,) = judged(answer(remembered=(heard(statement, 1),)), where).remembered
     assert not kept.held
     assert said in kept.words
+
+
+@pytest.mark.parametrize(
+    ("language", "lines", "statement"),
+    [
+        ("en", ("…", "I keep two goats.", "Really?", "All right, I lied. It is one."), "Taro keeps two goats"),
+        ("ja", ("…", "山羊を二頭飼っている。", "本当に?", "わかったよ。一頭だ。"), "太郎は山羊を二頭飼っている"),
+    ],
+)
+def test_what_is_taken_back_later_is_no_fact_though_the_words_are_kept(
+    language: Language, lines: tuple[str, ...], statement: str
+) -> None:
+    claim = heard(statement, 1, subject="Taro" if language == "en" else "太郎")
+    (kept,) = judged(answer(remembered=(claim,)), scene(language, lines)).remembered
+    assert (kept.held, lines[1] in kept.words) == (False, True)
+    (kept,) = judged(answer(remembered=(claim,)), scene(language, lines[:3])).remembered
+    assert kept.held
 
 
 @pytest.mark.parametrize(
@@ -209,6 +229,27 @@ def test_a_claim_that_cites_a_wrong_turn_is_remembered_in_the_one_that_carries_i
     where = scene(lines=("Well?", "The weather holds.", "And at home?", "I keep two goats behind the mill."))
     (kept,) = judged(answer(remembered=(heard("Taro keeps two goats behind the mill", 1),)), where).remembered
     assert (kept.claim.turn, kept.held) == (3, True)
+
+
+@pytest.mark.parametrize("cited", [2, 4])
+def test_a_claim_that_cites_the_turn_beside_it_is_remembered_in_the_words_that_were_heard(cited: int) -> None:
+    lines = ("Well?", "The weather holds.", "How many goats have you got?", "Two goats, behind the mill.", "So few!")
+    claim = heard("Taro has got two goats behind the mill", cited)
+    (kept,) = judged(answer(remembered=(claim,)), scene(lines=lines)).remembered
+    assert (kept.claim.turn, "Two goats, behind the mill." in kept.words) == (3, True)
+
+
+def test_what_one_told_of_itself_is_learned_though_the_question_is_cited() -> None:
+    lines = ("How many goats have you got?", "Two goats, behind the mill.")
+    (kept,) = judged(answer(told("Taro has got two goats behind the mill", 0)), scene(lines=lines)).learned
+    assert kept.claim.turn == 1
+
+
+def test_what_somebody_does_may_have_no_object() -> None:
+    lines = ("Did you hear the dog?", "The dog hadn't barked.")
+    claim = heard("The dog did not bark", 1, subject="the dog").model_copy(update={"relation": "-", "object": "…"})
+    (kept,) = judged(answer(remembered=(claim,)), scene(lines=lines)).remembered
+    assert (kept.claim.subject, kept.claim.relation, kept.claim.object) == ("the dog", "remembers", "the dog")
 
 
 @pytest.mark.parametrize("turn", [6, 50, 99])

@@ -90,13 +90,26 @@ _NUMBERS = {
 } | {"a": 1, "an": 1, "a couple of": 2, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "forty-five": 45}
 _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _J = r"(?P<n>\d{1,3}|[〇一二三四五六七八九十]{1,3})"
+_ORDINALS = {
+    word: value
+    for value, word in enumerate(
+        (
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third "
+            "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
+        ).split(),
+        1,
+    )
+}
+_NTH = rf"(?P<n>\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(sorted(_ORDINALS, key=len, reverse=True))})"
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAYS_JA = "月火水木金土日"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def _number(word: str) -> int:
-    return _NUMBERS[word] if word in _NUMBERS else value_of(word)
+    named = _NUMBERS.get(word, _ORDINALS.get(word))
+    return value_of(word.rstrip("stndrh")) if named is None else named
 
 
 # Moments counted from now.
@@ -158,6 +171,8 @@ def _named_en(found: re.Match[str], today: int) -> tuple[int, ...]:
     coming = _coming(name, today)
     if found["week"]:
         return (coming + _WEEK,)
+    if found["after"]:
+        return (coming + _WEEK, coming + 2 * _WEEK)
     # "Next Friday", said on a Monday, is this week's to some and next week's to others.
     ambiguous = found["which"] == "next" and coming - today < _WEEK - _weekday(today)
     return (coming, coming + _WEEK) if ambiguous else (coming,)
@@ -167,11 +182,14 @@ def _week_after_en(found: re.Match[str], today: int) -> tuple[int, ...]:
     start = (
         _coming(_WEEKDAYS.index(found["day"][:3]), today) if found["day"] else today + (found["tomorrow"] is not None)
     )
-    return (start + _WEEK,)
+    return (start + (2 * _WEEK if found["weeks"] == "fortnight" else _WEEK),)
 
 
 def _named_ja(found: re.Match[str], today: int) -> tuple[int, ...]:
-    name, weeks = _WEEKDAYS_JA.index(found["day"]), {"今週": 0, "来週": 1, "再来週": 2}.get(found["which"] or "")
+    name, weeks = (
+        _WEEKDAYS_JA.index(found["day"]),
+        {"今週": 0, "来週": 1, "再来週": 2, "さ来週": 2}.get(found["which"] or ""),
+    )
     if weeks is None:
         return (_coming(name, today),)
     return (today - _weekday(today) + weeks * _WEEK + name,)
@@ -181,10 +199,14 @@ def _dated(found: re.Match[str], today: int) -> tuple[int, ...]:
     """A month and a day of it, this year's or next year's."""
     month = found["m"]
     number = int(month) if month.isdigit() else _MONTHS.index(month[:3]) + 1 if month[0].isascii() else _number(month)
+    return _coming_date(today, number, _number(found["n"]))
+
+
+def _coming_date(today: int, month: int, day_of_month: int) -> tuple[int, ...]:
     here = to_datetime(WorldTime(today * MINUTES_PER_DAY))
     for year in (here.year, here.year + 1):
         try:
-            day = (here.replace(year=year, month=number, day=_number(found["n"])) - here).days
+            day = (here.replace(year=year, month=month, day=day_of_month) - here).days
         except ValueError:
             return ()
         if day >= 0:
@@ -192,28 +214,71 @@ def _dated(found: re.Match[str], today: int) -> tuple[int, ...]:
     return ()
 
 
+def _on_the_date(month: int, day_of_month: int) -> Callable[[re.Match[str], int], tuple[int, ...]]:
+    return lambda found, today: _coming_date(today, month, day_of_month)
+
+
+_NEXT_MONTH = (" of next month", "来月")
+
+
+def _day_of_month(found: re.Match[str], today: int) -> tuple[int, ...]:
+    """A day of the month alone: this month's, or next month's where that is over or next month is named."""
+    here = to_datetime(WorldTime(today * MINUTES_PER_DAY))
+    which, day = found["which"], _number(found["n"])
+    is_next = which in _NEXT_MONTH or (which is None and day < here.day)
+    try:
+        at = here.replace(day=1, month=here.month % 12 + 1, year=here.year + here.month // 12) if is_next else here
+        return (today + (at.replace(day=day) - here).days,)
+    except ValueError:
+        return ()
+
+
 _DAY_NAMES = r"(?P<day>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)\b"
 _MONTH_NAMES = rf"(?P<m>{'|'.join(_MONTHS)})[a-z]*"
+_ON_A_DAY_JA = (
+    r"(?=に(?![\d一二三四五六七八九十]+[度回])|まで(?!も)"
+    r"|[の、 ]?(?:正午|(?:[午朝昼夕晩夜][前後方]?の?)?[\d一二三四五六七八九十]{1,3}時(?!間)))"
+)
+"""三日に is a date, and 三日かかる is none."""
 _DAY_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], int], tuple[int, ...]]], ...] = (
     (re.compile(r"\b(?:the )?day after tomorrow\b|\bovermorrow\b"), _after(2)),
-    (re.compile(rf"\ba week (?:from )?(?:today|(?P<tomorrow>tomorrow)|(?:on )?{_DAY_NAMES})"), _week_after_en),
+    (
+        re.compile(rf"\ba (?P<weeks>week|fortnight) (?:from )?(?:today|(?P<tomorrow>tomorrow)|(?:on )?{_DAY_NAMES})"),
+        _week_after_en,
+    ),
     (re.compile(rf"\bin {_N} days?\b"), _in_days(1)),
     (re.compile(rf"\b{_N} days (?:from now|hence)\b"), _in_days(1)),
     (re.compile(rf"\bin {_N} weeks?\b"), _in_days(_WEEK)),
     (re.compile(r"\bin a fortnight\b|\ba fortnight (?:today|from (?:now|today))"), _after(14)),
     (re.compile(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b"), _after(0)),
     (re.compile(r"\btomorrow\b"), _after(1)),
-    (re.compile(rf"\b(?:(?P<which>next|this) )?{_DAY_NAMES}(?P<week> week\b)?"), _named_en),
+    (re.compile(rf"\b(?:(?P<which>next|this) )?{_DAY_NAMES}(?P<week> week\b)?(?P<after> after next\b)?"), _named_en),
+    (re.compile(rf"\b{_MONTH_NAMES} the {_NTH}\b"), _dated),
     (re.compile(rf"\b{_MONTH_NAMES} (?:the )?(?P<n>\d{{1,2}})(?:st|nd|rd|th)?\b"), _dated),
     (re.compile(rf"\b(?P<n>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH_NAMES}\b"), _dated),
+    (re.compile(rf"\b{_NTH} (?:of )?{_MONTH_NAMES}\b"), _dated),
+    (re.compile(r"\bnew year's eve\b|大晦日|大みそか"), _on_the_date(12, 31)),
+    (re.compile(r"\bnew year's day\b|元日|元旦"), _on_the_date(1, 1)),
+    (re.compile(r"\bchristmas eve\b|クリスマス・?イブ"), _on_the_date(12, 24)),
+    (re.compile(r"\bchristmas day\b"), _on_the_date(12, 25)),
+    (
+        re.compile(
+            rf"\b(?:on|by|until|till|before) the {_NTH}(?P<which> of (?:this|next) month)?(?=[.,;:!?]| at | in the |$)"
+        ),
+        _day_of_month,
+    ),
     (re.compile(r"明明後日|しあさって"), _after(3)),
     (re.compile(r"明後日|あさって"), _after(2)),
     (re.compile(rf"{_J}日後"), _in_days(1)),
     (re.compile(rf"{_J}週間後"), _in_days(_WEEK)),
     (re.compile(rf"(?P<m>1[0-2]|[1-9]|十[一二]?|[一二三四五六七八九])月{_J}日"), _dated),
-    (re.compile(rf"(?:(?P<which>今週|再来週|来週|今度|次)の?)?(?P<day>[{_WEEKDAYS_JA}])曜"), _named_ja),
+    (re.compile(rf"(?:(?P<which>今週|再来週|さ来週|来週|今度|次)の?)?(?P<day>[{_WEEKDAYS_JA}])曜"), _named_ja),
+    (
+        re.compile(rf"(?:(?P<which>今月|来月)の?)?(?<![0-9月〇一二三四五六七八九十]){_J}日{_ON_A_DAY_JA}"),
+        _day_of_month,
+    ),
     (re.compile(r"今日|きょう|本日|今夜|今晩|今夕|今朝"), _after(0)),
-    (re.compile(r"明日|明晩|明朝|あした|みょうにち|(?<![まがんぶ])あす(?=[のにはも、。])"), _after(1)),
+    (re.compile(r"明日|明晩|明朝|あした|みょうにち|(?<![まがんぶ])あす(?=[のにはも、。午朝昼夕晩夜\d])"), _after(1)),
 )
 """Longer expressions first."""
 
@@ -253,7 +318,7 @@ _NAMED = (
 )
 _HOUR_JA = re.compile(
     r"(?P<part>午前|午後|朝方?|早朝|明け方|昼過?ぎ?|夕方?|今夜|今晩|晩|夜中?|深夜|明朝|明晩)?[の、]?"
-    r"(?P<hour>[01]?\d|2[0-4]|十[一二]?|[〇零一二三四五六七八九])時(?!間)(?:(?P<half>半)|(?P<minute>[0-5]?\d|[一二三四五]?十?[一二三四五六七八九]?)分)?"
+    r"(?P<hour>[01]?\d|2[0-4]|二?十[一二三四五六七八九]?|[〇零一二三四五六七八九])時(?!間)(?:(?P<half>半)|(?P<minute>[0-5]?\d|[一二三四五]?十?[一二三四五六七八九]?)分)?"
 )
 _DIGITAL = re.compile(r"(?<![\d:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:])(?! ?[ap]\.?m)")
 

@@ -31,6 +31,11 @@ WEDNESDAY_MORNING = parse_time("2026-04-01T07:00")
         ("明日の17時", "2026-04-02T17:00"),
         ("明朝六時", "2026-04-02T06:00"),
         ("三時間後に", "2026-04-01T10:00"),
+        ("明日の十七時半", "2026-04-02T17:30"),
+        ("今夜二十一時に", "2026-04-01T21:00"),
+        ("あす午後3時", "2026-04-02T15:00"),
+        ("On the twelfth, at noon.", "2026-04-12T12:00"),
+        ("十二日の正午に", "2026-04-12T12:00"),
     ],
 )
 def test_a_said_moment_is_that_moment(text: str, moment: str) -> None:
@@ -48,6 +53,13 @@ def test_a_said_moment_is_that_moment(text: str, moment: str) -> None:
         ("しあさって", "2026-04-04"),
         ("来週の金曜に取りに来な", "2026-04-10"),
         ("火曜の昼にはお返しします", "2026-04-07"),
+        ("さ来週の火曜", "2026-04-14"),
+        ("A fortnight from Saturday.", "2026-04-18"),
+        ("The second of May, then.", "2026-05-02"),
+        ("On May the third.", "2026-05-03"),
+        ("On New Year's Eve.", "2026-12-31"),
+        ("元日に来て", "2027-01-01"),
+        ("来月の三日に返すよ", "2026-05-03"),
     ],
 )
 def test_a_day_alone_has_no_hour(text: str, day: str) -> None:
@@ -57,7 +69,44 @@ def test_a_day_alone_has_no_hour(text: str, day: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I have three goats and two cows.", "One of these days.", "子供が三人います。", "いつか行こう。", ""]
+    ("text", "day"),
+    [
+        ("the day after tomorrow", "2027-01-01"),
+        ("On the first.", "2027-01-01"),
+        ("On the 31st of next month.", "2027-01-31"),
+        ("あさって", "2027-01-01"),
+        ("三日までに", "2027-01-03"),
+        ("来週の金曜", "2027-01-08"),
+        ("On January 4th.", "2027-01-04"),
+    ],
+)
+def test_a_day_is_found_across_the_end_of_the_year(text: str, day: str) -> None:
+    said = said_times(text, parse_time("2026-12-30T23:50"))
+    assert [one.day for one in said] == [parse_time(day) // 1440]
+
+
+def test_the_friday_after_next_is_never_the_next() -> None:
+    days = [one.day for one in said_times("The Friday after next.", WEDNESDAY_MORNING)]
+    assert days == [parse_time("2026-04-10") // 1440, parse_time("2026-04-17") // 1440]
+
+
+def test_an_hour_of_two_figures_is_not_its_second() -> None:
+    (said,) = said_times("明日の十七時に", WEDNESDAY_MORNING)
+    assert not said.allows(parse_time("2026-04-02T19:00"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have three goats and two cows.",
+        "One of these days.",
+        "子供が三人います。",
+        "いつか行こう。",
+        "",
+        "三日かかった。",
+        "三日に一度は来る。",
+        "On the second floor.",
+    ],
 )
 def test_what_names_no_time_has_none(text: str) -> None:
     assert said_times(text, WEDNESDAY_MORNING) == ()

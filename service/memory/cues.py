@@ -46,8 +46,8 @@ def is_taken_back(text: str) -> bool:
 
 def after_taking_back(text: str) -> str:
     """What the text says after it last puts itself right; all of it where it does not."""
-    plain = folded(text)
-    return plain[max((found.end() for found in _signs()["retracted"].finditer(plain)), default=0) :]
+    signs = re.finditer(_signs()["retracted"].pattern, text.replace("’", "'"), re.IGNORECASE)
+    return text[max((found.end() for found in signs), default=0) :]
 
 
 @lru_cache(maxsize=TEXTS_HELD)

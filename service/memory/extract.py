@@ -346,6 +346,7 @@ def _known(ref: str, fact: Fact) -> KnownFact:
         words=fact.words,
         held=fact.held,
         hands=len(fact.chain),
+        told_by=fact.chain[-1] if fact.chain else "",
     )
 
 

@@ -78,7 +78,8 @@ class KnownFact:
     """Something known before the conversation, under the short id the model may cite.
 
     `authored`: its author wrote it. Else `statement` is the key of remembered words and `words` are those; `held`: the
-    statement is a fact by itself (see strict.py). `subject` is whom it is about, `hands` through how many it came.
+    statement is a fact by itself (see strict.py). `subject` is whom it is about, `hands` through how many it came,
+    `told_by` the id of who told it ("": nobody did).
     """
 
     ref: str
@@ -88,6 +89,7 @@ class KnownFact:
     held: bool = False
     authored: bool = False
     hands: int = 0
+    told_by: str = ""
 
     @property
     def shown(self) -> str:

@@ -104,7 +104,7 @@ def _takes_up(words: Words, said: str) -> bool:
 def _settled_times(evidence: str, said_at: WorldTime) -> tuple[SaidTime, ...]:
     """The days and times it names; where it puts itself right, those only that were not named before that."""
     named, rest = said_times(evidence, said_at), after_taking_back(evidence)
-    before = said_times(folded(evidence).removesuffix(rest), said_at)
+    before = said_times(evidence[: len(evidence) - len(rest)], said_at)
     new_days = {one.day for one in said_times(rest, said_at)} - {one.day for one in before}
     settled = [one for one in named if one.day in new_days] or [one for one in named if one not in before]
     return tuple(settled) or named

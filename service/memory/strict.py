@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 
 from service.memory.claim import counted, folded, is_assent, is_denial, is_negated, numbers, without_names
-from service.memory.cues import bears, is_over, is_past
+from service.memory.cues import after_taking_back, bears, is_over, is_past
 from service.memory.extraction import Mode
 from service.memory.lexical import FUNCTION_WORDS
 from service.memory.stem import stem
@@ -76,8 +76,10 @@ def is_held(statement: str, words: Words, mode: Mode, *, subject: str) -> bool:
 
 
 def _evidence(statement: str, words: Words) -> list[str]:
-    """What may carry it: each sentence that states something, each clause of it, and the answer with its question."""
-    stated = [one for one in sentences(words.said) if not is_question(one)]
+    """What may carry it: each sentence that states something, each clause of it, and the answer with its question;
+    of who puts himself right, what he says after that.
+    """
+    stated = [one for one in sentences(after_taking_back(words.said)) if not is_question(one)]
     found = [part for one in stated for part in (one, *_clauses(one))]
     if words.asked and stated and _completes(stated[0], words.asked):
         found.append(f"{_as_answered(words.asked)} {stated[0]}")

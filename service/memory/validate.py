@@ -5,6 +5,7 @@ found, and is shown as a fact only where the strict check holds it (strict.py). 
 invented is stated. What the author wrote about anybody there wins.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -266,10 +267,10 @@ class _View:
         return self.lines[turn].speaker_id == self.owner.person_id
 
     def is_put_right(self, turn: int) -> bool:
-        """Whether the one who spoke it takes something back, in it or later."""
+        """Whether the one who spoke it takes something back later."""
         speaker = self.lines[turn].speaker_id
         return any(
-            is_taken_back(one.text) for at, one in self.lines.items() if at >= turn and one.speaker_id == speaker
+            is_taken_back(one.text) for at, one in self.lines.items() if at > turn and one.speaker_id == speaker
         )
 
     def may_learn(self, subject: str, turn: int) -> bool:
@@ -368,7 +369,7 @@ def _self_fact(
 
 
 def _fact(view: _View, claim: Claim, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | RejectionReason:
-    claim = _with_object(view, claim)
+    claim = _named_whole(view, _with_object(view, claim))
     may_tell = partial(view.may_learn, claim.subject)
     claim = _where_it_was_said(view, claim, may_tell)
     if not may_tell(claim.turn):
@@ -381,6 +382,21 @@ def _with_object(view: _View, claim: Claim) -> Claim:
     blank = {name for name in ("relation", "object") if not squeezed(getattr(claim, name))}
     instead = {"relation": sentence(view.language, "remembered.relation"), "object": claim.subject}
     return claim.model_copy(update={name: instead[name] for name in blank}) if blank else claim
+
+
+def _named_whole(view: _View, claim: Claim) -> Claim:
+    """The claim about one who took part under the name it has: not with a title, 「さん」, or a part of the name."""
+    bare = squeezed(_TITLE.sub("", claim.subject.strip()))
+    meant = [one for one in view.names if bare in {squeezed(one), *map(squeezed, _NAME_PARTS.split(one))}]
+    if not bare or len(meant) != 1:
+        return claim
+    statement = re.sub(rf"{re.escape(meant[0])}{_HONORIFIC}", meant[0], claim.statement)
+    return claim.model_copy(update={"subject": meant[0], "statement": statement})
+
+
+_HONORIFIC = "(?:さん|ちゃん|くん|君|様|さま|殿)"
+_TITLE = re.compile(rf"^(?:mr|mrs|ms|miss|dr|sir|lord|lady|captain)\.? +|{_HONORIFIC}$", re.IGNORECASE)
+_NAME_PARTS = re.compile(r"[\s・]+")
 
 
 def _judged(
@@ -402,6 +418,8 @@ def _judged(
     happened = not view.lines[claim.turn].tried  # what was said with an act that failed is no fact
     stands = happened and not view.is_put_right(claim.turn)
     is_fact = stands and is_held(claim.statement, words, mode, subject=subject)
+    if is_fact:  # who says it of itself
+        known = [one for one in known if not _is_namesakes(one, way)]
     shown = words.rendered(view.language, mode, way.hands)
     return ValidClaim(
         claim=claim,
@@ -413,6 +431,11 @@ def _judged(
         replaces=tuple(one.ref for one in known if is_fact and _ends(one, claim, subject)),
         retells=next((one.ref for one in known if _retells(one, claim, way, view.names)), None),
     )
+
+
+def _is_namesakes(known: KnownFact, way: _Way) -> bool:
+    """Whether it is what another of the same name said of itself."""
+    return known.held and bool(known.told_by) and bool(way.chain) and known.told_by != way.chain[-1]
 
 
 def _retells(known: KnownFact, claim: SelfClaim | Claim, way: _Way, names: frozenset[str]) -> bool:

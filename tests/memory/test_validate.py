@@ -370,6 +370,45 @@ def test_only_a_held_statement_of_the_same_subject_closes_another(
     assert kept.replaces == closed
 
 
+@pytest.mark.parametrize(
+    ("language", "said", "statement", "subject"),
+    [
+        ("en", "I keep two goats behind the mill.", "Taro keeps two goats behind the mill", "Mr. Taro"),
+        ("ja", "水車の裏で山羊を二頭飼っている。", "太郎さんは水車の裏で山羊を二頭飼っている", "太郎さん"),
+        ("ja", "水車の裏で山羊を二頭飼っている。", "太郎は水車の裏で山羊を二頭飼っている", "太郎様"),
+    ],
+)
+def test_who_is_named_with_a_title_is_the_one_of_that_name(
+    language: Language, said: str, statement: str, subject: str
+) -> None:
+    where = scene(language, lines=("…", said))
+    (kept,) = judged(answer(remembered=(heard(statement, 1, subject=subject),)), where).remembered
+    plain = "Taro" if language == "en" else "太郎"
+    assert (kept.claim.subject, kept.held, "さん" in kept.statement) == (plain, True, False)
+
+
+def test_who_puts_himself_right_ends_what_he_said_before() -> None:
+    known = (KnownFact(ref="m1", statement="Taro lives in Otaru", subject="Taro", held=True),)
+    where = scene(lines=("…", "Actually, I live in Kushiro now."), memories=known)
+    (kept,) = judged(answer(remembered=(heard("Taro lives in Kushiro now", 1),)), where).remembered
+    assert kept.replaces == ("m1",)
+
+
+@pytest.mark.parametrize(("told_by", "replaces", "retells"), [("npc_taro", ("m1",), "m2"), ("another", (), None)])
+def test_what_one_says_of_itself_neither_ends_nor_repeats_what_its_namesake_said(
+    told_by: str, replaces: tuple[str, ...], retells: str | None
+) -> None:
+    statements = {"m1": "Taro lives in Otaru", "m2": "Taro keeps two goats"}
+    known = tuple(
+        KnownFact(ref=ref, statement=one, subject="Taro", held=True, hands=1, told_by=told_by)
+        for ref, one in statements.items()
+    )
+    where = scene(lines=("…", "I live in Kushiro now. I keep two goats."), memories=known)
+    claims = (heard("Taro lives in Kushiro now", 1), heard("Taro keeps two goats", 1))
+    home, goats = judged(answer(remembered=claims), where).remembered
+    assert (home.replaces, goats.retells) == (replaces, retells)
+
+
 def test_what_is_said_of_one_closes_nothing_of_another() -> None:
     older = KnownFact(ref="m1", statement="Hana lives in Otaru", subject="Hana", held=True)
     where = scene(lines=("…", "I live in Kyoto."), memories=(older,))

@@ -84,7 +84,7 @@ class _Play:
         for server in offers:
             self._say("demo.offer", name=server.name, url=server.base_url)
         self._say("demo.served", world=world["name"], url=url)
-        character = self._get("/characters")[0] if character_id is None else self._get(f"/characters/{character_id}")
+        character = self._get(f"/characters/{character_id or self._first()}")
         npc = self._get(f"/npcs/{npc_id or self._nearest(character)}")
         self._walk(character, npc)
         self._talk(1, character, npc)
@@ -98,6 +98,12 @@ class _Play:
         )
         self._talk(2, character, npc)
         self._ask(character, npc)
+
+    def _first(self) -> str:
+        characters = self._get("/characters")
+        if not characters:
+            raise SystemExit(sentence(self._language, "demo.no_character"))
+        return str(characters[0]["id"])
 
     def _nearest(self, character: dict[str, Any]) -> str:
         """The NPC with the fewest edges between."""

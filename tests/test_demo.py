@@ -1,13 +1,15 @@
 """Owns the tests of the demonstration: it shows that the second meeting uses the first, and what is remembered."""
 
 import asyncio
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from service import demo
-from service.content.files import bundled_content
+from service.content.files import bundled_content, small_content
 from service.demo import run_demo
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language
@@ -94,6 +96,22 @@ def test_who_is_not_in_the_game_is_told_in_the_language_of_the_demo(tmp_path: Pa
     settings = settings_for(tmp_path, write_village(tmp_path / "game"), language="ja")
     with pytest.raises(SystemExit, match="見つかりません"):
         run_demo(settings, "ja", character_id="nobody", npc_id=None)
+
+
+def test_a_game_without_characters_or_npcs_is_told_what_the_demo_lacks(tmp_path: Path) -> None:
+    stage = tmp_path / "game"
+    shutil.copytree(small_content("en"), stage)
+    settings = settings_for(tmp_path, stage)
+    maps = json.loads((stage / "maps.json").read_text(encoding="utf-8"))
+    maps["maps"][0]["npcs"] = []
+    (stage / "maps.json").write_text(json.dumps(maps), encoding="utf-8")
+    shutil.rmtree(stage / "npcs")
+    shutil.rmtree(stage / "scenes")
+    with pytest.raises(SystemExit, match="no NPC can be reached"):
+        run_demo(settings, "en", character_id=None, npc_id=None)
+    shutil.rmtree(stage / "characters")
+    with pytest.raises(SystemExit, match="the game has no characters"):
+        run_demo(settings, "en", character_id=None, npc_id=None)
 
 
 def test_a_demo_whose_model_fails_ends_there_and_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

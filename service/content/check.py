@@ -104,7 +104,7 @@ class CheckedContent:
 
 def examine(directory: Path) -> CheckedContent:
     """Read and check maps.json, actions.json, npcs/, characters/, fragments/, lore/, scenes/, groups/ and prompts/. A
-    world can start where no problem is found.
+    world can start where no problem is found. Only maps.json must be there, and npcs/ where a map has posts for NPCs.
 
     It never raises for what is in the files.
     """
@@ -123,10 +123,13 @@ def _parsed(directory: Path) -> CheckedContent:
     own_actions = os.path.lexists(directory / ACTIONS_FILE)
     maps = _parse(MapsFile, directory, MAPS_FILE, found)
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
-    npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
-    characters, all_characters = _parse_all(CharacterFile, directory, CHARACTERS, found)
-    has_lore, has_scenes, has_fragments, has_groups = (
-        os.path.lexists(directory / folder) for folder in (LORE, SCENES, FRAGMENTS, GROUPS)
+    has_npcs, has_characters, has_lore, has_scenes, has_fragments, has_groups = (
+        os.path.lexists(directory / folder) for folder in (NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS, GROUPS)
+    )
+    has_posts = maps is None or any(area.npcs for area in maps.maps)
+    npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found) if has_npcs or has_posts else ({}, True)
+    characters, all_characters = (
+        _parse_all(CharacterFile, directory, CHARACTERS, found) if has_characters else ({}, True)
     )
     fragments, all_fragments = _parse_all(FragmentFile, directory, FRAGMENTS, found) if has_fragments else ({}, True)
     scenes = _parse_all(SceneFile, directory, SCENES, found)[0] if has_scenes else {}

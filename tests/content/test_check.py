@@ -2,6 +2,7 @@
 
 import copy
 import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -554,8 +555,25 @@ def test_a_missing_directory_is_one_problem(tmp_path: Path) -> None:
     assert only.line("en") == ".: there is no such directory"
 
 
-def test_every_missing_file_and_folder_is_named(tmp_path: Path) -> None:
-    assert where(examine(tmp_path).problems) == [("maps.json", ""), ("characters/", ""), ("npcs/", "")]
+def test_every_missing_file_and_folder_that_a_game_needs_is_named(tmp_path: Path) -> None:
+    assert where(examine(tmp_path).problems) == [("maps.json", ""), ("npcs/", "")]
+
+
+def test_a_game_without_characters_needs_no_folder_for_them(tmp_path: Path) -> None:
+    directory = Village().write(tmp_path)
+    shutil.rmtree(directory / "characters")
+    assert where(examine(directory).problems) == []
+    assert load_content(directory).cast("en").characters == {}
+
+
+def test_a_game_without_npcs_needs_no_folder_for_them(tmp_path: Path) -> None:
+    village = Village()
+    for area in village.maps["maps"]:
+        area["npcs"] = []
+    directory = village.write(tmp_path)
+    shutil.rmtree(directory / "npcs")
+    assert where(examine(directory).problems) == []
+    assert load_content(directory).cast("en").npcs == {}
 
 
 def test_a_missing_npcs_folder_does_not_make_every_post_an_error_too(tmp_path: Path) -> None:

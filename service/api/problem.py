@@ -230,13 +230,18 @@ def expected(error: Mapping[str, Any], language: Language) -> str:
     form = _FORMS.get(ctx.get("pattern"), error["type"])
     if form not in room(language, "answers.expected"):
         return str(error["msg"])
-    facts = {name: _choices(fact) if name in _CHOICES else fact for name, fact in ctx.items()}
+    facts = {name: _choices(fact) if name in _CHOICES else _number(fact) for name, fact in ctx.items()}
     return sentence(language, f"answers.expected.{form}", **facts)
 
 
 def _choices(told: str) -> Listed:
     """The library's "'a', 'b' or 'c'" in whatever language."""
     return Listed(re.split(", | or ", told), last="common.or")
+
+
+def _number(fact: Any) -> Any:
+    """A bound that is a whole number as one, to its last digit."""
+    return int(fact) if isinstance(fact, float) and fact.is_integer() else fact
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

@@ -41,6 +41,7 @@ from service.api import (
 from service.api.chat import router as chat
 from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
+from service.api.head import HeadAsGet
 from service.api.key import ApiKey
 from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
@@ -243,6 +244,7 @@ def create_app(
     problem.install(app, keyed=key is not None)
     tools = McpEndpoint(app, settings.api_key.get_secret_value() if settings.api_key else None, checker(settings))
     app.router.routes.append(Route("/mcp", tools, include_in_schema=False))
+    app.add_middleware(HeadAsGet)
     app.add_middleware(Guard, settings=settings, key=key)
     if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(

@@ -15,14 +15,12 @@ router = APIRouter(tags=["health"])
 _OK = "ok"
 
 
-@router.head("/healthz", include_in_schema=False)  # what looks whether a service is there often asks so
 @router.get("/healthz", response_model=HealthOut)
 async def healthz() -> HealthOut:
     """The process answers."""
     return HealthOut(status="ok", checks={})
 
 
-@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=HealthOut, responses={503: {"model": HealthOut, "description": "Not ready"}})
 async def readyz(request: Request, deps: Serving, response: Response) -> HealthOut:
     """Whether the database and the long-term memory are there and whole, and whether the models answer.

@@ -263,7 +263,8 @@ def _allowed(request: Request) -> str:
     """All methods of the path: the framework names those of the first route it finds there only."""
     path = getattr(request.scope.get("route"), "path", "")
     routes = (one for one in request.app.routes if isinstance(one, APIRoute) and one.include_in_schema)
-    return ", ".join(sorted({method for one in routes if one.path == path for method in one.methods or ()}))
+    methods = {method for one in routes if one.path == path for method in one.methods or ()}
+    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
 async def _store(request: Request, error: Exception) -> JSONResponse:

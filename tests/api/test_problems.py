@@ -171,13 +171,13 @@ def test_an_unknown_path_and_method_are_problems_in_the_language_asked_for(clien
     assert problem(client.get("/nowhere", headers=ja), 404)["detail"] == "このパスには何もありません。"
     answer = client.put("/world", json={}, headers=ja)
     assert problem(answer, 405)["detail"] == "このパスではそのメソッドは使えません。"
-    assert answer.headers["allow"] == "DELETE, GET, PATCH"
+    assert answer.headers["allow"] == "DELETE, GET, HEAD, PATCH"
     assert client.get("/world/tick").headers["allow"] == "POST"
-    assert client.post("/characters/sora").headers["allow"] == "GET, PATCH"
+    assert client.post("/characters/sora").headers["allow"] == "GET, HEAD, PATCH"
     for method in ("TRACE", "OPTIONS", "QUERY"):  # which no path has
         answer = client.request(method, "/characters/sora", headers=ja)
         assert problem(answer, 405)["detail"] == "このパスではそのメソッドは使えません。"
-        assert answer.headers["allow"] == "GET, PATCH"
+        assert answer.headers["allow"] == "GET, HEAD, PATCH"
 
 
 def test_a_refused_request_is_explained_in_japanese(client: TestClient) -> None:
@@ -208,6 +208,13 @@ def test_what_is_wrong_with_a_field_is_said_in_the_language_asked_for(client: Te
         told = problem(answer, 422, "invalid")["errors"]
         assert [error["field"] for error in told] == [field]
         assert (english if language == "en" else japanese) in told[0]["message"]
+
+
+def test_a_bound_is_told_to_its_last_digit(client: TestClient) -> None:
+    too_large = problem(client.get("/world/events", params={"after": 2**63}), 422, "invalid")["errors"]
+    assert too_large == [{"field": "query.after", "message": f"expected a number of {2**62} or less"}]
+    too_long = problem(client.get("/people/sora/updates", params={"wait": 61}), 422, "invalid")["errors"]
+    assert too_long == [{"field": "query.wait", "message": "expected a number of 60 or less"}]
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,16 @@ player could say next. `POST /conversations/{id}/choose {choice_id}` says one of
 too late. An utterance that is cut short while it is being spoken asks for nothing. One that was said, and is cut short
 while it is played, has asked already: the game says what becomes of it, as ever.
 
-`/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has failed.
-Who comes back with the `Last-Event-ID` of that end is answered 204, at which a browser's `EventSource` stops. Its own
-event of a lost connection is called `error` too: what the service tells as `error` has `data`, the browser's has none.
+**Asking again and again.** `…/updates` answers `{"items": […], "next": "57.120.3", "over": false}`: with the next
+event or sentence, or after `wait` seconds (0 to 60; 25 where none is said) with no items. Ask again with `after=` its
+`next`; `over` says that nothing more will come.
+
+**The end.** `/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has
+failed. Who comes back with the `Last-Event-ID` of that end is answered 204, at which a browser's `EventSource` stops.
+Its own event of a lost connection is called `error` too: what the service tells as `error` has `data`, the browser's
+has none.
+A WebSocket is closed with 1000 when nothing more will be told, and with 1012 when the service stops: come back with
+`after=`. What cannot be followed is refused before it opens, with the status and the problem of any other request.
 
 Made from `service/store/client_event_kinds.py` by `python -m tests.docs.client_events`; a test fails where this page
 says something else.

@@ -53,6 +53,11 @@ def fingerprint(messages: Sequence[ChatMessage]) -> str:
     return "chat-" + hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
 
+def is_said(last: ChatMessage) -> bool:
+    """Whether the last message of a request is something that its user says to the person."""
+    return last.role == "user" and not _TASK.match(last.text)
+
+
 def gesture_of(messages: Sequence[ChatMessage], standing: Standing | None) -> Gesture:
     """What the request means while that conversation is open (None: none is).
 
@@ -62,7 +67,7 @@ def gesture_of(messages: Sequence[ChatMessage], standing: Standing | None) -> Ge
     last = messages[-1]
     if last.role == "assistant" or (last.role in INSTRUCTIONS and _CONTINUE.match(last.text)):
         return Gesture.CONTINUE if standing is not None and standing.is_answered else Gesture.ASIDE
-    if last.role != "user" or _TASK.match(last.text):
+    if not is_said(last):
         return Gesture.ASIDE
     if standing is None:
         return Gesture.OPEN

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.api.chat.gesture import Gesture, Standing, fingerprint, gesture_of
+from service.api.chat.gesture import Gesture, Standing, fingerprint, gesture_of, is_said
 from service.api.chat.schemas import ChatIn
 from service.api.dependencies import ApiDependencies
 from service.content.made import read_made
@@ -82,7 +82,9 @@ class Begun:
 
 
 def check(body: ChatIn) -> None:
-    """Raises: Invalid: the last message is none that can be answered."""
+    """Raises: Invalid: the last message is none that can be answered, or not in the form that is asked for: the words
+    would be no JSON, and what the client then says of it would be said to the person, and remembered.
+    """
     last, where = body.messages[-1], f"body.messages.{len(body.messages) - 1}"
     if last.role in ("tool", "function"):
         raise Invalid(field=f"{where}.role", reason=Phrase("answers.invalid_fields.tool_answers"))
@@ -98,6 +100,8 @@ def check(body: ChatIn) -> None:
         reason = Phrase("content.text_too_long", count=len(last.text), most=WORDS_MAX)
     if reason is not None:
         raise Invalid(field=f"{where}.content", reason=reason)
+    if is_said(last) and body.wants_no_words is not None:
+        raise Invalid(field=f"body.{body.wants_no_words}", reason=Phrase("answers.invalid_fields.words_only"))
 
 
 async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:

@@ -50,6 +50,19 @@ class ChatIn(BaseModel, extra="allow"):
     stream: bool | None = Field(default=None, description="the answer comes while it is spoken")
     stream_options: StreamOptions | None = Field(default=None, description="see there")
 
+    response_format: Any = Field(
+        default=None, description="text, or nothing: people answer in words, and JSON is refused"
+    )
+    tool_choice: Any = Field(default=None, description="no answer calls a tool: one that must is refused")
+
+    @property
+    def wants_no_words(self) -> str | None:
+        """The field by which the answer is to be something else than words; None: there is none."""
+        form = self.response_format
+        if isinstance(form, dict) and form.get("type") in ("json_object", "json_schema"):
+            return "response_format"
+        return "tool_choice" if self.tool_choice == "required" or isinstance(self.tool_choice, dict) else None
+
     @property
     def wants_usage(self) -> bool:
         """A streamed answer is to end with its cost."""

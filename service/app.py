@@ -82,7 +82,8 @@ A world clock moves characters over a map; fixed NPCs stand at their posts. Two 
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
 `X-World-Id`, or `world_id` in the query, chooses a world (default `main`). Errors are RFC 9457 problems, in the
 language of `Accept-Language`; below `/v1` they have the shape that OpenAI's clients read. Every answer bears an
-`X-Request-Id`, as problems and the log do: the client's own, where it sends one, else a new one.
+`X-Request-Id`, as problems and the log do: the client's own, where it sends one, else a new one. A parameter or a
+field that an operation does not take is refused (422), except below `/v1`.
 
 Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
 408 (a body that does not arrive), 413 (a body that is too long), 415 (a body that is compressed).

@@ -7,7 +7,7 @@ from fastapi.openapi.models import Example
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
-from service.api.dependencies import AsAsked, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import KNOWN_QUERY, AsAsked, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.life_schemas import (
     ActedOut,
@@ -31,7 +31,7 @@ from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
 from world.option import Option, Possibilities, Refusal
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _ACTED: TypeAdapter[SleptOut | MovedOut | DoingOut] = TypeAdapter(ActedOut)
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session
 
-from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
 from service.api.fields import Out, Slug
 from service.api.problem import describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream
@@ -165,7 +165,7 @@ async def following(deps: ApiDependencies, followed: Followed, position: Positio
         yield Follower(deps, followed, box, Telling(position, open_utterances))
 
 
-router = APIRouter(tags=["conversations"])
+router = APIRouter(tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 OVER, RESTARTING = 1000, 1012
 """Why a WebSocket is closed: nothing more will be told; the service stops, and the client is to come back."""

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from sqlmodel import Session, col, select
 
-from service.api.dependencies import AsAsked, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, AsAsked, Serving, WorldId
 from service.api.fields import Slug
 from service.api.paging import After, AtMost, cut
 from service.api.problem import describe
@@ -19,7 +19,7 @@ from service.store.phase import CommitmentState
 from service.store.tables import CommitmentRow
 from world.time import WorldTime
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _OUTCOMES: dict[str, Example] = {"it was kept": {"value": {"state": "kept"}}}
 

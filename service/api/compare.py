@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.runtime.compare import compare
 
-router = APIRouter(prefix="/world", tags=["world"])
+router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class _First(Out):

@@ -9,7 +9,7 @@ from pydantic import Field
 from sqlmodel import Session, col, select
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.paging import no_such_page
 from service.api.problem import describe
@@ -30,7 +30,7 @@ from service.store.idempotency import once
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow
 
-router = APIRouter(prefix="/conversations", tags=["conversations"])
+router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 ConversationId = Annotated[str, Field(pattern="^[0-9a-f]{28}$")]
 Wait = Annotated[bool, Query(description="Answer when the conversation is closed, not at once")]

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request, params
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute, APIWebSocketRoute
 from sqlmodel import Session
 from starlette.requests import HTTPConnection
 
@@ -52,6 +55,21 @@ class ApiDependencies:
 def _deps(request: HTTPConnection) -> ApiDependencies:
     deps: ApiDependencies = request.app.state.deps
     return deps
+
+
+def _known_query(request: HTTPConnection) -> None:
+    """What is misspelt would be answered as if it had not been asked for.
+
+    Raises:
+        RequestValidationError: it has a parameter that the operation does not take.
+    """
+    if unknown := request.query_params.keys() - _parameters(request.scope["route"]) - {"world_id"}:
+        found = [{"type": "unknown_parameter", "loc": ("query", name)} for name in sorted(unknown)]
+        raise RequestValidationError(found)
+
+
+def _parameters(route: APIRoute | APIWebSocketRoute) -> set[str]:
+    return {field.alias for field in get_flat_params(route.dependant) if isinstance(field.field_info, params.Query)}
 
 
 def _world_id(
@@ -103,6 +121,8 @@ async def _asked(request: Request) -> Asked:
     )
 
 
+KNOWN_QUERY = Depends(_known_query)
+"""Of a router whose operations refuse parameters that they do not take; all know `world_id`."""
 Serving = Annotated[ApiDependencies, Depends(_deps)]
 WorldId = Annotated[str, Depends(_world_id)]
 AsAsked = Annotated[Asked, Depends(_asked)]

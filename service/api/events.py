@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import EVENTS, EventPage
@@ -18,7 +18,7 @@ from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
 from service.store.tables import EventRow, WorldRow
 from world.time import WorldTime, iso
 
-router = APIRouter(tags=["world"])
+router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 LIMIT_MAX = 1000
 NDJSON = "application/x-ndjson"

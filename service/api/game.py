@@ -7,7 +7,7 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import AsAsked, Serving, WorldId, once_of
+from service.api.dependencies import KNOWN_QUERY, AsAsked, Serving, WorldId, once_of
 from service.api.fields import PLAIN, FlagIn, In, OneToTen, Out, Slug, Whole, WorldTimeText
 from service.api.problem import describe
 from service.content.fields import Flag
@@ -20,7 +20,7 @@ from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from world.time import iso
 
-router = APIRouter(prefix="/world", tags=["world"])
+router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
 _SEEN: dict[str, Example] = {
     "on a map": {"value": {"text": "The boathouse burns.", "map_id": "harbor", "minutes": 600, "importance": 8}},

@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import end_by_client
-from service.api.dependencies import ApiDependencies, AsAsked, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
 from service.api.fields import In, Out, Slug
 from service.api.life import talking_in
 from service.api.problem import describe
@@ -26,7 +26,7 @@ from service.runtime.made_people import place_person, put_person, remove_person,
 from service.runtime.world_session import WorldSession
 from service.store.tables import MadePersonRow
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _BODY: dict[str, Any] = {
     "requestBody": {

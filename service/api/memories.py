@@ -9,7 +9,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session, select
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
 from service.api.guard import JSON_LINES
 from service.api.memory_schemas import (
@@ -35,7 +35,7 @@ from service.people.worlds import WorldView
 from service.store.tables import OutboxRow, SeedRow
 from world.time import WorldTime
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 LINES_AT_ONCE = 500
 """Lines that are read between two looks at what else is to be done."""

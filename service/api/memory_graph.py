@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Now, Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import Page, RememberedFact, Summary
@@ -17,7 +17,7 @@ from service.memory.store import Fact, Group
 from service.people.worlds import WorldView
 from world.time import WorldTime
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
 

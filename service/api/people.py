@@ -9,7 +9,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, AsAsked, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
@@ -32,7 +32,7 @@ from service.runtime.forget import forget_character
 from service.runtime.world_session import WorldSession
 from world.movement import Position, neighbours
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 Looked = Annotated[str, Query(max_length=500, description="What to look for; empty: the newest first")]
 Limit = Annotated[int, Query(ge=1, le=100)]

@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
-from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import (
@@ -30,7 +30,7 @@ from service.conversation.stream import Discarded, Ended, Listener, Restored, Sa
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 
-router = APIRouter(prefix="/conversations", tags=["conversations"])
+router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 LOOKS_SECONDS = 1.0
 """How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import CostOut
@@ -18,7 +18,7 @@ from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows
 from service.store.tables import QualityRow
 
-router = APIRouter(prefix="/world", tags=["world"])
+router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
 ScoredRole = Literal["character", "npc", "decision"]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.problem import describe
 from service.api.scene_schemas import SceneId
 from service.conversation.hearing import interventions_in
@@ -24,7 +24,7 @@ from service.store.phase import Phase
 from service.store.tables import AttitudeChangeRow
 from world.time import WorldTime
 
-router = APIRouter(prefix="/scenes", tags=["conversations"])
+router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 LogForm = Literal["json", "yaml"] | Form
 _TYPES = {"json": "application/json", "yaml": "application/yaml", "script": "text/markdown", "text": "text/plain"}

@@ -9,7 +9,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.paging import After, AtMost, cut
 from service.api.problem import describe
@@ -56,7 +56,7 @@ from service.store.tables import (
     TurnRow,
 )
 
-router = APIRouter(prefix="/scenes", tags=["conversations"])
+router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 Wait = Annotated[bool, Query(description="Answer when the turns are spoken, not at once")]
 _WAITED: dict[int | str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
 from service.api.fields import In, Out, Slug, Whole, WorldTimeText
 from service.api.problem import describe
 from service.errors import Invalid, WorldExists
@@ -19,7 +19,7 @@ from service.runtime.rewind import Moment
 from service.store.tables import WorldRow
 from service.store.world_rows import Rows
 
-router = APIRouter(prefix="/world", tags=["world"])
+router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
 _NAMES: dict[str, Example] = {"a save of a game": {"value": {"name": "before-the-festival"}}}
 _BRANCHES: dict[str, Example] = {

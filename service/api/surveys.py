@@ -13,7 +13,7 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import ApiDependencies, AsAsked, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
 from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
 from service.api.problem import describe, language_of
 from service.api.schemas import CostOut, FailureOut
@@ -36,7 +36,7 @@ from service.runtime.world_session import WorldSession
 from service.store.commands import Asked
 from service.usage import Usage
 
-router = APIRouter(tags=["people"])
+router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
 MOST_BARS = 10

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
@@ -18,7 +18,7 @@ from service.runtime import why as events
 from service.runtime.why import EventWhy, Question
 from service.store.event_kinds import FailedCall
 
-router = APIRouter()
+router = APIRouter(dependencies=[KNOWN_QUERY])
 
 Words = Annotated[list[str], Field(description="the answer, a sentence each, in the language that was asked for")]
 Messages = Annotated[

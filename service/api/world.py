@@ -8,7 +8,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session, func, select
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, AsAsked, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, IdempotencyKey, Serving, WorldId, once_of
 from service.api.events import LIMIT_MAX, EventQuery, page_of_step
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states
@@ -43,7 +43,7 @@ from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
-router = APIRouter(tags=["world"])
+router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 _ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
     202: {"model": TickOut, "description": "With wait=false: the world is on its way"}

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session, col, func, select
 
-from service.api.dependencies import ApiDependencies, Serving
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import Page
@@ -16,7 +16,7 @@ from service.locales import Language
 from service.runtime.snapshots import snapshots
 from service.store.tables import ConversationRow, WorldRow
 
-router = APIRouter(tags=["world"])
+router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 SNAPSHOTS_SHOWN = 20
 """Most of a world's snapshots that the list has."""

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from pydantic import Field
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.conversation.writing import Form, Wanted, write
 from service.locales import Language
 
-router = APIRouter(prefix="/people", tags=["people"])
+router = APIRouter(prefix="/people", tags=["people"], dependencies=[KNOWN_QUERY])
 
 ABOUT_MAX = 300
 

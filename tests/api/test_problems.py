@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
 from tests.api.play import PROBLEM, TALK, problem, settings_for, talk
@@ -163,6 +165,25 @@ def test_a_last_event_id_that_is_none_is_a_problem(client: TestClient, held: str
 def test_a_query_that_is_none_names_its_field(client: TestClient, params: dict[str, str], path: str) -> None:
     told = problem(client.get(path, params=params), 422, "invalid")
     assert [error["field"] for error in told["errors"]] == [f"query.{next(iter(params))}"]
+
+
+def test_every_operation_refuses_a_parameter_that_it_does_not_take(client: TestClient) -> None:
+    lenient = ("/v1/", "/healthz", "/readyz")  # whose clients know better, or ask as others want to be asked
+    operations = [
+        (method, re.sub(r"{\w+}", "1", path))
+        for path, methods in client.get("/openapi.json").json()["paths"].items()
+        for method in methods
+        if not path.startswith(lenient)
+    ]
+    assert len(operations) > 70
+    for method, path in operations:
+        told = problem(client.request(method, path, params={"quer": "x", "world_id": "main"}), 422, "invalid")
+        assert told["errors"] == [{"field": "query.quer", "message": "this operation takes no such parameter"}]
+    assert client.get("/readyz?verbose").status_code == 200
+    assert client.get("/v1/models?api-version=1").status_code == 200
+    with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect("/people/sora/ws?since=0"):
+        pass
+    assert problem(caught.value, 422, "invalid")["errors"][0]["field"] == "query.since"
 
 
 def test_an_unknown_path_and_method_are_problems_in_the_language_asked_for(client: TestClient) -> None:

@@ -278,7 +278,7 @@ def test_a_scene_goes_on_from_the_one_before_with_what_its_writer_let_stay(
     told = judge(goal, state="accepted", text="Find the red umbrella again.", importance=9)
     assert (told["state"], told["text"], told["importance"]) == ("accepted", "Find the red umbrella again.", 9)
     judge(memory, state="accepted")
-    held = client.get("/people/chara-a/memories", params={"kind": "fact"}).json()["items"]
+    held = client.get("/people/chara-a/memories", params={"kinds": "fact"}).json()["items"]
     assert f"fact.{memory}" in [one["id"] for one in held]
 
     scene = begin(client, "S002")
@@ -291,7 +291,7 @@ def test_a_scene_goes_on_from_the_one_before_with_what_its_writer_let_stay(
     assert "A asked for the red umbrella." not in of_a
     judge(goal, state="refused")
     judge(memory, state="refused")
-    again = client.get("/people/chara-a/memories", params={"kind": "fact"}).json()["items"]
+    again = client.get("/people/chara-a/memories", params={"kinds": "fact"}).json()["items"]
     assert f"fact.{memory}" not in [one["id"] for one in again]
     script.enqueue(plain("Good evening."))
     assert client.post("/scenes/S002/end?wait=true").json()["phase"] == "closed"

@@ -107,9 +107,9 @@ def test_the_table_alone_numbers_words_and_what_is_remembered(
     ferry = {"stimulus": "A ferry a day!", "people": ["sora"], "remember": True}
     out = client.post("/surveys", json=ferry).json()
     assert (out["kind"], out["answers"][0]["answer"], out["bars"]) == ("words", "Wonderful, if it comes.", [])
-    [known] = client.get("/people/sora/memories?kind=fact").json()["items"]
+    [known] = client.get("/people/sora/memories?kinds=fact").json()["items"]
     assert 'Sora was asked "A ferry a day!" and answered "Wonderful, if it comes."' in str(known)
-    assert client.get("/people/baker/memories?kind=fact").json()["items"] == []
+    assert client.get("/people/baker/memories?kinds=fact").json()["items"] == []
     script.enqueue({"rests_on": [], "because": "As an AI language model I cannot.", "answer": 1})
     out = client.post("/surveys?as=json", json=body | {"people": ["sora"]}, headers={"Accept": "text/csv"}).json()
     assert out["answers"][0]["failure"]["type"] == "model-out-of-character"

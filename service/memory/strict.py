@@ -47,6 +47,9 @@ _TOPIC_JA = re.compile(
     r"([\u3400-\u4dbf\u4e00-\u9fff々ァ-ヺー]+|[ぁ-ん]{2,}?)(?:さん|ちゃん|くん|様)?[はが](?![\u3041-\u3093]?(?:ない|なかった))"
 )
 _MARKED_JA = re.compile(r"([\u3400-\u4dbf\u4e00-\u9fff々ァ-ヺー]+)(から|まで|より|[をにでとへ])")
+_OWNED_JA = re.compile(
+    r"([\u3400-\u4dbf\u4e00-\u9fff々ァ-ヺー]+)(?:さん|ちゃん|くん|様)?の([\u3400-\u4dbf\u4e00-\u9fff々]+|[ァ-ヺー]+)"
+)
 _SOLID_JA = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff々]+|[ァ-ヺー]+|[ぁ-ん]{3,}")
 _TAIL_JA = re.compile(
     r"(?:で(?:す|した|ある|あった)|だ(?:った)?|ます|ました|ません|いる|いた|ている|ていた|という|こと|よ|ね|な)+$"
@@ -161,6 +164,9 @@ def _held_ja(statement: str, text: str, own: frozenset[str]) -> bool:
     if not solid or any(run not in text for run in solid):
         return False
     if not set(_MARKED_JA.findall(told)) <= set(_MARKED_JA.findall(text)):
+        return False
+    whose = (whose for whose, owned in _OWNED_JA.findall(text) if owned in solid and not _FIRST_JA.fullmatch(whose))
+    if any(one not in told for one in whose):
         return False
     topics = {topic for topic in _TOPIC_JA.findall(text) if not _FIRST_JA.fullmatch(topic)}
     return all(topic in statement for topic in topics) and _in_order([text.index(run) for run in solid])

@@ -169,6 +169,12 @@ def test_no_lie_near_the_words_is_a_fact_though_the_words_are_kept(said: str, st
     assert said in kept.words
 
 
+def test_what_is_anothers_is_not_stated_as_the_speakers_own() -> None:
+    where = scene("ja", lines=("…", "花の時計が祭壇にある。"))
+    (kept,) = judged(answer(remembered=(heard("太郎の時計が祭壇にある", 1, subject="太郎"),)), where).remembered
+    assert not kept.held
+
+
 @pytest.mark.parametrize(
     ("language", "lines", "statement"),
     [

@@ -102,7 +102,7 @@ def _rumours() -> dict[str, float]:
 
 
 def _truths(language: Language) -> Iterator[Mapping[str, Any]]:
-    for file in sorted(CASES.glob("claims.*.jsonl")):
+    for file in sorted(CASES.glob("claims.[dh]*.jsonl")):
         for line in file.read_text(encoding="utf-8").split("\n"):
             case = json.loads(line) if line else {}
             if case.get("language") == language and case["verdict"] == "true":

@@ -1,9 +1,10 @@
 """Measures what is remembered of what was said: truths kept, lies stated, on cases that somebody wrote who had not seen
-the rules (truth_cases/, in two languages; the half named `held` was not looked at while the rules were made).
+the rules (truth_cases/, in two languages; the half named `held` was not looked at while the rules were made). A
+language model that had not seen the rules wrote `fresh_dev` and `fresh_held` after them, in the same way.
 
 Each case is judged twice: with the label that an honest reader gives the turn, and with that of a careless model, to
 which everything is asserted. `found` is a truth whose words answer a question put in other words, among the best ten of
-all that was said in that language, by words alone.
+all that was said in that language, by words alone. `beside` are truths whose claim cites the turn before or after.
 """
 
 import json
@@ -63,7 +64,9 @@ class Judged:
 
 
 def run(half: str = "*", *, promises: Callable[[], Mapping[str, float]] = on_time) -> dict[str, float]:
-    """All figures; shares are per cent. `half`: ``dev`` or ``held``; `promises` lives the appointments."""
+    """All figures; shares are per cent. `half`: ``dev``, ``held``, ``fresh_dev`` or ``fresh_held``; `promises` lives
+    the appointments.
+    """
     judged = [
         Judged(case=case, label=label, kept=_claim(case, label)) for label in LABELS for case in _read("claims", half)
     ]
@@ -77,6 +80,7 @@ def run(half: str = "*", *, promises: Callable[[], Mapping[str, float]] = on_tim
             lies = [one for one in here if one.case["verdict"] == "lie"]
             figures |= {
                 f"truth_kept_{language}{end}": _share(truths, [one for one in truths if _answers(one)]),
+                f"truth_kept_beside_{language}{end}": _kept_beside([one.case for one in truths], label),
                 f"truth_found_{language}{end}": _share(truths, _found(truths)),
                 f"kept_as_statement_{language}{end}": _share(truths, [one for one in truths if _is_stated(one)]),
                 f"lies_accepted_{language}{end}": _share(lies, [one for one in lies if _is_stated(one)]),
@@ -168,6 +172,17 @@ def _entry(
 def _answers(one: Judged) -> bool:
     """Whether what is remembered holds the words that answer the question."""
     return one.kept is not None and squeezed(one.case["telling"]) in squeezed(f"{one.kept.words} {one.kept.statement}")
+
+
+def _kept_beside(truths: Sequence[Case], label: str) -> float:
+    """Share of the truths whose words are remembered though the model miscounts the turn by one."""
+    judged = [
+        Judged(case=case, label=label, kept=_claim({**case, "claim": {**case["claim"], "turn": turn}}, label))
+        for case in truths
+        for turn in (case["claim"]["turn"] - 1, case["claim"]["turn"] + 1)
+        if 0 <= turn < len(case["lines"])
+    ]
+    return _share(judged, [one for one in judged if _answers(one)])
 
 
 def _is_stated(one: Judged) -> bool:

@@ -269,9 +269,7 @@ class _View:
     def is_put_right(self, turn: int) -> bool:
         """Whether the one who spoke it takes something back later."""
         speaker = self.lines[turn].speaker_id
-        return any(
-            is_taken_back(one.text) for at, one in self.lines.items() if at > turn and one.speaker_id == speaker
-        )
+        return any(is_taken_back(one.text) for at, one in self.lines.items() if at > turn and one.speaker_id == speaker)
 
     def may_learn(self, subject: str, turn: int) -> bool:
         """Whether the turn may tell it something of that one: of others its own words tell it nothing."""

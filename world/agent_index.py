@@ -134,8 +134,11 @@ class AgentIndex:
         return None
 
     def unclosed(self, npc_id: str) -> str | None:
-        """The id of the NPC's oldest talk that is not yet remembered, if there is one."""
-        return next((i for i in self._npc_talks.get(npc_id, ()) if not self.talks[i].closed), None)
+        """The id of the NPC's oldest talk that is not yet remembered, if there is one; it may have left others early:
+        these go on without it.
+        """
+        talks = (self.talks[i] for i in self._npc_talks.get(npc_id, ()))
+        return next((talk.id for talk in talks if not talk.closed and npc_id in talk.present), None)
 
     def put(self, person: Person) -> None:
         """Take in a person who is new or has changed. Its past is the same as before, and at most two activities

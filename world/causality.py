@@ -59,25 +59,29 @@ class Causality:
         return self._to_speak(person, claim.target_id)
 
     def to_turn(self, talk: Talk) -> str | None:
-        """Gate 3: whether it is known who hears the next turn of a talk: who joins it at that minute does."""
+        """Gate 3: whether it is known who hears the next turn of a talk: who joins it at that minute does. Nobody joins
+        in the minute in which it begins, for nobody has seen it before.
+        """
         self.checks += 1
         rules = self.world.setting.rules
-        if len(talk.present) >= rules.table or talk.shortest > rules.talk_min:
-            return None  # there is no room, or a clock that does not wait has overtaken it
+        if not talk.turns or len(talk.present) >= rules.table or talk.shortest > rules.talk_min:
+            return None  # there is no room either, or a clock that does not wait has overtaken it
         t = WorldTime(talk.start + talk.turns)
         rows = self._table_rows(talk)
         for since, other in self.world.sighted.behind(WorldTime(t + 1)):
             node_index, gap = self.world.node_indexes[other], t - since
             near = any(row[node_index] <= gap for row in rows)
-            if near and other not in talk.members and self._may_join(other, talk, t):
+            if near and self._may_join(other, talk, t):
                 return other
         return None
 
     def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
         """Whether who can be there by `t` may claim a seat at the table at `t`: not if it is known to claim something
-        else then.
+        else then. Who has left it never comes back, but may speak to somebody who would come, and is free after a talk.
         """
         person = self.world.people[person_id]
+        if person_id in talk.members:
+            return t - person.ready >= self.world.setting.rules.talk_min
         return person.ready < t or person.claim is None or person.claim.talk_id == talk.id
 
     def still_blocks(self, blocker: str, person: Person) -> bool:
@@ -107,22 +111,34 @@ class Causality:
         return self.world.setting.distances.to_talk(node_id)
 
     def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
-        """R2: the characters it perceives at `t` whom somebody could have spoken to, or joined, before; with the way to
-        each.
+        """R2: the characters it perceives at `t` whom somebody could have spoken to before, and those in the talks that
+        it perceives through whom somebody could have joined before; with the way to each.
         """
         sight = self.world.setting.distances.in_sight(person.node_id)
-        return [
-            (other.id, self.talk_row(node_id))
-            for other, activity, node_id in self.world.near(sight, t)
-            if other.id != person.id and (_could_be_cut(activity, t) or activity.talk_id is not None)
-        ]
+        found: list[tuple[str, Row]] = []
+        talks = dict[str, Talk]()
+        for other, activity, node_id in self.world.near(sight, t):
+            if activity.talk_id is not None:
+                talks[activity.talk_id] = self.world.talks[activity.talk_id]
+            elif other.id != person.id and _could_be_cut(activity, t):
+                found.append((other.id, self.talk_row(node_id)))
+        for npc_id in self.world.setting.distances.npcs_in_sight(person.node_id):
+            talk = self.world.npc_talk(npc_id, t, seen=True)
+            if talk is not None:
+                talks[talk.id] = talk
+        for talk in talks.values():
+            # Of minutes that are spoken gate 3 has made sure that nobody joins any more.
+            if not talk.over and talk.start + talk.turns < t:
+                found.extend(zip(talk.characters, self._table_rows(talk), strict=True))
+        return found
 
     def open_talk_in_sight(self, person: Person) -> str | None:
-        """R3: somebody whose talk may end just now, when it or its NPC is in sight."""
+        """R3: somebody whose talk may be over by now, when it or its NPC is in sight."""
         distances = self.world.setting.distances
         sight = distances.in_sight(person.node_id)
-        for other, partner_id in self._talks_that_may_end(person.ready):
-            if other.node_id in sight or partner_id in distances.npcs_in_sight(person.node_id):
+        npc_ids = distances.npcs_in_sight(person.node_id)
+        for other, npc_id in self._talks_that_may_end(person.ready):
+            if other.node_id in sight or npc_id in npc_ids:
                 return other.id
         return None
 
@@ -137,8 +153,8 @@ class Causality:
 
     def _to_join(self, person: Person, target_id: str, talk_id: str) -> str | None:
         t, talk = person.ready, self.world.talks.get(talk_id)
-        if talk is None or talk.over:
-            return None  # it came too late, whatever the others do
+        if talk is None or talk.over or talk.start + talk.turns > t:
+            return None  # it came too late, or there was no room, whatever the others do
         if self._is_behind(talk, t):
             return talk.characters[0]
         rows = self._table_rows(talk)
@@ -157,8 +173,8 @@ class Causality:
     def _to_speak_to_npc(self, person: Person, npc_id: str) -> str | None:
         t = person.ready
         row = self.world.setting.distances.to_npc(npc_id)
-        for other, partner_id in self._talks_that_may_end(t):
-            if partner_id == npc_id:
+        for other, busy_id in self._talks_that_may_end(t):
+            if busy_id == npc_id:
                 return other.id
         return self._lagging([row], t) or self._before_me(person, [row], npc_id)
 
@@ -230,12 +246,15 @@ class Causality:
         for since, other in self.world.sighted.behind(t):
             yield self.world.node_indexes[other], t - since, other
 
-    def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str]]:
-        """Who is in an open talk whose earliest end is `t`, and with whom."""
-        for talk_id in self.world.open_talks.due(t):
+    def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str | None]]:
+        """Who is in an open talk that may end at `t`, or have ended before, and the NPC in it. Who has joined an NPC's
+        talk may stand too far from the NPC to be counted among those who lag behind there.
+        """
+        for _, talk_id in self.world.open_talks.behind(WorldTime(t + 1)):
             talk = self.world.talks[talk_id]
+            npc_id = talk.partner_id if talk.with_npc and talk.partner_id in talk.present else None
             for person_id in talk.characters:
-                yield self.world.people[person_id], talk.partner_id
+                yield self.world.people[person_id], npc_id
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:

@@ -165,6 +165,14 @@ class Talk:
         since, until = dict(self.joined), dict(self.left)
         return tuple(i for i in self.members if since.get(i, 0) <= turn and turn < until.get(i, turn + 1))
 
+    def there_before(self, t: WorldTime) -> tuple[str, ...]:
+        """Those who are there when the turn of minute `t` is about to be spoken, whatever has been spoken since."""
+        return self.hears(min(self.turns, t - self.start))
+
+    def over_before(self, t: WorldTime) -> bool:
+        """Whether its last turn was spoken before `t`."""
+        return self.over and self.turns <= t - self.start
+
     def members_before(self, t: WorldTime) -> tuple[str, ...]:
         """All who were in it before `t`, whether they are still or not."""
         since = dict(self.joined)

@@ -226,12 +226,15 @@ class Simulation(Interventions):
     def _claim_seat_at_table(self, person: Person, option: Option, target_id: str, talk_id: str) -> Change:
         """The character joins a talk; it hears from the next turn on."""
         t, talk = person.ready, self.talks.get(talk_id)
-        if talk is None or talk.over or target_id not in talk.present or person.id in talk.members:
+        if talk is None or talk.over_before(t) or person.id in talk.members:
             return self._fail(person, option, Reason.GONE)
-        there = node_at(self.people[target_id].during(t).segment, t)
-        if there not in self.setting.distances.in_talk(person.node_id):
+        there = talk.there_before(t)
+        if target_id not in there:
             return self._fail(person, option, Reason.GONE)
-        if len(talk.present) >= self.setting.rules.table:
+        node_id = node_at(self.people[target_id].during(t).segment, t)
+        if node_id not in self.setting.distances.in_talk(person.node_id):
+            return self._fail(person, option, Reason.GONE)
+        if len(there) >= self.setting.rules.table:
             return self._fail(person, option, Reason.BUSY)
         talk = replace(talk, joined=(*talk.joined, (person.id, talk.turns)))
         self.put_talk(talk)

@@ -6,7 +6,7 @@ from world.actions import ActionDef, Between, Catalogue, Where
 from world.life import Person
 from world.needs import Need, Needs
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
-from world.setting import Setting
+from world.setting import Rules, Setting
 from world.simulation import Simulation, newcomer
 from world.time import WorldTime, parse_time
 
@@ -122,6 +122,18 @@ def random_world(seed: int, *, remember: int | None = None) -> Simulation:
     rng = random.Random(f"world {seed}")
     people = people_of(setting, seed, count=rng.randint(2, 9), is_scripted=rng.choice([0.0, 0.0, 0.3]))
     return Simulation(setting, people, remember=remember)
+
+
+def crowded_world(seed: int, *, table: int) -> Simulation:
+    """Many people in a small place, up to `table` in a talk: tables fill, and from nearly each somebody leaves."""
+    rng = random.Random(f"dense {seed}")
+    nodes, ways = rng.choice([((2, 4), (1, 3)), ((3, 9), (1, 3)), ((4, 20), (1, 2))])
+    world_map = random_map(
+        rng, nodes=max(4, rng.randint(*nodes)), npcs=rng.randint(0, 2), facilities=rng.randint(0, 4), ways=ways
+    )
+    people = rng.randint(4, 8 + 2 * table), rng.choice([0.0, 0.3])
+    setting = Setting(world_map, CATALOGUE, Rules(table=table))
+    return Simulation(setting, people_of(setting, seed, count=people[0], is_scripted=people[1]), remember=None)
 
 
 def grid_setting(catalogue: Catalogue, seed: int, *, columns: int, rows: int, facilities: int, npcs: int) -> Setting:

@@ -1,11 +1,11 @@
 """Running ahead tells the same story as lockstep, whatever the world, seed, latency and number of calls in flight."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from tests.world.little_worlds import MORNING, random_setting, random_world
+from tests.world.little_worlds import MORNING, crowded_world, random_setting, random_world
 from tests.world.simulation import (
     AgentState,
     Run,
@@ -29,7 +29,7 @@ from world.time import WorldTime
 
 UNTIL = WorldTime(MORNING + 90)
 WORLDS = 40
-SLOWEST_CATCH = 20
+SLOWEST_CATCH = 22
 RARE = 108
 """Of a thousand worlds one of two in which somebody joins a talk from out of sight of who looks at it."""
 
@@ -268,12 +268,85 @@ def test_each_part_of_the_rule_is_needed(mutation: type[Causality]) -> None:
     )
 
 
+CROWDS = ((0, 3), (3, 3), (9, 3), (271, 3), (356, 3), (105, 4), (239, 4))
+"""Seeds of crowded worlds, and how many may be in one talk there. In each of them another mistake once showed."""
+IN_A_CROWD = WorldTime(MORNING + 70)
+
+
+def crowd(
+    seed: int, table: int, runner: Callable[..., Run], causality: type[Causality] | None = None, **how: object
+) -> Run:
+    world = crowded_world(seed, table=table)
+    if causality is not None:
+        how["causality"] = causality(world)
+    return runner(
+        world, until=IN_A_CROWD, decide=AgentState(seed=seed, social=0.8), turns=turns_of(seed, longest=14), **how
+    )
+
+
+def crowd_ahead(seed: int, table: int, causality: type[Causality] = Causality) -> Run:
+    rng = random.Random(seed)
+    concurrency, sigma = rng.choice([1, 3, 8, 32]), rng.choice([0.1, 0.6, 1.5])
+    latency = lognormal(seed + 1, sigma=sigma)
+    return crowd(seed, table, run_out_of_order, causality, concurrency=concurrency, latency=latency)
+
+
+def crowd_lockstep(seed: int, table: int) -> Run:
+    return crowd(seed, table, run_lockstep, concurrency=8, latency=lognormal(seed))
+
+
+@pytest.mark.parametrize(("seed", "table"), CROWDS)
+def test_the_story_is_the_same_where_tables_are_full_and_many_leave_them(seed: int, table: int) -> None:
+    straight, run = crowd_lockstep(seed, table), crowd_ahead(seed, table)
+    assert run.log == straight.log
+    assert run.snapshots == straight.snapshots
+    assert not reread(run)
+    talks = run.talks.values()
+    assert any(len(talk.hears(turn)) == table for talk in talks for turn in range(talk.turns)), "no table was full"
+    assert any(talk.left for talk in talks), "nobody left"
+
+
+class OnlyThroughWhoIsSeen(Causality):
+    """Nobody joins a talk in sight through somebody who talks there out of sight."""
+
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+        sight = self.world.setting.distances.in_sight(person.node_id)
+        seen = {other.id for other, _, _ in self.world.near(sight, t)}
+        return [(i, row) for i, row in super().targets(person, t) if i in seen]
+
+
+class LeaversForgotten(Causality):
+    """Who has left a talk frees nobody who would join it."""
+
+    def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
+        return person_id not in talk.members and super()._may_join(person_id, talk, t)
+
+
+class EndsJustNow(Causality):
+    """Of talks that may have ended before nobody thinks."""
+
+    def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str | None]]:
+        due = set(self.world.open_talks.due(t))
+        return (found for found in super()._talks_that_may_end(t) if found[0].last.talk_id in due)
+
+
+@pytest.mark.parametrize(
+    ("mutation", "seed", "table"), [(OnlyThroughWhoIsSeen, 271, 3), (LeaversForgotten, 105, 4), (EndsJustNow, 356, 3)]
+)
+def test_each_part_of_the_rule_is_needed_in_a_crowd(mutation: type[Causality], seed: int, table: int) -> None:
+    assert crowd_ahead(seed, table, mutation).log != crowd_lockstep(seed, table).log
+
+
 def test_no_schedule_beats_the_oracle() -> None:
     for seed in range(20):
         run = ahead(seed)
         rng = random.Random(f"run {seed}")
         latency = lognormal(seed + 1, sigma=rng.choice([0.1, 0.6, 1.5]))
         assert oracle(run, latency, rng.choice([1, 2, 3, 5, 8, 32])) <= run.seconds + 1e-6
+    for seed, table in CROWDS:
+        latency = lognormal(seed)
+        run = crowd(seed, table, run_out_of_order, concurrency=32, latency=latency)
+        assert oracle(run, latency, 32) <= run.seconds + 1e-6
 
 
 def test_running_ahead_is_faster_than_lockstep() -> None:

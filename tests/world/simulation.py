@@ -7,6 +7,7 @@ same tell the same story, and two that do not are told apart.
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from hashlib import blake2b
 from heapq import heappop, heappush
 from time import process_time
@@ -305,14 +306,15 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
     """The least virtual time in which any schedule could have told the story: the longest chain of questions each of
     which really needed the answers before it, or all the work spread over all slots, whichever is longer.
 
-    A decision needs its character's question before, and those that put each character it saw where it was seen.
+    A decision needs its character's question before, and those that put each character it saw where it was seen. A turn
+    needs the turn before it, and the decisions of those who begin the talk or join it then.
     """
     world = run.world
     done: dict[str, float] = {}
     talk_done: dict[str, list[float]] = {}
     """When each talk began, and when each of its turns was done."""
-    for t, rank, key in _chronicle(run):
-        if rank == 0:
+    for t, moment, key in _chronicle(run):
+        if moment is Moment.DECISION:
             needs = [done.get(key, 0.0)]
             for other_id, decided_at, talk_id in run.causes[key, t]:
                 if talk_id is not None and talk_id in talk_done:
@@ -324,34 +326,40 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
             person = world.people[key]
             finish = max(needs) + (0.0 if person.is_scripted else latency(f"{Ask.DECISION}:{key}:{t}"))
             done[key] = done[f"{key}@{t}"] = finish
-        elif rank == 2:
-            talk_id, joined = key.split()
-            done[joined] = max(done.get(joined, 0.0), talk_done[talk_id][-1])
+        elif moment is Moment.TALK:
+            talk = run.talks[key]
+            talk_done[key] = [max(done.get(talk.person_id, 0.0), done.get(talk.partner_id, 0.0))]
         else:
             talk = run.talks[key]
-            needs = [done.get(talk.person_id, 0.0), done.get(talk.partner_id, 0.0)]
-            at = max(needs)
-            spoken = talk_done[key] = [at]
-            for index in range(talk.turns):
-                at += latency(f"{Ask.TURN}:{key}:{index}")
-                spoken.append(at)
-            if talk.closed:
-                at += latency(f"{Ask.CLOSING}:{key}:{talk.turns}")
-            done |= dict.fromkeys((talk.person_id, talk.partner_id), at)
-            done |= {i: spoken[turn] for i, turn in talk.left}
+            index = t - talk.start
+            come = [done.get(i, 0.0) for i, turn in talk.joined if turn == index]
+            at = max([talk_done[key][-1], *come]) + latency(f"{Ask.TURN}:{key}:{index}")
+            talk_done[key].append(at)
+            done |= {i: at for i, turn in talk.left if turn == index + 1}
+            if index + 1 == talk.turns:
+                at += latency(f"{Ask.CLOSING}:{key}:{talk.turns}") if talk.closed else 0.0
+                done |= dict.fromkeys(talk.present, at)
     return max(max(done.values(), default=0.0), run.work / concurrency)
 
 
-def _chronicle(run: Run) -> list[tuple[WorldTime, int, str]]:
-    decisions = [(t, 0, person_id) for person_id, t in run.causes]
-    talks = [(talk.start, 1, talk.id) for talk in run.talks.values()]
-    joined = [
-        (WorldTime(talk.start + turn), 2, f"{talk.id} {i}")
+class Moment(IntEnum):
+    """What happens within a minute, in order."""
+
+    DECISION = 0
+    TALK = 1
+    """It begins."""
+    TURN = 2
+
+
+def _chronicle(run: Run) -> list[tuple[WorldTime, Moment, str]]:
+    decisions = [(t, Moment.DECISION, person_id) for person_id, t in run.causes]
+    talks = [(talk.start, Moment.TALK, talk.id) for talk in run.talks.values()]
+    turns = [
+        (WorldTime(talk.start + index), Moment.TURN, talk.id)
         for talk in run.talks.values()
-        for i, turn in talk.joined
-        if i not in dict(talk.left)
+        for index in range(talk.turns)
     ]
-    return sorted([*decisions, *talks, *joined])
+    return sorted([*decisions, *talks, *turns])
 
 
 def reread(run: Run) -> list[str]:

@@ -13,7 +13,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from service.content.problem import quote
-from service.content.syntax import why_broken, why_no_yaml
+from service.content.syntax import why_no_json, why_no_yaml
 from service.locales import Language, Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
@@ -134,7 +134,7 @@ def read_json(text: str) -> object:
         return json.loads(text, object_pairs_hook=_mapping)
     except json.JSONDecodeError as exc:
         raise Unreadable(
-            "content.broken", form="JSON", line=exc.lineno, column=exc.colno, reason=why_broken(exc.msg)
+            "content.broken", form="JSON", line=exc.lineno, column=exc.colno, reason=why_no_json(exc.msg, text, exc.pos)
         ) from exc
     except ValueError as exc:  # Python refuses to convert integers of thousands of digits
         raise Unreadable("content.too_many_digits") from exc

@@ -19,7 +19,9 @@ import httpx
 import typer
 from fastapi import FastAPI
 from rich.console import Console
+from typer._click.exceptions import UsageError
 from typer.core import TyperGroup
+from typer.rich_utils import rich_abort_error
 
 from service.api.mcp import SECONDS, mcp_server
 from service.api.quality import ScoredRole
@@ -29,7 +31,7 @@ from service.content.files import CAST_TESTS, bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
-from service.errors import KataribeError, LinesWrong
+from service.errors import KataribeError, LinesWrong, system_reason
 from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
@@ -53,7 +55,7 @@ from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
 from service.run.ask import AskRun, run_ask
 from service.run.cost import Prices, prices_of
-from service.run.help import show_help_in
+from service.run.help import show_help_in, show_wrong_call
 from service.run.play import run_world
 from service.run.quality import show_quality
 from service.run.replay import replay
@@ -538,7 +540,7 @@ def memory_export(
     try:
         file = output.open("wb")
     except OSError as exc:
-        raise FileUnusable(file=str(output), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(output), reason=system_reason(exc)) from exc
     with file:
         count = asyncio.run(export_memory(settings, world_id, person, file))
     typer.echo(_say("cli.exported", file=output, count=count), err=True)
@@ -724,14 +726,20 @@ async def _serve_tools(url: str, settings: Settings) -> None:
 
 
 def main() -> None:
-    """The command ``kataribe``: our errors are told in one line, in the user's language."""
+    """The command ``kataribe``: errors are told in the user's language, ours in one line."""
     write_logs("text", "info")  # until the settings say more
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Japanese letters is no reason to stop
     show_help_in(_own_language())
     try:
-        cli()
+        sys.exit(cli(standalone_mode=False))
+    except UsageError as exc:
+        show_wrong_call(exc, _own_language())
+        sys.exit(exc.exit_code)
+    except typer.Abort:
+        rich_abort_error()
+        sys.exit(1)
     except KataribeError as exc:
         typer.echo(exc.sentence(_own_language()), err=True)
         for wrong in exc.found if isinstance(exc, LinesWrong) else ():

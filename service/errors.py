@@ -68,12 +68,13 @@ KataribeError
     └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
 """
 
+import errno
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from service.locales import Language, Phrase, sentence
+from service.locales import Language, Phrase, room, sentence
 from service.usage import Usage
 
 
@@ -101,6 +102,12 @@ class KataribeError(Exception):
     def sentence(self, language: Language) -> str:
         """What is wrong, where, and what to do, in that language."""
         return sentence(language, f"errors.{self.slug}", **self.facts)
+
+
+def system_reason(error: OSError) -> Phrase | str:
+    """Why the system refused something; what we have no words for, as it says it."""
+    name = errno.errorcode.get(error.errno or 0, "")
+    return Phrase(f"system.{name}") if name in room("en", "system") else error.strerror or str(error)
 
 
 class KeyMissing(KataribeError, status=401):

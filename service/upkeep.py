@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from sqlmodel import Session
 
 from service.app import chosen_worlds, opened_database
-from service.errors import LinesWrong, Misconfigured, WrongLine
+from service.errors import LinesWrong, Misconfigured, WrongLine, system_reason
 from service.export.files import named_time
 from service.export.problem import FileUnusable
 from service.locales import Phrase
@@ -137,7 +137,7 @@ async def import_memory(settings: Settings, world_id: str, file: Path) -> Seeded
     try:
         past = _past_of(file)
     except OSError as exc:
-        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
     async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> Seeded:
         def write(session: Session) -> list[Seeded]:

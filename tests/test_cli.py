@@ -93,15 +93,69 @@ def test_help_in_japanese_is_told_to_the_last_word(command: tuple[str, ...], tmp
     )
     assert asked.returncode == 0, asked.stderr
     assert "オプション" in asked.stdout
+    assert "使い方を表示して終わる" in asked.stdout
+    assert "Usage" not in asked.stdout
     assert "…" not in asked.stdout
 
 
-def test_a_wrong_call_is_answered_in_the_users_language(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("check --nothing", "オプション --nothing はありません"),
+        ("run --dayz 2", "オプション --dayz はありません(--data、--days ではありませんか?)"),
+        ("serv", "コマンド serv はありません(serve ではありませんか?)"),
+        ("mow", "コマンド mow はありません"),
+        ("run --days two", "--days: 整数にしてください"),
+        ("run --days 0", "--days: 1 以上の数にしてください"),
+        (
+            "run --cassette-mode loud",
+            "--cassette-mode: 'loud' は使えません。record、replay、auto のどれかにしてください",
+        ),
+        ("run --language fr", "--language: 'fr' は使えません。"),
+        ("run --days", "オプション --days のあとに値を書いてください"),
+        ("run --plain=1", "オプション --plain に値は付けられません"),
+        ("serve this", "余分な引数があります: this"),
+        ("init", "引数 directory がありません"),
+        ("generate groups plan.yaml", "オプション --output / -o がありません"),
+        ("export-person aoi", "--as がありません(tinytroupe、card-v2、card-v3 のどれかを書いてください)"),
+        ("memory export", "PERSON: 一人を名指すか"),
+    ],
+)
+def test_a_wrong_call_is_answered_in_the_users_language(
+    main: Main, monkeypatch: pytest.MonkeyPatch, arguments: str, told: str
+) -> None:
     monkeypatch.setenv("LANG", "ja_JP.UTF-8")
-    code, _, told = main("check", "--nothing")
+    monkeypatch.setenv("COLUMNS", "120")
+    code, _, errors = main(*arguments.split())
     assert code == 2
-    assert "エラー" in told
-    assert "使い方: kataribe check --help" in told
+    assert "エラー" in errors
+    assert told in errors
+
+
+def test_a_wrong_call_is_told_how_the_command_is_used(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    errors = main("import", "tiled")[2]
+    assert "使い方: " in errors
+    assert "kataribe import tiled [オプション] {file}" in errors
+    assert "詳しくは " in errors
+    assert "kataribe import tiled --help" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("import nowhere.jsonl", "nowhere.jsonl: ファイルかフォルダがありません"),
+        ("replay .", ".: ファイルではなくフォルダです"),
+        ("init taken", "taken に書き込めません(同じ名前のファイルがあります)"),
+        ("check nowhere", "nowhere: このフォルダはありません"),
+    ],
+)
+def test_why_a_file_cannot_be_used_is_told_in_the_users_language(
+    main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: str, told: str
+) -> None:
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    (tmp_path / "taken").touch()
+    assert told in "".join(main(*arguments.split())[1:])
 
 
 def test_without_a_command_the_help_is_shown(main: Main) -> None:
@@ -462,8 +516,8 @@ def test_a_wish_in_another_language_is_not_read_by_a_rehearsal(main: Main) -> No
         (["--demography", "wrong.json"], "wrong.json: sex: "),
         (["--demography", "unknown.json"], "unknown.json: hair: "),
         (["--demography", "uncounted.json"], "uncounted.json: count: expected how many"),
-        (["a nurse", "--count", "0"], "greater than or equal to 1"),
-        (["a nurse", "--count", "100000"], "less than or equal to 10000"),
+        (["a nurse", "--count", "0"], "--count: expected a number of 1 or more"),
+        (["a nurse", "--count", "100000"], "--count: expected a number of 10000 or less"),
         (["a" * 10_000], "the wish has 10,000 letters; expected at most 1,000"),
         (["<b><!-- a nurse --></b>"], "the wish has no words about a person"),
         (["a nurse", "--world", "nowhere"], "nowhere"),

@@ -138,7 +138,7 @@ def test_what_is_wrong_with_a_prompt_is_told_with_its_file_and_line(
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     game = Village().write(tmp_path)
     (game / "prompts").write_text("no folder")
-    assert problems(game, "en") == ["prompts/: cannot be listed: Not a directory; expected a directory"]
+    assert problems(game, "en") == ["prompts/: cannot be listed: it is no folder; expected a directory"]
     (game / "prompts").unlink()
     put(game, "en/plan.j2", "").joinpath("prompts/en/plan.j2").write_bytes(b"\xff")
     assert problems(game, "ja")[0].startswith("prompts/en/plan.j2: 1行目: UTF-8ではない")

@@ -109,7 +109,7 @@ def examine(directory: Path) -> CheckedContent:
     It never raises for what is in the files.
     """
     if not directory.is_dir():
-        return CheckedContent(problems=[problem(".", (), "content.no_directory")])
+        return CheckedContent(problems=[problem(str(directory), (), "content.no_directory")])
     content = _parsed(directory)
     content.problems += cross_checked(content)
     content.problems.sort(key=_by_file)

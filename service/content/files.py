@@ -14,6 +14,7 @@ from yaml.resolver import Resolver
 
 from service.content.problem import quote
 from service.content.syntax import why_no_json, why_no_yaml
+from service.errors import system_reason
 from service.locales import Language, Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
@@ -67,7 +68,7 @@ def files_in(directory: Path, folder: str) -> list[str]:
         with os.scandir(directory / folder) as entries:
             names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
     except OSError as exc:
-        raise Unreadable("content.not_listed", reason=str(exc.strerror)) from exc
+        raise Unreadable("content.not_listed", reason=system_reason(exc)) from exc
     if len(names) > MOST_FILES:
         raise Unreadable("content.too_many_files", most=MOST_FILES)
     return sorted(f"{folder}/{name}" for name in names if not name.startswith("."))
@@ -122,7 +123,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     except FileNotFoundError as exc:
         raise Unreadable("content.missing_file") from exc
     except OSError as exc:
-        raise Unreadable("content.not_read", reason=str(exc.strerror)) from exc
+        raise Unreadable("content.not_read", reason=system_reason(exc)) from exc
     if len(raw) > most:
         raise Unreadable("content.too_large", megabytes=most // 1_000_000)
     return raw

@@ -16,7 +16,7 @@ from service.content.files import (
     SCENES,
     bundled_content,
 )
-from service.errors import Invalid
+from service.errors import Invalid, system_reason
 
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
 _COPIED = (*CONTENT_NAMES, CAST_TESTS)
@@ -52,7 +52,7 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
         for directory in made:
             if directory.is_dir():
                 directory.rmdir()
-        raise ContentUnwritable(directory=str(target), reason=exc.strerror or str(exc)) from exc
+        raise ContentUnwritable(directory=str(target), reason=system_reason(exc)) from exc
     return sorted(path for name in _COPIED for path in (target / name, *(target / name).rglob("*")) if path.is_file())
 
 

@@ -23,6 +23,7 @@ from service.content.persons import CharacterFile, NpcFile
 from service.content.problem import problem, quote
 from service.content.references import entries
 from service.content.schema_errors import schema_errors
+from service.errors import system_reason
 from service.exchange.draft import Draft, id_of
 from service.exchange.refused import ImportRefused
 from world.ids import is_slug
@@ -144,7 +145,7 @@ def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
         for folder in made:
             if folder.is_dir():
                 folder.rmdir()
-        raise ContentUnwritable(directory=str(directory), reason=exc.strerror or str(exc)) from exc
+        raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
     return [directory / name for name, text in files.items() if text is not None]
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlmodel import Session
 
-from service.errors import Misconfigured
+from service.errors import Misconfigured, system_reason
 from service.export.problem import BadWorldName, FileUnusable, NoSuchTime, NoSuchWorld
 from service.export.read import Imported, read_story
 from service.export.record import written
@@ -88,7 +88,7 @@ def export_to(settings: Settings, world_id: str, names: Mapping[Language, str], 
         finally:
             part.unlink(missing_ok=True)
     except OSError as exc:
-        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
     return count
 
 
@@ -110,7 +110,7 @@ def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
             database.migrate()
             return database.write_now(work)
     except OSError as exc:
-        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
 
 def _bring_up_to_date(settings: Settings) -> None:

@@ -13,7 +13,7 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from service.errors import KataribeError
+from service.errors import KataribeError, system_reason
 from service.export.problem import FileUnusable
 from service.generate.near import Distinct
 from service.generate.problem import DatasetInUse, OtherDataset
@@ -209,7 +209,7 @@ class _Lines:
         lines.detach()  # else it would close the file
 
     def _unusable(self, error: OSError) -> FileUnusable:
-        return FileUnusable(file=str(self._file), reason=error.strerror or str(error))
+        return FileUnusable(file=str(self._file), reason=system_reason(error))
 
 
 def _write(file: FileIO, text: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from service.content.problem import reason_of
-from service.errors import CassetteUnusable, Misconfigured, ModelError
+from service.errors import CassetteUnusable, Misconfigured, ModelError, system_reason
 from service.llm.chat import Message, Prompt
 from service.llm.schema import schema_text
 from service.locales import Phrase
@@ -217,5 +217,5 @@ def _read(kind: type[K], file: Path, text: str) -> K:
 
 
 def _unusable(directory: Path, error: OSError) -> Misconfigured:
-    reason = Phrase("settings.directory_unwritable", directory=directory, reason=error.strerror)
+    reason = Phrase("settings.directory_unwritable", directory=directory, reason=system_reason(error))
     return Misconfigured(setting=SETTING, reason=reason)

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from service.errors import system_reason
 from service.export.problem import FileUnusable
 from service.llm.choose import Models
 from service.locales import Language, sentence
@@ -56,7 +57,7 @@ async def _run(settings: Settings, wanted: AskRun, models: Models | None) -> Non
         try:
             wanted.output.write_text(table, encoding="utf-8", newline="")
         except OSError as exc:
-            raise FileUnusable(file=str(wanted.output), reason=exc.strerror or str(exc)) from exc
+            raise FileUnusable(file=str(wanted.output), reason=system_reason(exc)) from exc
         _say(wanted, "ask_run.written", file=wanted.output)
 
 

@@ -26,7 +26,7 @@ from service.conversation.scenes import SceneStart, join, leave, start_scene
 from service.conversation.staging import stage
 from service.conversation.start import PlayerStart, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
-from service.errors import KataribeError
+from service.errors import KataribeError, system_reason
 from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable
 from service.export.read import require_new
 from service.export.record import Minute, parsed
@@ -93,7 +93,7 @@ def _read(file: Path) -> tuple[Header, list[Line]]:
     try:
         first, *rest = file.read_bytes().splitlines() or [b""]
     except OSError as exc:
-        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
     return _checked(Header, file, 1, first), [_checked(Line, file, n, raw) for n, raw in enumerate(rest, 2)]
 
 

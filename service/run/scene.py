@@ -13,6 +13,7 @@ import httpx
 from service.api.problem import TYPE_PREFIX
 from service.app import create_app
 from service.content.files import Unreadable, read_values
+from service.errors import system_reason
 from service.export.problem import FileUnusable
 from service.llm.choose import Models
 from service.locales import Language, sentence
@@ -126,7 +127,7 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as exc:
-        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
 
 @asynccontextmanager

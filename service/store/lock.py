@@ -5,7 +5,7 @@ import sys
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
-from service.errors import Misconfigured
+from service.errors import Misconfigured, system_reason
 from service.locales import Phrase
 from service.settings import Settings
 
@@ -34,7 +34,7 @@ class DataLock:
         except OSError as exc:
             raise Misconfigured(
                 setting="KATARIBE_DATA_DIR",
-                reason=Phrase("settings.directory_unwritable", directory=directory, reason=exc.strerror),
+                reason=Phrase("settings.directory_unwritable", directory=directory, reason=system_reason(exc)),
             ) from exc
         try:
             take(self._file.fileno())

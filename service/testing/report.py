@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from service.errors import system_reason
 from service.export.problem import FileUnusable
 from service.locales import Language, sentence
 from service.run.show import one_line
@@ -78,7 +79,7 @@ def write_junit(outcome: Outcome, file: Path, language: Language) -> None:
     try:
         tree.write(file, encoding="utf-8", xml_declaration=True)
     except OSError as exc:
-        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
 
 def _suite(root: ElementTree.Element, name: str, *, tests: int, failures: int) -> ElementTree.Element:

@@ -552,7 +552,7 @@ def test_unreadable_maps_do_not_make_everything_else_an_error_too(tmp_path: Path
 
 def test_a_missing_directory_is_one_problem(tmp_path: Path) -> None:
     (only,) = examine(tmp_path / "nowhere").problems
-    assert only.line("en") == ".: there is no such directory"
+    assert only.line("en") == f"{tmp_path / 'nowhere'}: there is no such directory"
 
 
 def test_every_missing_file_and_folder_that_a_game_needs_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from service.errors import system_reason
 from service.exchange.place import write_all
 from service.export.problem import FileUnusable
 from service.generate.people.plan import Plan
@@ -158,4 +159,4 @@ def _write(file: Path, text: str) -> None:
 
 
 def _unusable(file: Path, error: OSError) -> FileUnusable:
-    return FileUnusable(file=str(file), reason=error.strerror or str(error))
+    return FileUnusable(file=str(file), reason=system_reason(error))

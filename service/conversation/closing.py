@@ -29,6 +29,7 @@ from service.memory.extract import Before, ClosingQuestion, extract, perceiving,
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.secrets import discretion
+from service.memory.shown import memories_shown
 from service.memory.store import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.people.agenda import Commitment
@@ -45,8 +46,8 @@ from service.usage import Usage
 from world.time import WorldTime
 
 NOTHING_SPENT = Usage()
-MEMORIES_SHOWN = 10
-"""How many known facts the extraction is shown, so that it can say which of them changed."""
+MEMORIES_KNOWN = 30
+"""How many known facts the extraction is held against. Its model is shown the few that bear most on what was said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +207,7 @@ async def _known_to_more(
         mine = (t for t in said.turns if perceives(rows[person_id], t.turn, t.speaker_id, t.heard_by))
         return " ".join(turn.text for turn in mine)
 
-    asked = (remembered(deps.memory, said.world, one, heard(one), limit=MEMORIES_SHOWN) for one in people)
+    asked = (remembered(deps.memory, said.world, one, heard(one), limit=MEMORIES_KNOWN) for one in people)
     return dict(zip(people, await asyncio.gather(*asked), strict=True)), {}
 
 
@@ -223,12 +224,13 @@ async def _recall(
     """
     person_id, partner_id = pair
     known, found = await asyncio.gather(
-        remembered(deps.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id),
+        remembered(deps.memory, world, person_id, query, limit=MEMORIES_KNOWN, partner_id=partner_id),
         ask_each(deps.memory, world, person_id, partner_id, {} if person_id in world.cast.players else asks),
     )
     liked = before.attitude(person_id, partner_id, world.now).affinity
     keeps = discretion(world.cast.person(person_id), partner_id, liked)
-    return known, evidence(world, keeps, found, [one.fact.shown for one in known])
+    shown = memories_shown([one.fact for one in keeps.known(known)], query, frozenset(map(world.name_of, pair)))
+    return known, evidence(world, keeps, found, [fact.shown for fact in shown])
 
 
 def _settle(

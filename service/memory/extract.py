@@ -1,7 +1,7 @@
 """Owns the one model call of a closing: the context it is given, the prompt, and which ids its short refs stand for."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlmodel import Session, col, select
@@ -162,7 +162,11 @@ def prepare(
             joined=one.joined_turn,
             left=one.left_turn,
             facts=_facts(
-                refs[person_id], world.name_of(person_id), world.cast.person(person_id).settled, told[person_id]
+                refs[person_id],
+                world.name_of(person_id),
+                (profile := world.cast.person(person_id)).settled,
+                told[person_id],
+                profile.identity,
             ),
             persona=_persona(world, person_id),
             memories=tuple(_known(f"{refs[person_id]}m{i}", fact) for i, fact in enumerate(recalled[person_id], 1)),
@@ -327,9 +331,12 @@ def _persona(world: WorldView, person_id: str) -> tuple[str, ...]:
     return tuple(line.told for line in found.persona if line.person is None) if found else ()
 
 
-def _facts(ref: str, name: str, authored: Sequence[str], told: Sequence[SelfFactRow]) -> tuple[KnownFact, ...]:
+def _facts(
+    ref: str, name: str, authored: Sequence[str], told: Sequence[SelfFactRow], identity: Collection[str] = ()
+) -> tuple[KnownFact, ...]:
     written = [
-        KnownFact(ref=f"{ref}{i}", statement=one, subject=name, authored=True) for i, one in enumerate(authored, 1)
+        KnownFact(ref=f"{ref}{i}", statement=one, subject=name, authored=True, always=one in identity)
+        for i, one in enumerate(authored, 1)
     ]
     later = [
         KnownFact(ref=f"{ref}{i}", statement=row.statement, subject=name, words=row.words, held=row.held)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 
 from service.content.profile import Importance, Mood
 from service.llm.prompt import PromptValues
+from service.memory.shown import facts_shown, memories_shown
 from service.people.attitude import STRANGERS, Attitude, Dimension
 from service.store.perceived import told_of_turn
 from service.store.phase import Loudness
@@ -77,9 +78,10 @@ class SpokenLine:
 class KnownFact:
     """Something known before the conversation, under the short id the model may cite.
 
-    `authored`: its author wrote it. Else `statement` is the key of remembered words and `words` are those; `held`: the
-    statement is a fact by itself (see strict.py). `subject` is whom it is about, `hands` through how many it came,
-    `told_by` the id of who told it ("": nobody did).
+    `authored`: its author wrote it; `always`: it says who somebody is, and is shown whatever is talked about. Else
+    `statement` is the key of remembered words and `words` are those; `held`: the statement is a fact by itself (see
+    strict.py). `subject` is whom it is about, `hands` through how many it came, `told_by` the id of who told it ("":
+    nobody did).
     """
 
     ref: str
@@ -88,6 +90,7 @@ class KnownFact:
     words: str = ""
     held: bool = False
     authored: bool = False
+    always: bool = False
     hands: int = 0
     told_by: str = ""
 
@@ -182,6 +185,20 @@ class ClosingContext(PromptValues):
     def names(self) -> frozenset[str]:
         """What those who took part are called."""
         return frozenset(one.name for one in self.participants)
+
+    @property
+    def said(self) -> str:
+        """All that was done and said."""
+        return " ".join(line.whole.text for line in self.lines)
+
+    def shown_facts(self, one: Participant) -> tuple[KnownFact, ...]:
+        """Which of its facts the model is shown, in their order."""
+        bearing = facts_shown([fact for fact in one.facts if not fact.always], self.said, self.names)
+        return tuple(fact for fact in one.facts if fact.always or fact in bearing)
+
+    def shown_memories(self, one: Participant) -> tuple[KnownFact, ...]:
+        """Which of its memories the model is shown."""
+        return memories_shown(one.memories, self.said, self.names)
 
     @property
     def whole(self) -> "ClosingContext":

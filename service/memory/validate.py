@@ -15,7 +15,7 @@ from service.content.profile import Importance, Mood
 from service.locales import Language, sentence
 from service.memory.claim import held, numbers, share
 from service.memory.claim import words as telling_words
-from service.memory.comparison import are_same, contradict, excludes, is_other_than, occurs, squeezed
+from service.memory.comparison import are_same, contradict, excludes, is_other_than, jaccard, occurs, squeezed
 from service.memory.cues import bears, is_taken_back
 from service.memory.extraction import (
     AttitudeDraft,
@@ -34,6 +34,7 @@ from service.memory.extraction import (
 )
 from service.memory.promise import ValidPromise, judged_promise, promising_turn
 from service.memory.promise_kept import is_told_kept
+from service.memory.shown import are_shown_alike
 from service.memory.sources import came_from, people_in
 from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.strict import is_held
@@ -419,6 +420,7 @@ def _judged(
     if is_fact:  # who says it of itself
         known = [one for one in known if not _is_namesakes(one, way)]
     shown = words.rendered(view.language, mode, way.hands)
+    over = _named(claim, subject, known, view.names)
     return ValidClaim(
         claim=claim,
         words=shown,
@@ -426,7 +428,7 @@ def _judged(
         mode=mode,
         held=is_fact,
         chain=way.chain,
-        replaces=tuple(one.ref for one in known if is_fact and _ends(one, claim, subject)),
+        replaces=tuple(one.ref for one in known if is_fact and (one.ref == over or _ends(one, claim, subject))),
         retells=next((one.ref for one in known if _retells(one, claim, way, view.names)), None),
     )
 
@@ -506,11 +508,27 @@ def _is_settled(view: _View, claim: ClaimT, subject: str, known: Sequence[KnownF
     return any(contradict(one, claim.statement, view.names) or is_other_than(claim.statement, one) for one in written)
 
 
+def _named(claim: ClaimT, subject: str, known: Sequence[KnownFact], names: frozenset[str]) -> str:
+    """The ref of what the model says that the claim ends, of the same subject; "": of nothing. What was remembered in
+    the same words stands in its prompt once: it is the one that is nearest to the claim.
+    """
+    named = next((one for one in known if one.ref == claim.replaces), None)
+    if named is None:
+        return ""
+    same = [one for one in known if _is_about(one, subject) and are_shown_alike(one, named)]
+    wanted = telling_words(claim.statement, names)
+    nearest = max(same, key=lambda one: jaccard(telling_words(one.statement, names), wanted), default=None)
+    return nearest.ref if nearest else ""
+
+
 def _ends(known: KnownFact, claim: ClaimT, subject: str) -> bool:
-    """Whether the held claim ends what was known: of the same subject, and named by the model, or exclusive by form."""
-    if known.authored or squeezed(known.subject) != squeezed(subject):
-        return False
-    return known.ref == claim.replaces or (known.held and excludes(claim.statement, known.statement))
+    """Whether the held claim ends what was known of the same subject, by form."""
+    return _is_about(known, subject) and known.held and excludes(claim.statement, known.statement)
+
+
+def _is_about(known: KnownFact, subject: str) -> bool:
+    """Whether it was told of that subject, and not written by an author."""
+    return not known.authored and squeezed(known.subject) == squeezed(subject)
 
 
 def _found(view: _View, found: FoundFact, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | None:

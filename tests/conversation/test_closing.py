@@ -1,6 +1,7 @@
 """Owns the tests of what happens once after a conversation."""
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -384,13 +385,15 @@ def test_a_closing_judges_from_how_each_stood_and_from_what_it_remembers_of_each
     asyncio.run(Engine(room).converse(main(conversation_id)))
     script.enqueue(recollection(first=before, second={"self_facts": []}))
     _close(room, conversation_id)
-    assert "Attitude before" not in _asked_last(script), "nobody had judged them"
+    assert "likes Taro: 0. Mood" in _asked_last(script), "nobody had judged them"
     pass_minutes(room, MINUTES_PER_DAY)
     later = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, later)
     asked = _asked_last(script)
-    assert "Attitude before: power -1 intimacy 2 task_oriented 0" in asked
+    assert re.search(r"likes Taro: -?\d+ \(power -1, intimacy 2\)\. Mood", asked), (
+        "0 is what is taken where nothing is said"
+    )
     assert f"On power: (yesterday) Taro: {orders}" in asked
     assert "On intimacy" not in asked, "nothing that was said bears on it"
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))

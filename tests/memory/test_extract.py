@@ -86,12 +86,14 @@ def worlds(village: Content, settings: Settings) -> WorldRepository:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_closing_prompt_is_exactly_this(language: Language) -> None:
-    own, told, remembered, heard = {
-        "en": ("bakes bread", "has a cat named Mugi", "Taro likes jazz", "Mio sings"),
-        "ja": ("パンを焼いている", "ムギという猫を飼っている", "太郎はジャズが好きだ", "ミオは歌う"),
+    """What does not bear on the talk is left out: the second fact, and what Taro remembered."""
+    who, own, told, remembered, heard = {
+        "en": ("Taro", "has two daughters", "has a cat named Mugi", 'Taro said: "I own no boat."', "Mio sings"),
+        "ja": ("太郎", "娘が二人いる", "ムギという猫を飼っている", "太郎「わしは舟を持っとらん。」", "ミオは歌う"),
     }[language]
     facts = (KnownFact(ref="n1", statement=own, authored=True), KnownFact(ref="n2", statement=told))
-    known, hers = memories(remembered), memories(heard)
+    known = (KnownFact(ref="m1", statement="…", subject=who, words=remembered),)
+    hers = memories(heard)
     where = scene(language, npc_facts=facts, memories=known, npc_memories=hers, affinity=-5, mood="happy")
     check_golden(f"closing.{language}.txt", text_of(closing_prompt(where)))
 

@@ -415,6 +415,32 @@ def test_what_one_says_of_itself_neither_ends_nor_repeats_what_its_namesake_said
     assert (home.replaces, goats.retells) == (replaces, retells)
 
 
+SHARED = 'Taro said: "I live by the quay. I work at the mill."'
+
+
+@pytest.mark.parametrize("named", ["m1", "m2"])
+def test_of_what_was_remembered_in_the_same_words_the_nearest_is_closed(named: str) -> None:
+    """They stand in the prompt once: the model cannot tell them apart."""
+    home = KnownFact(ref="m1", statement="Taro lives by the quay", subject="Taro", words=SHARED)
+    work = KnownFact(ref="m2", statement="Taro works at the mill", subject="Taro", words=f"{SHARED} (a plan)")
+    where = scene(lines=("…", "I work at the forge."), memories=(home, work))
+    (kept,) = judged(answer(remembered=(heard("Taro works at the forge", 1, replaces=named),)), where).remembered
+    assert (kept.held, kept.replaces) == (True, ("m2",))
+
+
+def test_what_the_model_was_not_shown_is_held_against_its_answer_all_the_same() -> None:
+    """It has no word in common with what was said."""
+    home = KnownFact(ref="m1", statement="Taro lives in Otaru", subject="Taro", held=True)
+    where = scene(lines=("…", "I moved to Kyoto."), memories=(home,), npc_facts=authored("is a bachelor"))
+    mio, taro = where.participants
+    assert (where.shown_memories(mio), where.shown_facts(taro)) == ((), ())
+    (kept,) = judged(answer(remembered=(heard("Taro moved to Kyoto", 1),)), where).remembered
+    assert (kept.held, kept.replaces) == (True, ("m1",))
+    married = replace(where, lines=scene(lines=("…", "I am married.")).lines)
+    assert married.shown_facts(taro) == ()
+    assert reason_of(told("Taro is married", 1), married) is RejectionReason.CONTRADICTS_AUTHOR
+
+
 def test_what_is_said_of_one_closes_nothing_of_another() -> None:
     older = KnownFact(ref="m1", statement="Hana lives in Otaru", subject="Hana", held=True)
     where = scene(lines=("…", "I live in Kyoto."), memories=(older,))

@@ -102,3 +102,14 @@ def estimate_tokens(text: str) -> int:
 def prompt_tokens(messages: tuple[Message, ...]) -> int:
     """Estimated tokens of a whole prompt, with four per message for its frame."""
     return sum(estimate_tokens(m.content) + 4 for m in messages)
+
+
+def estimated(prompt: Prompt[T], value: T, model: str) -> Answer[T]:
+    """The answer of a model that counts no tokens: one call, whose tokens are estimated."""
+    usage = Usage(
+        calls=1,
+        prompt_tokens=prompt_tokens(prompt.messages),
+        completion_tokens=estimate_tokens(value.model_dump_json()),
+        estimated=True,
+    )
+    return Answer(value=value, usage=usage, model=model)

@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from service.errors import ModelError
-from service.llm.chat import Answer, Prompt, Role, T, TextListener, estimate_tokens, prompt_tokens
-from service.usage import Usage
+from service.llm.chat import Answer, Prompt, Role, T, TextListener, estimated
 
 Scripted = BaseModel | Mapping[str, Any] | ModelError | Callable[[Prompt[Any]], BaseModel]
 """An answer, its fields, an error to raise, or a function that answers from the prompt."""
@@ -64,13 +63,7 @@ class ScriptedModel:
             raise scripted
         value = self._value(prompt, scripted)
         await self._speak(value, on_text)
-        usage = Usage(
-            calls=1,
-            prompt_tokens=prompt_tokens(prompt.messages),
-            completion_tokens=estimate_tokens(value.model_dump_json()),
-            estimated=True,
-        )
-        return Answer(value=value, usage=usage, model=self.name)
+        return estimated(prompt, value, self.name)
 
     async def aclose(self) -> None:
         """Nothing to release."""

@@ -18,7 +18,7 @@ from service.conversation.long_term import LongTermContext
 from service.conversation.writing import WriteContext
 from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
-from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
+from service.llm.chat import Answer, Prompt, T, TextListener, estimated
 from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
 from service.offline.closing import close, judge, propose, reflect
@@ -53,18 +53,6 @@ HANDLERS: Mapping[type, Handler] = {
 """The handler for each type of `Prompt.given`."""
 
 _PIECES = 6
-_NO_CHANCE = {
-    "actions",
-    "can_do",
-    "outcomes",
-    "choices",
-    "opened_for",
-    "matter",
-    "others",
-    "part",
-    "happened",
-    "feedback",
-}
 
 
 class OfflineModel:
@@ -97,13 +85,7 @@ class OfflineModel:
                 on_text(utterance[:end], getattr(value, "emotion", None))
                 if self._pace_seconds and end < len(utterance):
                     await asyncio.sleep(self._pace_seconds)
-        usage = Usage(
-            calls=1,
-            prompt_tokens=prompt_tokens(prompt.messages),
-            completion_tokens=estimate_tokens(value.model_dump_json()),
-            estimated=True,
-        )
-        return Answer(value=value, usage=usage, model=self.name)
+        return estimated(prompt, value, self.name)
 
     async def aclose(self) -> None:
         """There is nothing to release."""
@@ -127,10 +109,6 @@ class OfflineModel:
 
 
 def _seed(seed: int, prompt: Prompt[T]) -> int:
-    """Not Python's hash(): that differs from process to process. What is offered changes no words, and what somebody
-    speaks first of stands in its goal. Who is to say something anew finds other words.
-    """
-    given = to_json(prompt.given, exclude=_NO_CHANCE)
-    again = getattr(prompt.given, "feedback", "").encode()
-    content = f"{seed}/{prompt.name}/".encode() + given + again
-    return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
+    """Not Python's hash(): that differs from process to process. What may be asked of the game changes no words."""
+    given = to_json(prompt.given, exclude={"actions", "can_do"})
+    return int.from_bytes(hashlib.sha256(f"{seed}/{prompt.name}/".encode() + given).digest()[:8], "big")

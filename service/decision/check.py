@@ -6,6 +6,7 @@ from functools import partial
 
 from service.content.profile import RoutineBlock
 from service.decision.context import DayPlan, Decision, DecisionContext, Offer, PlanContext, PlannedBlock, PlanPlace
+from service.decision.descriptions import minute_of
 from service.locales import sentence
 from world.actions import TALK
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR
@@ -35,9 +36,9 @@ def plan_fault(context: PlanContext, plan: DayPlan) -> str | None:
     """Why the plan cannot be lived: its order, a place or action that is not there, a place that is closed."""
     say, earlier = partial(sentence, context.language), -1
     # An hour ago at the earliest: what goes on already may be the first block. Blocks may run past midnight.
-    begins = _minutes(context.at) - MINUTES_PER_HOUR
+    begins = minute_of(context.at) - MINUTES_PER_HOUR
     for block in plan.blocks:
-        offset = (_minutes(block.starts) - begins) % MINUTES_PER_DAY
+        offset = (minute_of(block.starts) - begins) % MINUTES_PER_DAY
         if offset <= earlier:
             return say("decision.faults.order", starts=context.at, at=block.starts)
         earlier = offset
@@ -53,14 +54,14 @@ def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[RoutineBlock, ...]
     """A checked plan as it is kept. What lies before its first block is free."""
     blocks = tuple(
         RoutineBlock(
-            starts=_minutes(block.starts),
+            starts=minute_of(block.starts),
             activity=block.activity.strip(),
             facility_id=context.places[block.place - 1].facility_id if block.place else None,
             action_id=block.action.strip() or None,
         )
         for block in plan.blocks
     )
-    begins = _minutes(context.at)
+    begins = minute_of(context.at)
     if 0 < (blocks[0].starts - begins) % MINUTES_PER_DAY < MINUTES_PER_DAY - MINUTES_PER_HOUR:
         return RoutineBlock(starts=begins, activity=sentence(context.language, "decision.free")), *blocks
     return blocks
@@ -73,7 +74,7 @@ def _place_fault(context: PlanContext, block: PlannedBlock) -> str | None:
     action = block.action.strip()
     if action and action not in {doing.action_id for doing in doings}:
         return say("decision.faults.action", action=action, name=place.name if place else say("decision.faults.home"))
-    if place is None or place.is_open(_minutes(block.starts)):
+    if place is None or place.is_open(minute_of(block.starts)):
         return None
     return say("decision.faults.closed", name=place.name, at=block.starts, hours=place.hours)
 
@@ -81,7 +82,3 @@ def _place_fault(context: PlanContext, block: PlannedBlock) -> str | None:
 def _is(target: str, offer: Offer) -> bool:
     said, name = target.casefold(), offer.partner_name.casefold()
     return said in (name, (offer.option.target_id or "").casefold()) or (bool(name) and name in said)
-
-
-def _minutes(at: str) -> int:
-    return int(at[:2]) * MINUTES_PER_HOUR + int(at[3:])

@@ -29,6 +29,11 @@ def clock(minute: int) -> str:
     return f"{minute // MINUTES_PER_HOUR:02d}:{minute % MINUTES_PER_HOUR:02d}"
 
 
+def minute_of(clock: str) -> int:
+    """The minute of the day of ``06:30``."""
+    return int(clock[:2]) * MINUTES_PER_HOUR + int(clock[3:])
+
+
 def clock_of(t: WorldTime) -> str:
     """The same for a world time."""
     return clock(minute_of_day(t))

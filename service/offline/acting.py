@@ -36,7 +36,7 @@ def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
         return rng.choice([text for text in found if text not in heard] or found)
 
     news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
-    answer = [any_of("own_nothing")] if asks(said) else []
+    answer = [any_of("nothing")] if asks(said) else []
     lines = [*answer, any_of("more"), *(any_of("ask_about", topic=topic) for topic in news), any_of("ask")]
     most = context.choices
     return [*lines[: max(1, most - 1)], words.joined([any_of("thanks"), any_of("bye")])][:most]

@@ -50,12 +50,13 @@ class _Player(Speaker):
 
     def __init__(self, context: PromptContext, part: ScenePart, rng: random.Random) -> None:
         super().__init__(context, rng)
-        self._part = part
+        self._part, self.wanted = part, f"{part.goal} {part.plan}"
+        self.is_bidden = False  # a goodbye is meant for somebody else
         if not self.is_asked or rng.random() < _TURNS_AWAY:
             self.name = rng.choice(context.company)
 
     def play(self) -> SceneTurn:
-        words, leaves = self._words()
+        words, leaves = self.words()
         own = [line for line in self.context.lines if line.speaker_id == self.context.speaker.id]
         shared = [line for line in own if isinstance(line, SharedLine)]
         to = next((name for name in self._part.names if name.startswith(self.name)), "")
@@ -76,16 +77,18 @@ class _Player(Speaker):
             told["urgency"] = self.rng.randint(0, 10)
         return answer_of(self.context).model_validate(told)  # type: ignore[return-value] # of a scene's turn
 
-    def _words(self) -> tuple[list[str], bool]:
-        """What it says, and whether it leaves, for nothing is left to tell or ask."""
-        greeting = "" if any(self.own) else self.hello()
-        told = self.tell(f"{self._part.goal} {self._part.plan} {self.heard}")
-        lead = self.say("answer" if self.is_asked else "react") if self.heard and told else ""
+    def greeting(self) -> list[str]:
+        """A greeting; in the first turn."""
+        return [] if self.own else [self.hello()]
+
+    def question(self, told: str) -> str:
+        """What it asks now and then, and where it has nothing to tell."""
         asks = not told or self.rng.random() < _ASKS
-        question = (self.line("question", self.heard) or self.say("ask_back" if told else "ask")) if asks else ""
-        if not told and (not question or len(self.own) > 1):
-            return [self.say("react"), self.line("farewell") or self.say("bye")], True
-        return [greeting, lead, told, question], False
+        return (self.line("question", self.heard) or self.say("ask")) if asks else ""
+
+    def is_over(self) -> bool:
+        """Whether it is time to leave: a scene has its own end."""
+        return False
 
     def _thoughts(self) -> Iterator[str]:
         """What it could think: of what has just come to it first, then of what it wants, then of who is there."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from service.content.profile import Emotion
-from service.conversation.context import Goal, PromptContext
+from service.conversation.context import PromptContext
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
 from service.memory.words import quoted_in
 from service.offline.acting import act, suggest
@@ -32,7 +32,7 @@ KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
 
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers; the same context and generator state make the same answer."""
-    turn = _Opener(context, rng).turn() if context.begins else Speaker(context, rng).turn()
+    turn = Speaker(context, rng).turn()
     if context.actions:
         turn["action"] = act(context)
     if context.choices:
@@ -41,7 +41,9 @@ def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn
 
 
 class Speaker:
-    """One person at one moment; it answers who speaks to it."""
+    """One person at one moment. A turn is a greeting at first, a word on what was heard, something told, and a question
+    or a goodbye.
+    """
 
     def __init__(self, context: PromptContext, rng: random.Random) -> None:
         self.context, self.rng = context, rng
@@ -51,10 +53,90 @@ class Speaker:
         self.theirs = [line.text for line in context.lines if line.speaker_id != context.speaker.id]
         self.heard = self.theirs[-1] if self.theirs else ""
         self.is_asked = asks(self.heard)
+        self.is_bidden = any(self.phrases.has("farewell", sentence) for sentence in sentences(self.heard)[-2:])
         self.is_cold = context.mood == "angry" or context.affinity <= _COLD
+        self.goal = context.goal
+        if context.begins and self.goal is None:
+            self.goal = set_goal(context.speaker, context.partner_name, context.language, rng)
+        self.wanted = f"{self.goal.goal} {self.goal.success_criteria}" if self.goal else ""
         self._register = "polite" if is_polite(context.speaker, self.phrases) else "plain"
         self._said = self._keys([*(line.text for line in context.lines), *context.said_today])
         self._told = self._keys(context.said_before)
+
+    def turn(self) -> dict[str, object]:
+        """What it answers, by the names of its answer's fields."""
+        words, leaves = self.words()
+        turn: dict[str, object] = {"utterance": self.utter(words), "emotion": self.emotion, "wants_to_end": leaves}
+        if self.goal is None or not self.context.begins:
+            return turn
+        if self.context.sets_goal and self.context.goal is None:
+            return turn | self.goal.model_dump()
+        return turn | {"goal_achieved": self.is_done()}
+
+    def words(self) -> tuple[list[str], bool]:
+        """What it says, and whether it leaves: it was bidden goodbye, it is time, or nothing is left to tell or ask."""
+        if self.is_bidden:
+            return [self.bye()], True
+        is_over, greeting = self.is_over(), self.greeting()
+        told = "" if is_over and not self.is_asked else self.news()
+        question = "" if is_over else self.question(told)
+        leaves = not (told or question) or is_over
+        lead = self.lead(told, leaves=leaves)
+        if asks(lead):
+            return [lead], False
+        thanks = (self.line("thanks") or self.say("thanks")) if leaves and self.is_done() else ""
+        return [*greeting, lead, told, thanks, self.bye() if leaves else question], leaves
+
+    def greeting(self) -> list[str]:
+        """A greeting, and who I am if we have not met; in the first turn."""
+        context = self.context
+        if self.own or self.is_cold:
+            return []
+        has_met = context.acquainted or context.times_met or context.last_meeting or context.unsettled
+        return [self.hello(), self.say("again" if has_met or context.said_today else "introduce")]
+
+    def lead(self, told: str, *, leaves: bool) -> str:
+        """A word on what was heard; a reply of its author's may be all it says, if that asks."""
+        if self.is_asked:
+            return self.say("answer" if told else "nothing")
+        reply = "" if leaves else self.line("reply")
+        return reply or self.say("react") if self.heard else ""
+
+    def news(self) -> str:
+        """What it tells: why it came, what the partner once told, or a word of its own that bears on the moment."""
+        context, query = self.context, f"{self.wanted} {self.heard}"
+        if context.opened_for in (OpenedFor.PROMISE, OpenedFor.URGENT) and not self.own:
+            matter = quotable(clip(context.matter, _LONGEST_QUOTE, self.phrases))
+            return self.say("due" if context.opened_for == OpenedFor.PROMISE else "news", said=matter)
+        recalled = "" if self.is_cold else self.recalled(query, _RECALLS if self.heard else 0.0)
+        must_fit = self.is_cold or (context.begins and not self.is_asked)
+        return recalled or self.tell(query, _ANSWERS if must_fit else 0.0)
+
+    def question(self, told: str) -> str:
+        """What it asks: who began about its goal, the other back once; "" where there is nothing."""
+        context = self.context
+        if not context.begins or self.goal is None:
+            return self.say("ask_back") if len(self.own) == 1 and context.turns_left > 3 else ""
+        topic = topic_of(self.goal, context.speaker, self.name, context.language)
+        if topic and not self.own:
+            return self.say("ask_about", topic=topic)
+        return self.line("question", f"{self.wanted} {self.heard}") or self.say("more" if self.own else "ask")
+
+    def is_over(self) -> bool:
+        """Whether it is time to leave: for who began, when the goal is achieved, or the partner has told nothing."""
+        if not self.context.begins:
+            return self.context.turns_left <= 1 or bool(self.is_cold and self.own)
+        if not self.own:
+            return False
+        is_late = self.context.turns_left <= 2 or len(self.own) >= _PATIENCE
+        return is_late or self.is_done() or not self.phrases.told(self.heard)
+
+    def is_done(self) -> bool:
+        """Whether the partner has told who began what the goal asks, or news enough."""
+        heard = [passage for text in self.theirs for passage in self.phrases.told(text)]
+        if not self.context.begins or (len(self.theirs) < _ENOUGH and self.context.turns_left > 4):
+            return False
+        return len(heard) >= _ENOUGH or any(fit(self.wanted, text) >= _ANSWERS for text in heard)
 
     def say(self, key: str, /, **slots: str) -> str:
         """A wording of small talk that the partner has not heard today; "" where none is left."""
@@ -79,29 +161,23 @@ class Speaker:
         is_clause = best in facts and not best[:1].isupper()
         return self.say("fact", fact=quotable(best.rstrip("."))) if is_clause else best
 
-    def recalled(self, query: str, least: float = 0.0) -> str:
+    def recalled(self, query: str, least: float) -> str:
         """What the partner once told, given back in its own words, as far as it fits the query (0..1); "" where nothing
         does.
         """
-        context = self.context
-        known = filter(None, map(KNOWN.match, (*context.known, *context.reminded)))
-        found = [
-            (match["ago"], quoted_in(match["statement"], self.name, context.language))
-            for match in known
-            if self.name and match["statement"].startswith(self.name)
-        ] or [
-            (context.unsettled_ago, line.text)
-            for line in context.unsettled
-            if line.speaker_id == context.partner_id and self.phrases.told(line.text)
-        ]
-        fitting = [one for one in found if fit(query, one[1]) >= least]
-        if not fitting:
+        context, found = self.context, list[tuple[float, str, str]]()
+        unsettled = (f"({context.unsettled_ago}) {line.speaker_name}: {line.text}" for line in context.unsettled)
+        for known in filter(None, map(KNOWN.match, (*context.known, *context.reminded, *unsettled))):
+            if self.name and known["statement"].startswith(self.name):
+                said = quoted_in(known["statement"], self.name, context.language)
+                for passage in self.phrases.told(said, is_human=True)[:1]:
+                    found.append((fit(query, said), known["ago"], sentences(passage)[0]))
+        fits, ago, told = max(found, key=lambda one: one[0], default=(0.0, "", ""))
+        said = quotable(clip(told, _LONGEST_QUOTE, self.phrases))
+        if not said or fits < least or any(said in text for text in self.own):
             return ""
-        ago, said = max(fitting, key=lambda one: fit(query, one[1]))
-        first = sentences((self.phrases.told(said, is_human=True) or [said])[0])[0]
-        first = clip(first, _LONGEST_QUOTE, self.phrases).rstrip("。.")
-        words = first if first[-1:] in "!?！？…" else self.phrases.only("memory.sentence", words=first)
-        return self.say("recall", ago=ago, said=words)
+        closed = said if said[-1] in ".!?！？…" else self.phrases.only("memory.sentence", words=said)
+        return self.say("recall", ago=ago, said=closed)
 
     def hello(self) -> str:
         """A greeting that fits the hour; by day in the author's words."""
@@ -111,44 +187,19 @@ class Speaker:
 
     @property
     def emotion(self) -> Emotion:
+        """What its face shows."""
         if self.context.mood == "angry":
             return "angry"
         return "happy" if self.context.mood == "happy" or self.context.affinity >= _WARM else "neutral"
 
+    def bye(self) -> str:
+        """Its leave, in the author's words if there is nothing between the two."""
+        own = "" if self.is_cold else self.line("farewell")
+        return own or self.say("bye_cold" if self.is_cold else "bye" if self.context.begins else "bye_back")
+
     def utter(self, parts: Iterable[str]) -> str:
         """One utterance; silence where nothing is left to say."""
         return clip(self.phrases.joined(parts), _LONGEST, self.phrases) or self.phrases.only("silence")
-
-    def greeting(self, recalled: str = "") -> list[str]:
-        """A greeting, and who I am or what I remember of last time; in the first turn."""
-        if self.own or self.is_cold:
-            return []
-        known = self.context
-        if known.acquainted or known.times_met or known.last_meeting or known.unsettled or known.said_today:
-            return [self.hello(), recalled or self.say("again")]
-        return [self.hello(), self.say("introduce")]
-
-    def bye(self, key: str) -> str:
-        """Its leave, in the author's words if there is nothing between the two."""
-        return self.say("bye_cold") if self.is_cold else self.line("farewell") or self.say(key)
-
-    def turn(self) -> dict[str, object]:
-        """What it answers, by the names of its answer's fields."""
-        parts, leaves = self._answer()
-        return {"utterance": self.utter(parts), "emotion": self.emotion, "wants_to_end": leaves}
-
-    def _answer(self) -> tuple[list[str], bool]:
-        """Its words, and whether it leaves."""
-        heard_goodbye = any(self.phrases.has("farewell", sentence) for sentence in sentences(self.heard)[-2:])
-        if heard_goodbye or self.context.turns_left <= 1:
-            return [self.bye("bye_back")], True
-        greeting = self.greeting()
-        told = "" if self.is_cold else self.recalled(self.heard, _RECALLS)
-        told = told or self.tell(self.heard, _ANSWERS if self.is_cold else 0.0)
-        if not told or (self.is_cold and self.own):
-            return [*greeting, told or self.say("nothing"), self.bye("bye_back")], True
-        asks_back = len(self.own) == 1 and self.context.turns_left > 3
-        return [*greeting, self.say("answer"), told, self.say("ask_back") if asks_back else ""], False
 
     def _keys(self, texts: Iterable[str]) -> frozenset[str]:
         """The sentences of texts, and the facts that stand in frames."""
@@ -165,52 +216,3 @@ class Speaker:
         new = [text for text in texts if heard.isdisjoint(keys([text]))]
         self.rng.shuffle(new)
         return max(new, key=lambda text: fit(query, text), default="")
-
-
-class _Opener(Speaker):
-    """Who began: the goal is its own. Without one it sets one."""
-
-    def turn(self) -> dict[str, object]:
-        context = self.context
-        goal = context.goal or set_goal(context.speaker, context.partner_name, context.language, self.rng)
-        query = f"{goal.goal} {goal.success_criteria}"
-        done = self._is_done(query)
-        going_on = self._begin(goal, query) if not self.own else [] if done else self._go_on(query)
-        utterance = self.utter(going_on or self._leave(done))
-        more = goal.model_dump() if context.sets_goal and context.goal is None else {"goal_achieved": done}
-        return {"utterance": utterance, "emotion": self.emotion, "wants_to_end": not going_on, **more}
-
-    def _begin(self, goal: Goal, query: str) -> list[str]:
-        """A greeting; why it came, or a word of its own that bears on the goal; and a question."""
-        context, begin = self.context, self.greeting(self.recalled(query))
-        if context.opened_for in (OpenedFor.PROMISE, OpenedFor.URGENT):
-            matter = quotable(clip(context.matter, _LONGEST_QUOTE, self.phrases))
-            return [*begin, self.say("due" if context.opened_for == OpenedFor.PROMISE else "news", said=matter)]
-        if topic := topic_of(goal, context.speaker, self.name, context.language):
-            return [*begin, self.say("ask_about", topic=topic)]
-        return [*begin, self.tell(query, _ANSWERS), self.line("question", query) or self.say("ask")]
-
-    def _go_on(self, query: str) -> list[str]:
-        """React, answer if asked, ask on; nothing where it is time to leave, or nothing is left to ask or tell."""
-        if self.context.turns_left <= 2 or len(self.own) >= _PATIENCE or not self.phrases.told(self.heard):
-            return []
-        query = f"{query} {self.heard}"
-        reply = self.line("reply")
-        if asks(reply):
-            return [reply]
-        own = self.tell(query, 0.0 if self.is_asked else _ANSWERS)
-        question = self.line("question", query) or self.say("more")
-        return [reply or self.say("react"), own, question] if question else []
-
-    def _leave(self, done: bool) -> list[str]:
-        """A last answer if one is owed, thanks, and a goodbye."""
-        own = self.tell(self.heard) if self.is_asked else ""
-        answer = own or self.say("own_nothing" if self.is_asked else "react")
-        return [answer, self.line("thanks") or self.say("thanks") if done else "", self.bye("bye")]
-
-    def _is_done(self, query: str) -> bool:
-        """Whether the partner has told what the goal asks, or news enough."""
-        heard = [passage for text in self.theirs for passage in self.phrases.told(text)]
-        if len(self.theirs) < _ENOUGH and self.context.turns_left > 4:
-            return False
-        return len(heard) >= _ENOUGH or any(fit(query, text) >= _ANSWERS for text in heard)

@@ -1,8 +1,7 @@
 """Owns the closing: what each takes away, in the words that were said; and how one stands to another."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from service.content.profile import Mood
@@ -15,6 +14,7 @@ from service.memory.extraction import (
     ClosingContext,
     ClosingExtraction,
     Participant,
+    SpokenLine,
     answer_to,
 )
 from service.memory.reflect import Reflection, ReflectionContext
@@ -24,7 +24,7 @@ from service.people.attitude import DIMENSIONS, Attitude, bounded_affinity
 
 _LAST_TURN = 99
 _MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
-_LONGEST = 140
+_LONGEST, _LONGEST_TOPIC = 140, 80
 _TALKED, _THANKED, _RUDE = 3, 3, -16
 """By how much the other is liked more or less, for what it said."""
 _CLOSER = 30
@@ -32,31 +32,23 @@ _CLOSER = 30
 
 
 class _Told(NamedTuple):
-    """Something that somebody told in a turn; `statement` names who."""
+    """Something that somebody told in a line; `statement` names who."""
 
-    turn: int
+    line: SpokenLine
     text: str
     statement: str
-
-    @property
-    def claim(self) -> dict[str, Any]:
-        """As the answer has it."""
-        return {"statement": self.statement, "turn": self.turn, "mode": "asserted", "importance": 5, "replaces": ""}
 
 
 def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
     """What each takes away. Nothing is left to chance: `rng` is not drawn from."""
-    words = phrases(context.language)
-    everything = context.whole
-    opener, *others = [_told(everything, person, words) for person in context.participants]
-    said = [line.text for line in everything.lines if line.text.strip()] or [context.participants[0].name]
-    told = sorted([*(item for of in others for item in of[:2]), *opener[:1]])
-    summary = [{"text": item.statement, "turns": [item.turn]} for item in told[:MOST_SENTENCES]]
-    topics = [clip(item.text, 80, words) for of in (*others, opener) for item in of]
+    words, lines = phrases(context.language), context.whole.lines
+    told = _told(context, lines, words)
+    said = next((line.text for line in lines if line.text.strip()), context.participants[0].name)
+    summary = [{"text": one.statement, "turns": [one.line.turn]} for one in told[:MOST_SENTENCES]]
     return answer_to(context).model_validate(
         {
-            "summary": summary or [{"text": clip(said[0], _LONGEST, words), "turns": [0]}],
-            "topics": topics[:_MOST_TOPICS],
+            "summary": summary or [{"text": clip(said, _LONGEST, words), "turns": [0]}],
+            "topics": [clip(one.text, _LONGEST_TOPIC, words) for one in told[:_MOST_TOPICS]],
             "people": {one.ref: _side(context, one, words) for one in context.participants},
         }
     )
@@ -87,25 +79,24 @@ def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeD
 
 def _side(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
     """The entry of one who took part, from what it perceived."""
-    perceived = replace(context, lines=tuple(context.shared(owner.person_id).values()))
-    heard: list[_Told] = []
-    facts, liked, stance = [], {}, {}
-    for other, stands in perceived.others_of(owner):
-        told = _told(perceived, other, words)
-        subject = other.name.strip()[:80] or other.person_id[:80]
-        about = {"subject": subject, "relation": words.only("memory.relation")}
-        facts += [one.claim | about | {"object": clip(one.text, 80, words)} for one in told[:_MOST_FACTS]]
-        heard += told
-        said = "\n".join(line.text for line in perceived.lines if line.speaker_id == other.person_id)
+    lines = list(context.shared(owner.person_id).values())
+    told = _told(context, lines, words)
+    heard = [one for one in told if one.line.speaker_id != owner.person_id]
+    new = [
+        one for one in told if one not in heard and not any(tells(one.text, known.statement) for known in owner.facts)
+    ]
+    liked, stance = {}, {}
+    for other, stands in context.others_of(owner):
+        said = "\n".join(line.text for line in lines if line.speaker_id == other.person_id)
         gained = _TALKED + _THANKED * words.has("thanks", said) + _RUDE * words.has("rude", said)
         liked[other.ref] = bounded_affinity(stands.affinity + gained)
         if context.is_judged(stands) and not (context.is_group and owner.is_player):
             stance[other.ref] = _attitude(stands, liked[other.ref])
     entry = {
-        "mood": _mood(owner, perceived, words),
-        "self_facts": _of_itself(owner, _told(perceived, owner, words), words),
-        "facts": facts[:_MOST_FACTS],
-        "mid_term": _soon(sorted(heard), words),
+        "mood": _mood(owner, "\n".join(line.text for line in lines if line.speaker_id != owner.person_id), words),
+        "self_facts": [_claim(one, statement=one.text) for one in new if words.has("self", one.text)][:_MOST_OWN],
+        "facts": [_claim(one, **_about(one, words)) for one in heard[:_MOST_FACTS]],
+        "mid_term": [note for one in heard if (note := _soon(one, words))][:_MOST_SOON],
         "commitments": [],
     }
     if context.is_group:
@@ -119,40 +110,43 @@ def _attitude(before: Attitude, affinity: int) -> AttitudeDraft:
     return AttitudeDraft(power=before.power or 0, intimacy=closeness, task_oriented=before.task_oriented or 0)
 
 
-def _told(context: ClosingContext, teller: Participant, words: Phrases) -> list[_Told]:
-    """What that person told, in its order: an authored clause said of it, as its author wrote it; else quoted."""
-    found, name = [], teller.name[:40]
-    for line in context.lines:
-        if line.speaker_id == teller.person_id and 0 <= line.turn <= _LAST_TURN:
-            for text in words.told(line.text, is_human=teller.is_player):
-                said = clip(text, _LONGEST, words)
-                is_clause = said[:1].islower() and not teller.is_player
-                quote = words.only("memory.quote", name=name, said=quotable(said))
-                found.append(_Told(line.turn, text, f"{name} {said.rstrip('.')}." if is_clause else quote))
+def _told(context: ClosingContext, lines: Iterable[SpokenLine], words: Phrases) -> list[_Told]:
+    """What is told in the lines, in their order: an authored clause said of somebody, as its author wrote it; else
+    quoted.
+    """
+    found, players = [], {one.person_id for one in context.participants if one.is_player}
+    for line in lines:
+        is_human, name = line.speaker_id in players, line.speaker_name[:40]
+        for text in words.told(line.text, is_human=is_human) if 0 <= line.turn <= _LAST_TURN else ():
+            said = clip(text, _LONGEST, words)
+            is_clause = said[:1].islower() and not is_human
+            quote = words.only("memory.quote", name=name, said=quotable(said))
+            found.append(_Told(line, said, f"{name} {said.rstrip('.')}." if is_clause else quote))
     return found
 
 
-def _of_itself(owner: Participant, own: Sequence[_Told], words: Phrases) -> list[dict[str, Any]]:
-    """What it said of itself beside what its author wrote, or it told before."""
-    new = [one for one in own if not any(tells(one.text, known.statement) for known in owner.facts)]
-    found = [one.claim | {"statement": clip(one.text, _LONGEST, words)} for one in new if words.has("self", one.text)]
-    return found[:_MOST_OWN]
+def _claim(one: _Told, **more: Any) -> dict[str, Any]:
+    """As the answer has it."""
+    told = {"statement": one.statement, "turn": one.line.turn, "mode": "asserted", "importance": 5, "replaces": ""}
+    return told | more
 
 
-def _soon(heard: Sequence[_Told], words: Phrases) -> list[dict[str, Any]]:
-    """What of it is about the next days."""
-    drafts = {
-        one.statement: {"content": one.statement, "turn": one.turn, "mode": "asserted", "importance": importance}
-        for one in heard
-        for importance in ("low", "medium", "high")
-        if words.has(f"soon_{importance}", one.text)
-    }
-    return list(drafts.values())[:_MOST_SOON]
+def _about(one: _Told, words: Phrases) -> dict[str, str]:
+    """What a fact is about, in parts."""
+    subject = one.line.speaker_name.strip()[:_LONGEST_TOPIC] or one.line.speaker_id[:_LONGEST_TOPIC]
+    topic = clip(one.text, _LONGEST_TOPIC, words)
+    return {"subject": subject, "relation": words.only("memory.relation"), "object": topic}
 
 
-def _mood(owner: Participant, perceived: ClosingContext, words: Phrases) -> Mood:
+def _soon(one: _Told, words: Phrases) -> dict[str, Any]:
+    """As something that affects the next days; empty where it is not about them."""
+    soon = [importance for importance in ("high", "medium", "low") if words.has(f"soon_{importance}", one.text)]
+    told = {"content": one.statement, "turn": one.line.turn, "mode": "asserted"}
+    return {**told, "importance": soon[0]} if soon else {}
+
+
+def _mood(owner: Participant, heard: str, words: Phrases) -> Mood:
     """How somebody feels after what it heard."""
-    heard = "\n".join(line.text for line in perceived.lines if line.speaker_id != owner.person_id)
     if words.has("rude", heard):
         return "angry"
     if words.has("thanks", heard):

@@ -25,7 +25,8 @@ _SOCIAL = 0.5
 """How often it talks when it can."""
 _SMALL = 20
 """Minutes of what nobody does over and over."""
-_BEFORE_SLEEP = 60
+_LONG = 60
+"""Minutes between what a day that has too few lines is filled with."""
 _LONGEST_ACTIVITY = 80
 
 
@@ -66,19 +67,18 @@ def _reason(context: DecisionContext, offer: Offer, *, is_social: bool) -> tuple
 
 
 def plan_day(context: PlanContext, rng: random.Random) -> DayPlan:
-    """The lines of the day that are still to come, the current one from now on; what is closed is spent at home."""
-    words = phrases(context.language)
-    lines = [line for line in context.day if line.at > context.at or line.is_current]
+    """The lines of the day that are still to come, the current one from now on unless it cannot be; then rest."""
+    lines = [line for line in context.day if line.at > context.at or (line.is_current and not context.broken)]
     blocks = [_block(context, line) for line in (*lines[:-1][: MAX_BLOCKS - 1], *lines[-1:])]  # the last is the night's
-    if not blocks or context.broken:
-        blocks[:1] = [_at_home(blocks[0].starts if blocks else context.at, words.only("plan.rest"))]
-    if len(blocks) < MIN_BLOCKS:
-        bedtime = clock((minute_of(blocks[-1].starts) + _BEFORE_SLEEP) % MINUTES_PER_DAY)
-        blocks.append(_at_home(bedtime, words.only("plan.sleep")))
+    while len(blocks) < MIN_BLOCKS:
+        after = clock((minute_of(blocks[-1].starts if blocks else context.at) + _LONG) % MINUTES_PER_DAY)
+        rest = phrases(context.language).only("plan.rest")
+        blocks.append(PlannedBlock(starts=after, activity=rest, place=0, action=""))
     return DayPlan(blocks=blocks)
 
 
 def _block(context: PlanContext, line: PlanLine) -> PlannedBlock:
+    """The line as it can be: what is closed is spent at home."""
     at = max(line.at, context.at)
     found = (place for place in context.places if place.facility_id == line.facility_id)
     place = next((place for place in found if place.is_open(minute_of(at))), None)
@@ -89,7 +89,3 @@ def _block(context: PlanContext, line: PlanLine) -> PlannedBlock:
         place=place.number if place else 0,
         action=line.action_id if line.action_id in possible else "",
     )
-
-
-def _at_home(at: str, activity: str) -> PlannedBlock:
-    return PlannedBlock(starts=at, activity=activity, place=0, action="")

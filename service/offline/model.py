@@ -4,28 +4,17 @@ import asyncio
 import hashlib
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from service.conversation.aside import AsideContext
-from service.conversation.asking import ScanContext, SurveyContext
-from service.conversation.attitude import AttitudeContext
-from service.conversation.context import PromptContext
-from service.conversation.directing import ModeratorContext, ModulatorContext
-from service.conversation.long_term import LongTermContext
-from service.conversation.writing import WriteContext
-from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimated
-from service.memory.extraction import ClosingContext
-from service.memory.reflect import ReflectionContext
 from service.offline.closing import close, judge, propose, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.scene import answer, choose_next, modulate
 from service.offline.writing import answer_survey, check, scan, write, write_aside
-from service.quality.judge import CheckContext
 from service.usage import Usage
 
 REHEARSAL = "rehearsal"
@@ -34,23 +23,10 @@ REHEARSAL = "rehearsal"
 Handler = Callable[[Any, random.Random], BaseModel]
 """Answers one kind of `Prompt.given`. All its chance comes from the generator it is handed."""
 
-HANDLERS: Mapping[type, Handler] = {
-    PromptContext: answer,
-    ModeratorContext: choose_next,
-    ModulatorContext: modulate,
-    AttitudeContext: judge,
-    AsideContext: write_aside,
-    WriteContext: write,
-    SurveyContext: answer_survey,
-    ScanContext: scan,
-    ClosingContext: close,
-    ReflectionContext: reflect,
-    LongTermContext: propose,
-    DecisionContext: decide,
-    PlanContext: plan_day,
-    CheckContext: check,
-}
-"""The handler for each type of `Prompt.given`."""
+_LIVING: tuple[Handler, ...] = (answer, choose_next, modulate, judge, close, reflect, propose, decide, plan_day)
+_WRITING: tuple[Handler, ...] = (write, write_aside, answer_survey, scan, check)
+HANDLERS: Mapping[type, Handler] = {get_type_hints(rule)["context"]: rule for rule in (*_LIVING, *_WRITING)}
+"""The rule for each type of `Prompt.given`: the one whose `context` is of that type."""
 
 _PIECES = 6
 

@@ -32,11 +32,16 @@ KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
 
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers; the same context and generator state make the same answer."""
-    turn = Speaker(context, rng).turn()
+    speaker = Speaker(context, rng)
+    words, leaves = speaker.words()
+    turn: dict[str, object] = {"utterance": speaker.utter(words), "emotion": speaker.emotion, "wants_to_end": leaves}
+    if context.begins:
+        sets_goal = context.sets_goal and context.goal is None
+        turn |= speaker.goal.model_dump() if sets_goal else {"goal_achieved": speaker.is_done()}
     if context.actions:
         turn["action"] = act(context)
     if context.choices:
-        turn["choices"] = [] if turn["wants_to_end"] else suggest(context, str(turn["utterance"]), rng)
+        turn["choices"] = [] if leaves else suggest(context, str(turn["utterance"]), rng)
     return cast("NpcTurn | CharacterTurn | OpeningTurn", answer_of(context).model_validate(turn))
 
 
@@ -55,23 +60,11 @@ class Speaker:
         self.is_asked = asks(self.heard)
         self.is_bidden = any(self.phrases.has("farewell", sentence) for sentence in sentences(self.heard)[-2:])
         self.is_cold = context.mood == "angry" or context.affinity <= _COLD
-        self.goal = context.goal
-        if context.begins and self.goal is None:
-            self.goal = set_goal(context.speaker, context.partner_name, context.language, rng)
-        self.wanted = f"{self.goal.goal} {self.goal.success_criteria}" if self.goal else ""
+        self.goal = context.goal or set_goal(context.speaker, context.partner_name, context.language, rng)
+        self.wanted = f"{self.goal.goal} {self.goal.success_criteria}" if context.begins else ""
         self._register = "polite" if is_polite(context.speaker, self.phrases) else "plain"
         self._said = self._keys([*(line.text for line in context.lines), *context.said_today])
         self._told = self._keys(context.said_before)
-
-    def turn(self) -> dict[str, object]:
-        """What it answers, by the names of its answer's fields."""
-        words, leaves = self.words()
-        turn: dict[str, object] = {"utterance": self.utter(words), "emotion": self.emotion, "wants_to_end": leaves}
-        if self.goal is None or not self.context.begins:
-            return turn
-        if self.context.sets_goal and self.context.goal is None:
-            return turn | self.goal.model_dump()
-        return turn | {"goal_achieved": self.is_done()}
 
     def words(self) -> tuple[list[str], bool]:
         """What it says, and whether it leaves: it was bidden goodbye, it is time, or nothing is left to tell or ask."""
@@ -115,7 +108,7 @@ class Speaker:
     def question(self, told: str) -> str:
         """What it asks: who began about its goal, the other back once; "" where there is nothing."""
         context = self.context
-        if not context.begins or self.goal is None:
+        if not context.begins:
             return self.say("ask_back") if len(self.own) == 1 and context.turns_left > 3 else ""
         topic = topic_of(self.goal, context.speaker, self.name, context.language)
         if topic and not self.own:

@@ -117,11 +117,10 @@ class Speaker:
 
     def is_over(self) -> bool:
         """Whether it is time to leave: for who began, when the goal is achieved, or the partner has told nothing."""
-        if not self.context.begins:
-            return self.context.turns_left <= 1 or bool(self.is_cold and self.own)
-        if not self.own:
-            return False
-        is_late = self.context.turns_left <= 2 or len(self.own) >= _PATIENCE
+        turns_left, begins = self.context.turns_left, self.context.begins
+        if not self.own or not begins:
+            return bool(self.is_cold and self.own) or turns_left <= 1
+        is_late = self.is_cold or turns_left <= 2 or len(self.own) >= _PATIENCE
         return is_late or self.is_done() or not self.phrases.told(self.heard)
 
     def is_done(self) -> bool:
@@ -160,7 +159,7 @@ class Speaker:
         """
         context, found = self.context, list[tuple[float, str, str]]()
         unsettled = (f"({context.unsettled_ago}) {line.speaker_name}: {line.text}" for line in context.unsettled)
-        for known in filter(None, map(KNOWN.match, (*context.known, *context.reminded, *unsettled))):
+        for known in filter(None, map(KNOWN.match, (*context.known, *context.heard, *context.reminded, *unsettled))):
             if self.name and known["statement"].startswith(self.name):
                 said = quoted_in(known["statement"], self.name, context.language)
                 for passage in self.phrases.told(said, is_human=True)[:1]:

@@ -123,6 +123,12 @@ def test_the_second_conversation_gives_back_what_the_first_told(
     assert ago in utterance
 
 
+def test_what_the_partner_told_is_given_back_too_where_the_goal_brought_it_to_mind() -> None:
+    heard = ('(yesterday) Taro said: "The mill wheel lost two blades in the storm last year."',)
+    utterance = speak(context("en", heard=heard, times_met=1), random.Random(1)).utterance
+    assert "The mill wheel lost two blades" in utterance
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_talk_that_is_not_remembered_yet_is_still_given_back(language: Language) -> None:
     npc = PEOPLE[language][1]

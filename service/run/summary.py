@@ -12,6 +12,9 @@ from service.run.ledger import Day, Ledger
 from service.run.show import one_line
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
 
+LEAST_IN_HOURS = 6
+"""Fewer minutes than that are told as minutes: as hours they would be 0.0 or 0.1."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
@@ -79,14 +82,18 @@ def _role(world: WorldView, name: Phrase, spent: Spent, shares: float) -> str:
     return line + (world.say("run.failures", failures=spent["failures"]) if spent["failures"] else "")
 
 
+def _spent(world: WorldView, action_id: str, minutes: int) -> str:
+    what = action_name(world, action_id)
+    if minutes < LEAST_IN_HOURS:
+        return world.say("run.minutes", what=what, minutes=minutes)
+    return world.say("run.hours", what=what, hours=f"{minutes / MINUTES_PER_HOUR:.1f}")
+
+
 def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:
     began = WorldTime(number * MINUTES_PER_DAY + world.settings.day_starts_minutes)
     yield f"  {date_label(began, world.language)}"
-    did = (
-        world.say("run.hours", what=action_name(world, action_id), hours=f"{minutes / MINUTES_PER_HOUR:.1f}")
-        for action_id, minutes in day.minutes.most_common()
-    )
-    if day.minutes:
+    did = [_spent(world, action_id, minutes) for action_id, minutes in day.minutes.most_common() if minutes]
+    if did:
         yield world.say("run.did", value=Listed(did))
     for talk in day.talks:
         told = {"at": clock_of(talk.at), "partner": world.name_of(talk.partner_id)}

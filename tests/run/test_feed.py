@@ -14,6 +14,7 @@ from service.run.feed import Feed
 from service.run.ledger import Ledger
 from service.run.show import Status, panel
 from service.run.story_events import StoryEvent
+from service.run.summary import Outcome, summary
 from service.settings import WorldSettings
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
@@ -173,6 +174,21 @@ def test_hours_are_counted_by_action_and_split_where_a_day_begins(village: Conte
     assert dict(first) == {"work": 30, "walk": 10, "talk": 5, "sleep": 90}
     assert dict(second) == {"sleep": 110}
     assert sum(ledger.days["mio"][NOW // MINUTES_PER_DAY].minutes.values()) == 5
+
+
+def test_what_took_a_few_minutes_is_told_in_minutes_and_what_took_none_is_not_told(village: Content) -> None:
+    world, ledger = opened(village, "en"), Ledger(opened(village, "en"), NOW)
+    ledger.days["aoi"][NOW // MINUTES_PER_DAY].minutes.update({"work": 90, "walk": 6, "talk": 2, "sleep": 0})
+    outcome = Outcome(world=world, since=NOW, ledger=ledger, deciding=(), needs={}, spent={}, prices=None, seconds=1.0)
+    (did,) = (line for line in summary(outcome) if "did:" in line)
+    assert [word for word in did.split() if word in ("1.5", "0.1", "2", "h,", "min")] == [
+        "1.5",
+        "h,",
+        "0.1",
+        "h,",
+        "2",
+        "min",
+    ]
 
 
 def test_of_two_characters_each_learns_what_it_learned(village: Content) -> None:

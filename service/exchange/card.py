@@ -9,7 +9,9 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Annotated, Any
+from zipfile import is_zipfile
 
 from pydantic import BeforeValidator, JsonValue, ValidationError
 
@@ -114,6 +116,8 @@ def _json_in(raw: bytes) -> bytes:
             return base64.b64decode(b"".join(found.split()), validate=True)
         except binascii.Error as exc:
             raise Unreadable("exchange.no_base64", reason=str(exc)) from exc
+    if raw.startswith(_JPEG) and not is_zipfile(BytesIO(raw)):
+        raise Unreadable("exchange.jpeg_without_card")
     if raw.startswith((_ZIP, _JPEG)):  # a CHARX may stand behind a picture
         return card_json(raw)
     if not raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):

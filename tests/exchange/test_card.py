@@ -173,6 +173,7 @@ def test_a_name_in_any_script_gives_an_id(name: str) -> None:
     [
         (b"", "", "no card"),
         (b"GIF89a", "", "no card"),
+        (b"\xff\xd8\xff\xe0 a picture", "", "JPEG holds no card"),
         (b"[1]", "", "no card"),
         (b'{"data": {"name": "x"', "", "no valid JSON"),
         (b"{" * 100_000, "", "JSON"),
@@ -192,7 +193,7 @@ def test_a_name_in_any_script_gives_an_id(name: str) -> None:
         (charx({f"{i}": b"" for i in range(5_001)}), "", "5000 entries"),
         (charx({"card.json": b"{}"}).replace(b"\x00\x00\x08\x00", b"\x01\x00\x08\x00"), "", "encrypted"),
     ],
-    ids=[str(number) for number in range(20)],  # a zip file holds the time it was made at
+    ids=[str(number) for number in range(21)],  # a zip file holds the time it was made at
 )
 def test_a_file_that_is_no_card_is_refused_with_what_was_expected(raw: bytes, where: str, words: str) -> None:
     with pytest.raises(ImportRefused) as refused:

@@ -76,8 +76,8 @@ class Tools:
         says who stands where; no tool moves anybody: advance until they are beside each other.
         """
         body = {"character_id": character_id, "partner_id": partner_id}
-        if goal:
-            body |= {"goal": goal, "success_criteria": success_criteria}
+        wish = {"goal": goal, "success_criteria": success_criteria}
+        body |= {name: words for name, words in wish.items() if words}
         return await self._ask("POST", "/conversations/start?wait=true", world, json=body)
 
     async def say(

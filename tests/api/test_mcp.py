@@ -75,6 +75,9 @@ def test_what_an_assistant_writes_wrong_it_is_told_in_a_sentence(url: str) -> No
         async with Client(f"{url}/mcp") as client:
             assert await call(client, "people", person="baker") == "people takes no person; it takes world, person_id"
             assert await call(client, "check_content", path="x") == "check_content takes no path; it takes nothing"
+            for half in ({"goal": "Buy bread"}, {"success_criteria": "Has bread"}):
+                told = await call(client, "let_talk", character_id="umi", partner_id="baker", **half)
+                assert "goal and success_criteria go together" in told
             assert (await call(client, "check_content", world="main"))["count"] == 0, "each tool takes a world"
             assert await call(client, "advance", minutes=-3) == "advance: minutes: expected a number of 1 or more"
             wrong = await call(client, "amend_memory", person_id="baker", memory_id="m", change="burn")

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from service.llm.chat import estimate_tokens
 from service.store.lock import DataLock
 from tests.api.play import write_village
 from tests.end_to_end.damage import overwrite_middle
-from tests.end_to_end.process import Service
+from tests.end_to_end.process import Service, kataribe
 from tests.exchange.cards import as_png, card
 from tests.servers.sqlite import put_migrated
 
@@ -86,11 +85,7 @@ def test_help_names_every_command(main: Main) -> None:
 
 @pytest.mark.parametrize("command", [("run",), ("people", "make"), ()])
 def test_help_in_japanese_is_told_to_the_last_word(command: tuple[str, ...], tmp_path: Path) -> None:
-    environment = {**os.environ, "LANG": "ja_JP.UTF-8", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
-    kataribe = [sys.executable, "-c", "from service.cli import main; main()"]
-    asked = subprocess.run(
-        [*kataribe, *command, "--help"], env=environment, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
-    )
+    asked = kataribe(tmp_path, *command, "--help", LANG="ja_JP.UTF-8", COLUMNS="80")
     assert asked.returncode == 0, asked.stderr
     assert "オプション" in asked.stdout
     assert "使い方を表示して終わる" in asked.stdout

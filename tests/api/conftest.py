@@ -14,6 +14,7 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import serve, settings_for, write_village
+from tests.servers import NO_AUTHORITIES
 
 
 @pytest.fixture(scope="session")
@@ -56,4 +57,6 @@ Connect = Callable[[], httpx.Client]
 def connect(url: str) -> Iterator[Connect]:
     """Makes clients of the app on a real uvicorn, each with connections of its own."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(httpx.Client(base_url=url, timeout=20, trust_env=False))
+        yield lambda: stack.enter_context(
+            httpx.Client(base_url=url, timeout=20, trust_env=False, verify=NO_AUTHORITIES)
+        )

@@ -27,6 +27,7 @@ from tests.api.play import problem, serve, settings_for
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import extraction
+from tests.servers import NO_AUTHORITIES
 from tests.servers.postgres import PostgresServer
 from world.time import WorldTime
 
@@ -421,7 +422,11 @@ def test_another_replica_tells_an_utterance_whole_when_it_is_said(
         )
         for name in ("here", "there")
     )
-    with serve(here) as url, serve(there) as other_url, httpx.Client(base_url=url, timeout=30) as client:
+    with (
+        serve(here) as url,
+        serve(there) as other_url,
+        httpx.Client(base_url=url, timeout=30, verify=NO_AUTHORITIES) as client,
+    ):
         conversation_id = begin(client)
         path = f"/conversations/{conversation_id}"
         near, far = Follower(by_stream(url, path)), Follower(by_stream(other_url, path))

@@ -17,6 +17,7 @@ from websockets.typing import Origin
 from service.app import create_app
 from service.settings import Settings
 from tests.api.play import PROBLEM, problem, serve, settings_for
+from tests.servers import NO_AUTHORITIES
 
 FRIEND = "http://localhost:3000"
 WRITES = (
@@ -353,7 +354,7 @@ def test_a_past_in_lines_is_taken_in_pieces_longer_than_other_bodies_and_given_u
             yield b'{"id": "%d", "statement": "%s"}\n' % (number, b"x" * 1_000)
 
     lined = {"Content-Type": "application/x-ndjson"}
-    with httpx.Client(base_url=guarded_url, trust_env=False, timeout=20) as http:
+    with httpx.Client(base_url=guarded_url, trust_env=False, timeout=20, verify=NO_AUTHORITIES) as http:
         told = http.post("/people/sora/memory", content=lines(), headers=lined)
         assert told.json()["statements"] == 100
         assert http.post("/world/tick", content=lines(), headers=lined).status_code == 413
@@ -362,7 +363,7 @@ def test_a_past_in_lines_is_taken_in_pieces_longer_than_other_bodies_and_given_u
     told_raw = asked(guarded_url, request + b'{"id": "a", "statement": "It rains."}')
     assert told_raw.startswith(b"HTTP/1.1 408 ")
     assert time.monotonic() - begun < 20 * PATIENCE
-    with httpx.Client(base_url=guarded_url, trust_env=False, timeout=20) as http:
+    with httpx.Client(base_url=guarded_url, trust_env=False, timeout=20, verify=NO_AUTHORITIES) as http:
         assert http.get("/people/sora/memories").json()["total"] == 100
 
 
@@ -370,7 +371,7 @@ def test_a_slow_answer_is_not_given_up(tmp_path: Path, millbrook: Path) -> None:
     """The limit is for what the client sends, not for what it waits for."""
     slow = {"provider": "rehearsal", "rehearsal_pace_seconds": 0.6}
     settings = settings_for(tmp_path, millbrook, llm=slow, request_timeout_seconds=0.2)
-    with serve(create_app(settings)) as url, httpx.Client(base_url=url, trust_env=False) as http:
+    with serve(create_app(settings)) as url, httpx.Client(base_url=url, trust_env=False, verify=NO_AUTHORITIES) as http:
         running = http.post("/conversations/start", json={"character_id": "sora", "npc_id": "baker"}).json()["id"]
         with http.stream("GET", f"/conversations/{running}/events") as events:
             begun = time.monotonic()

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from service.settings import LlmSettings
 from tests.clients import web_types
-from tests.servers import missing
+from tests.servers import NO_AUTHORITIES, missing
 from tests.web.test_accessible import AXE, LOOKS, found
 from tests.web.test_browser import is_wider_than_the_screen, looking, playing, serving
 
@@ -124,7 +124,7 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         seen: list[str] = page.evaluate("window.seen")
         assert all(later.startswith(words) for words, later in pairwise(seen))
 
-        with httpx.Client(base_url=service, trust_env=False) as client:
+        with httpx.Client(base_url=service, trust_env=False, verify=NO_AUTHORITIES) as client:
             (talk,) = client.get("/conversations").json()["items"]
             said = [turn["text"] for turn in client.get(f"/conversations/{talk['id']}").json()["turns"]]
             told = client.get(f"/conversations/{talk['id']}/updates").json()["items"]
@@ -141,7 +141,7 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         expect(page.locator("#said")).to_contain_text("will remember it")
         expect(page.locator("#near")).to_be_visible()
 
-        with httpx.Client(base_url=service, trust_env=False) as client:
+        with httpx.Client(base_url=service, trust_env=False, verify=NO_AUTHORITIES) as client:
             player = {"mode": "player", "player_id": talk["character_id"], "partner_id": talk["partner_id"]}
             client.post("/conversations/start", json=player).raise_for_status()
         expect(page.locator("#say")).to_be_visible()

@@ -4,6 +4,7 @@ Such a process is a copy of one that has imported the service: to import it anew
 a short command costs. That the installed command starts by itself is tested in `tests/packaging` and `tests/run`.
 """
 
+import gc
 import io
 import multiprocessing
 import os
@@ -19,6 +20,7 @@ from typing import Any
 import httpx
 
 from service import cli
+from tests.servers import NO_AUTHORITIES
 from tests.servers.postgres import free_port
 
 KATARIBE = Path(sys.executable).parent / "kataribe"
@@ -34,10 +36,17 @@ def environment(**settings: str) -> dict[str, str]:
 def forked(work: Callable[..., None], *given: Any) -> ForkServerProcess:
     """Begin `work` in a new process, in which the service is imported already; it ends with the tests at the latest."""
     copies = multiprocessing.get_context("forkserver")
-    copies.set_forkserver_preload([__name__])
-    process = copies.Process(target=work, args=given, daemon=True)
+    copies.set_forkserver_preload(["tests.end_to_end.uncollected", __name__])
+    process = copies.Process(target=_collected, args=(work, *given), daemon=True)
     process.start()
     return process
+
+
+def _collected(work: Callable[..., None], *given: Any) -> None:
+    """What was imported stays to the end: only what `work` makes is looked through."""
+    gc.freeze()
+    gc.enable()
+    work(*given)
 
 
 def start(
@@ -103,7 +112,9 @@ class Service:
         self._log = directory / f"log-{self.port}"
         command = ("serve", "--port", str(self.port), "--content", content, "--data", directory / data)
         self.process = start(directory, command, settings, self._log, self._log)
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
+        self.client = httpx.Client(
+            base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False, verify=NO_AUTHORITIES
+        )
 
     @property
     def log(self) -> str:

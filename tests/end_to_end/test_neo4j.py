@@ -24,6 +24,7 @@ from tests.end_to_end.process import kataribe
 from tests.memory.contract import MONDAY, TARO, THURSDAY, TOWN, draft, episode, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.test_graph import To, empty, graph_on, query
+from tests.servers import NO_AUTHORITIES
 from tests.servers.neo4j import Neo4jServer
 from world.time import WorldTime
 
@@ -84,7 +85,7 @@ def serving(directory: Path, server: Neo4jServer, *, data: str = "data", **chang
     )
     with (
         serve(create_app(settings)) as url,
-        httpx.Client(base_url=url, timeout=60, trust_env=False) as client,
+        httpx.Client(base_url=url, timeout=60, trust_env=False, verify=NO_AUTHORITIES) as client,
     ):
         yield Service(client)
 

@@ -14,6 +14,7 @@ import pytest
 from service.app import create_app
 from service.content.files import bundled_content
 from tests.api.play import listen, serve, settings_for
+from tests.servers import NO_AUTHORITIES
 
 pytestmark = pytest.mark.server
 
@@ -26,7 +27,7 @@ def client(smollm2: str, tmp_path: Path) -> Iterator[httpx.Client]:
     llm = {"base_url": smollm2, "temperature": 0, "timeout_seconds": 180}
     with (
         serve(create_app(settings_for(tmp_path, bundled_content(), llm=llm))) as url,
-        httpx.Client(base_url=url, timeout=600, trust_env=False) as http,
+        httpx.Client(base_url=url, timeout=600, trust_env=False, verify=NO_AUTHORITIES) as http,
     ):
         yield http
 

@@ -14,6 +14,7 @@ from service.app import create_app
 from service.locales import Language
 from tests.api.play import serve, settings_for, write_village
 from tests.memory.graphiti.test_graph import empty
+from tests.servers import NO_AUTHORITIES
 from tests.servers.neo4j import Neo4jServer
 
 SESSIONS: dict[Language, tuple[str, str, str, str]] = {
@@ -48,7 +49,7 @@ def test_what_was_told_on_the_first_day_is_known_on_the_third_and_to_nobody_else
     )
     with (
         serve(create_app(settings)) as url,
-        httpx.Client(base_url=url, trust_env=False, timeout=60) as game,
+        httpx.Client(base_url=url, trust_env=False, timeout=60, verify=NO_AUTHORITIES) as game,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client,
     ):
 

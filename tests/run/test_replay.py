@@ -27,6 +27,7 @@ from service.settings import Settings
 from tests.api.play import until
 from tests.end_to_end.process import forked
 from tests.run.by_question import ByQuestion, settings_of
+from tests.servers import NO_AUTHORITIES
 
 COMMANDS = 60
 KINDS = {"request", "started", "said", "answered", "cut_back", "ended", "closed", "looked", "opened"}
@@ -46,7 +47,9 @@ class _Service:
     def __init__(self, directory: Path) -> None:
         here, there = multiprocessing.Pipe()
         self.process = forked(_serve, there, directory)
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{here.recv()}", timeout=30, trust_env=False)
+        self.http = httpx.Client(
+            base_url=f"http://127.0.0.1:{here.recv()}", timeout=30, trust_env=False, verify=NO_AUTHORITIES
+        )
 
     def __enter__(self) -> httpx.Client:
         return self.http

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from service.locales import Language
 from service.settings import QualitySettings
-from tests.servers import missing
+from tests.servers import NO_AUTHORITIES, missing
 from tests.web.test_browser import looking, playing, serving
 from tests.web.test_graph import HARBOUR, remember
 
@@ -45,7 +45,7 @@ def village(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def talks(address: str) -> tuple[str, str]:
     """A talk of two models that is over, and one with a human that goes on."""
-    with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+    with httpx.Client(base_url=address, trust_env=False, timeout=60, verify=NO_AUTHORITIES) as client:
         walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).json()
         client.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
         over = client.post("/conversations/start?wait=true", json={"character_id": "aoi", "partner_id": "npc_taro"})

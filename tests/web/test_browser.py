@@ -24,6 +24,7 @@ from service.settings import EmbeddingSettings, LlmSettings, QualitySettings, Se
 from tests.content.village import Village
 from tests.conversation.scenes import acts
 from tests.memory.answers import claim, plain
+from tests.servers import NO_AUTHORITIES
 from tests.servers.fake_openai import FakeOpenAI
 
 pytestmark = pytest.mark.server
@@ -286,7 +287,7 @@ def test_the_stream_of_another_world_is_heard_by_an_event_source(chromium_browse
         meet(page, f"{address}/?world_id=other")
         expect(page.locator("#changes")).to_be_visible()
         conversation_id = page.url.split("/")[-1].split("?")[0]
-        with httpx.Client(base_url=address, trust_env=False) as client:
+        with httpx.Client(base_url=address, trust_env=False, verify=NO_AUTHORITIES) as client:
             held = client.get(f"/conversations/{conversation_id}?world_id=other").json()
         heard = page.evaluate(FOLLOW, held["links"]["events"])
         assert heard == [turn["text"] for turn in held["turns"]] != []
@@ -316,7 +317,7 @@ def test_a_phone_never_scrolls_sideways(chromium_browser: Browser, tmp_path: Pat
 
 def test_a_world_is_saved_branched_compared_and_restored(chromium_browser: Browser, tmp_path: Path) -> None:
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser, width=390) as page:
-        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+        with httpx.Client(base_url=address, trust_env=False, timeout=60, verify=NO_AUTHORITIES) as client:
             client.post("/world/tick", json={"ticks": 1}).raise_for_status()
         page.goto(f"{address}/view/worlds")
         main, box = page.locator("#world-main"), page.get_by_role("dialog")
@@ -464,7 +465,7 @@ def test_a_person_sees_what_is_left_of_the_budget_and_why_the_clock_stands(
             page.goto(address)
             for words in ("モデル呼び出し: 残り2回(上限2回)", "トークン: 残り1,000,000"):
                 expect(page.locator("#badges")).to_contain_text(words)
-            with httpx.Client(base_url=address, trust_env=False) as client:
+            with httpx.Client(base_url=address, trust_env=False, verify=NO_AUTHORITIES) as client:
                 client.patch("/world", json={"decision": "model"})
                 client.put("/world/clock", json={"mode": "running", "speed": 3000})
             expect(page.locator("#badges")).to_contain_text(stopped)
@@ -497,7 +498,7 @@ def test_a_world_is_run_paused_and_told_news_on_its_page(chromium_browser: Brows
         expect(page.locator("#clock")).not_to_contain_text("7:00")
         page.locator("#play:enabled").click()
         expect(page.locator("#play")).to_contain_text("Run")
-        with httpx.Client(base_url=address, trust_env=False) as client:
+        with httpx.Client(base_url=address, trust_env=False, verify=NO_AUTHORITIES) as client:
             assert client.get("/world").json()["clock"]["mode"] == "manual"
 
 
@@ -514,7 +515,7 @@ def test_a_control_that_fails_says_why_in_the_language_of_the_page(
 
 def test_events_are_chosen_by_kind_and_person(chromium_browser: Browser, tmp_path: Path) -> None:
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+        with httpx.Client(base_url=address, trust_env=False, timeout=60, verify=NO_AUTHORITIES) as client:
             client.post("/world/tick", json={"ticks": 300}).raise_for_status()
             every = client.get("/world/events", params={"limit": 1000}).json()["items"]
         page.goto(address)
@@ -534,7 +535,7 @@ def test_events_are_chosen_by_kind_and_person(chromium_browser: Browser, tmp_pat
 def test_the_map_shows_who_comes_and_goes(chromium_browser: Browser, tmp_path: Path) -> None:
     sumi = {"kind": "npc", "name": "Sumi", "personality": "Quiet.", "node_id": "quay_west"}
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        with httpx.Client(base_url=address, trust_env=False) as client:
+        with httpx.Client(base_url=address, trust_env=False, verify=NO_AUTHORITIES) as client:
             client.put("/people/mika", json={"kind": "player", "name": "Mika"}).raise_for_status()
             client.put("/people/mika/position", json={"node_id": "quay_pier"}).raise_for_status()
             client.put("/people/sumi", json=sumi).raise_for_status()
@@ -555,7 +556,7 @@ def test_an_npc_has_a_page_with_all_that_is_its_own(chromium_browser: Browser, t
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
         meet(page, address)
         expect(page.locator("#changes")).to_be_visible()
-        with httpx.Client(base_url=address, trust_env=False) as client:
+        with httpx.Client(base_url=address, trust_env=False, verify=NO_AUTHORITIES) as client:
             client.patch("/npcs/npc_taro", json={"mood": "happy", "affinity": {"aoi": 42}}).raise_for_status()
             fact = client.get("/npcs/npc_taro").json()["facts"][0]
         page.goto(address)
@@ -712,7 +713,7 @@ def test_quality_shows_scores_over_time_and_the_worst_lines_with_the_way_to_them
 
 def talked(address: str) -> tuple[str, int]:
     """Aoi has talked with Taro: the conversation's id, and how many turns it has."""
-    with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+    with httpx.Client(base_url=address, trust_env=False, timeout=60, verify=NO_AUTHORITIES) as client:
         walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).json()
         client.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
         over = client.post("/conversations/start?wait=true", json={"character_id": "aoi", "partner_id": "npc_taro"})

@@ -11,6 +11,7 @@ import pytest
 from service.store.client_event_kinds import CLIENT_PAYLOADS
 from tests.api.play import until
 from tests.clients.games.godot import ADDON, begin, write_game
+from tests.servers import NO_AUTHORITIES
 
 READ = """
 extends SceneTree
@@ -83,7 +84,7 @@ def test_the_example_talks_is_given_something_and_goes_on_the_next_time(village_
         lines = said(game, "example/headless.gd", KATARIBE_URL=village_url)
         heard += [json.loads(line) for line in lines if line.startswith("{")]
         assert "In Ken's bag: [One bun for sale, please.]" in lines
-        with httpx.Client(base_url=village_url, trust_env=False) as client:
+        with httpx.Client(base_url=village_url, trust_env=False, verify=NO_AUTHORITIES) as client:
             until(client, heard[-1]["conversation_id"], "closed")
     told = [event for event in heard if event["kind"] == "conversation.started"]
     assert len({event["conversation_id"] for event in told}) == 2

@@ -50,11 +50,14 @@ class Replica:
 class Two:
     """Both."""
 
-    def __init__(self, content: Content, directory: Path, url: str, model: ChatModel) -> None:
+    def __init__(
+        self, content: Content, directory: Path, url: str, model: ChatModel, *, patience_seconds: float = 1
+    ) -> None:
         self._content = content
         self._directory = directory
         self._url = url
         self._model = model
+        self._patience_seconds = patience_seconds
         self.replicas: list[Replica] = []
 
     @asynccontextmanager
@@ -65,7 +68,12 @@ class Two:
                 directory = self._directory / name
                 directory.mkdir()
                 home = await stack.enter_async_context(
-                    house(self._content, directory, self._model, url=self._url, sweep_seconds=0.1, patience_seconds=1)
+                    house(
+                        *(self._content, directory, self._model),
+                        url=self._url,
+                        sweep_seconds=0.1,
+                        patience_seconds=self._patience_seconds,
+                    )
                 )
                 self.replicas.append(await self._ticking(stack, home))
             yield self.replicas[0], self.replicas[1]
@@ -164,7 +172,9 @@ async def test_who_speaks_to_either_is_answered_while_the_other_moves_the_world(
     village: Content, tmp_path: Path, postgres: str
 ) -> None:
     model = Slow(rehearsal(), seed=3, longest_seconds=0.1)
-    async with Two(hamlet(village), tmp_path, postgres, model).up() as (one, other):
+    # A crowded machine may take a second until the other stands.
+    two = Two(hamlet(village), tmp_path, postgres, model, patience_seconds=10)
+    async with two.up() as (one, other):
         await one.home.world_runner.tick("main", WEEK)
         await until(lambda: one.row.runner is not None)
         for number in range(10):

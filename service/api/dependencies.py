@@ -57,13 +57,17 @@ def _deps(request: HTTPConnection) -> ApiDependencies:
     return deps
 
 
+_ANYWHERE = {"world_id", "_", "lastEventId"}
+"""What every operation lets pass: libraries add a number against caches, and what an EventSource last heard."""
+
+
 def _known_query(request: HTTPConnection) -> None:
     """What is misspelt would be answered as if it had not been asked for.
 
     Raises:
         RequestValidationError: it has a parameter that the operation does not take.
     """
-    if unknown := request.query_params.keys() - _parameters(request.scope["route"]) - {"world_id"}:
+    if unknown := request.query_params.keys() - _parameters(request.scope["route"]) - _ANYWHERE:
         found = [{"type": "unknown_parameter", "loc": ("query", name)} for name in sorted(unknown)]
         raise RequestValidationError(found)
 

@@ -179,6 +179,7 @@ def test_every_operation_refuses_a_parameter_that_it_does_not_take(client: TestC
     for method, path in operations:
         told = problem(client.request(method, path, params={"quer": "x", "world_id": "main"}), 422, "invalid")
         assert told["errors"] == [{"field": "query.quer", "message": "this operation takes no such parameter"}]
+    assert client.get("/world?_=1764000000&lastEventId=3").status_code == 200
     assert client.get("/readyz?verbose").status_code == 200
     assert client.get("/v1/models?api-version=1").status_code == 200
     with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect("/people/sora/ws?since=0"):

@@ -667,6 +667,7 @@ def test_a_writer_plays_a_scene_steps_in_and_goes_back(chromium_browser: Browser
         for turn in (1, 2):
             page.locator("#next").click()
             expect(page.locator(f"#turn-{turn} .said")).to_be_visible()
+        expect(page.locator("#turn-2.npc .why > summary")).to_have_css("text-align", "left")
         page.locator("#kind").select_option("long_term_update_request")
         page.locator("#who").select_option("aoi")
         page.locator("#intervene button").click()

@@ -236,6 +236,8 @@ class Simulation(Interventions):
             return self._fail(person, option, Reason.GONE)
         if len(there) >= self.setting.rules.table:
             return self._fail(person, option, Reason.BUSY)
+        if talk.over:  # a clock that does not wait has overtaken the claim
+            return self._fail(person, option, Reason.GONE)
         talk = replace(talk, joined=(*talk.joined, (person.id, talk.turns)))
         self.put_talk(talk)
         self._talk_on(person, talk, t, seat=None)

@@ -259,6 +259,21 @@ def test_an_npc_talks_with_one_at_a_time() -> None:
     assert [npc.talks_with for npc in world.perceive("ben").npcs] == [("aoi",)]
 
 
+def test_nobody_joins_a_talk_that_has_been_spoken_to_its_end_ahead_of_who_comes() -> None:
+    world = world_of(aoi="inn", ben="inn", cyd="inn")
+    world.decide("ben", REST)
+    for person_id, minutes in (("aoi", 5), ("cyd", 6)):
+        world.decide(person_id, replace(REST, minutes=minutes))
+    world.decide("aoi", Option(action_id=TALK, node_id="inn", target_id="ben"))
+    talk_id = world.claim("aoi").talk_id
+    assert talk_id is not None
+    for last in (False, True):
+        world.turn(talk_id, last=last)
+    world.decide("cyd", Option(action_id=TALK, node_id="inn", target_id="ben", talk_id=talk_id))
+    assert Kind.FAILED in {event.kind for event in world.claim("cyd").events}
+    assert world.talks[talk_id].members == ("aoi", "ben")
+
+
 def test_nobody_does_what_is_not_its_turn() -> None:
     world, _ = talking()
     with pytest.raises(OutOfTurn, match="cannot decide"):

@@ -67,6 +67,9 @@ class LlmSettings(BaseModel, extra="forbid"):
     kept for the closing of each talk that runs; a closing for which there is no room waits for the next day. Embeddings
     are no such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
 
+    `context_tokens`: about how many tokens a prompt of a talk may take; what its speaker remembers fills what persona,
+    place and talk leave (1,000 for a small model on a desk, 8,000 for a large one).
+
     `cassette`: a directory in which every call is kept, and from which it is answered again (docs/cassette.md).
     """
 
@@ -80,6 +83,7 @@ class LlmSettings(BaseModel, extra="forbid"):
     backoff_seconds: float = Field(default=0.5, ge=0)
     max_retry_after_seconds: float = Field(default=30, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
+    context_tokens: int = Field(default=3000, ge=500, le=200_000)
     max_calls_per_day: int | None = Field(default=None, ge=1)
     max_tokens_per_day: int | None = Field(default=None, ge=1)
     seed: int = 7

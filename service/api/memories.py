@@ -166,7 +166,7 @@ async def search_memory(
         about=about,
         now=world.now,
         as_of=moment,
-        found=any(one.bears for one in found),
+        found=any(one.answers for one in found),
         hits=[_hit(one, world, given, gone) for one in found],
     )
 

@@ -136,10 +136,11 @@ class PromptContext(PromptValues):
     partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its goal.
     `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
     more than two: no prompt tells it, but who speaks without a model repeats nothing of it.
-    `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
-    failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on the moment;
-    `learned` what it told about itself before; `mid_term` what affects its next days; `today` the day's conversations
-    with others; `items` what it carries; `doing` what it did when they met.
+    `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing
+    runs, or failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on
+    the moment; `learned` what of what it told about itself before has room, and `has_told` all of it, the newest
+    first; `mid_term` what affects its next days; `today` the day's conversations with others; `items` what it
+    carries; `doing` what it did when they met.
 
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
     was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
@@ -173,6 +174,7 @@ class PromptContext(PromptValues):
     mood: Mood = "neutral"
     persona: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
+    has_told: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()
     mid_term: tuple[str, ...] = ()

@@ -16,10 +16,11 @@ from service.conversation.game_actions import allowed
 from service.conversation.hearing import goes_on, interventions_in
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.lore import always_told, brought_to_mind, lore_told
-from service.conversation.memory_share import fitted
+from service.conversation.memory_share import fitted, scaled
 from service.conversation.perception import those_there
 from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
+from service.conversation.relevance import bearing
 from service.conversation.staging import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
@@ -49,11 +50,11 @@ from world.actions import BUILT_IN
 from world.time import WorldTime
 
 KNOWN_TOKENS = 100
-"""Most tokens of a prompt, by `estimate_tokens`, for what its speaker remembers of its partner; see also room.py."""
+"""Most tokens, by `estimate_tokens`, for what a speaker remembers of its partner in a small context; see `scaled`."""
 HEARD_TOKENS = 80
 """The same for what it remembers of others that bears on its goal."""
 LEARNED_TOKENS = 80
-"""The same for what it told about itself before: the newest of it."""
+"""The same for what it told about itself before: what bears on the moment, then the newest of it."""
 TODAY_TOKENS = 120
 """The same for the day's conversations with others: the newest of them."""
 OTHERS_TOKENS = 90
@@ -110,7 +111,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
-    limit = deps.settings.memory.recall_limit
+    limit, tokens = deps.settings.memory.recall_limit, deps.settings.llm.context_tokens
     # Where nothing is asked, the newest answers: that would be how they said goodbye.
     kinds = set(Kind) if query else FACTS
 
@@ -133,20 +134,24 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     for seat, (about_partner, *about_others) in zip(seats, known, strict=True):
         person_id = row.person_ids[seat]
         found = discreet[person_id].known(about_partner)
-        context = _context(world, row, rows, seat, company[seat], found, discreet[person_id])
+        context = _context(world, row, rows, seat, company[seat], found, discreet[person_id], tokens)
         others = dict(zip(company[seat][1:], map(discreet[person_id].known, about_others), strict=True))
-        context = replace(context, others=_others(world, row, rows, person_id, others, context.known))
+        context = replace(context, others=_others(world, row, rows, person_id, others, context.known, tokens))
         moment = " ".join((query if seat == OPENER else "", *context.company, context.place, *context.told))
-        context = replace(context, persona=persona_told(world, context.speaker, moment, context.affinities))
+        context = replace(
+            context,
+            persona=persona_told(world, context.speaker, moment, context.affinities),
+            learned=within(_bearing_first(moment, context.has_told), scaled(LEARNED_TOKENS, tokens)),
+        )
         if seat == OPENER:
             heard = discreet[person_id].known(heard)
-            bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
-            bearing += brought_to_mind(world, person_id, query)
+            bears = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
+            bears += brought_to_mind(world, person_id, query)
             context = replace(
                 context,
                 goal=goal,
                 sets_goal=goal is None and context.part is None,
-                heard=within(bearing, HEARD_TOKENS),
+                heard=within(bears, scaled(HEARD_TOKENS, tokens)),
                 opened_for=None if row.opened_for is None else OpenedFor(row.opened_for),
                 matter=row.matter,
             )
@@ -156,7 +161,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         suggests = row.choices if hears_human else 0
         there, later = context.others[: len(met[seat][0]) - 1], context.others[len(met[seat][0]) - 1 :]
         allows = allowed(world, row, person_id)
-        context = fitted(replace(context, actions=allows, choices=suggests, others=there))
+        context = fitted(replace(context, actions=allows, choices=suggests, others=there), tokens)
         record = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
         # Whose prompts began before a human was there, or leave the actions out, was not told of them.
         told = tuple(one for one in context.actions if one.told in record.system)
@@ -261,6 +266,7 @@ def _context(
     company: Sequence[str],
     known: Sequence[Recalled],
     discreet: Discretion,
+    tokens: int,
 ) -> PromptContext:
     person_id, partner_id = conversation.person_ids[seat], company[0]
     recent = rows.recent[person_id]
@@ -290,9 +296,9 @@ def _context(
         stance=stance(recent.attitude, world.language),
         secrets=discreet.open,
         mood=rows.moods[person_id],
-        learned=newest_within(tuple(learned), LEARNED_TOKENS),
+        has_told=tuple(learned)[::-1],
         mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
-        today=newest_within(_today(world, partner_id, recent), TODAY_TOKENS),
+        today=newest_within(_today(world, partner_id, recent), scaled(TODAY_TOKENS, tokens)),
         unsettled=lines(recent.unsettled),
         unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",
         said_today=said_today,
@@ -302,7 +308,14 @@ def _context(
         part=_part(conversation, seat, partner_id),
         **(_living(world, recent.person, rows.lives.get(person_id)) if lives_there else {}),
     )
-    return replace(context, known=within(new_lines(world, known, _told_already(context)), KNOWN_TOKENS))
+    lines_known = new_lines(world, known, _told_already(context))
+    return replace(context, known=within(lines_known, scaled(KNOWN_TOKENS, tokens)))
+
+
+def _bearing_first(moment: str, told: Sequence[str]) -> list[str]:
+    """What somebody told of itself: what bears on the moment, best first, then the rest, the newest first."""
+    first = [told[place] for place in bearing(moment, told)]
+    return [*first, *(text for text in told if text not in first)]
 
 
 def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:
@@ -326,10 +339,11 @@ def _others(
     person_id: str,
     known: Mapping[str, Sequence[Recalled]],
     told: Sequence[str],
+    tokens: int,
 ) -> tuple[Present, ...]:
     """Those who are there besides the partner; what is `told` of the partner is not told again."""
     spots = {one.person_id: one.spot for one in row.participants}
-    found, room = list[Present](), OTHERS_TOKENS
+    found, room = list[Present](), scaled(OTHERS_TOKENS, tokens)
     for other, recalled in known.items():
         lines_of_it = within(new_lines(world, recalled, told), room)
         room -= sum(map(estimate_tokens, lines_of_it))
@@ -366,7 +380,7 @@ def _told_already(context: PromptContext) -> tuple[str, ...]:
     return (
         *last,
         context.scene_before,
-        *context.learned,
+        *context.has_told,
         *context.today,
         *context.speaker.identity,
         *context.speaker.facts,

@@ -37,8 +37,8 @@ NOTHING_KNOWN = Knowledge()
 def knowledge(
     context: PromptContext, recent: RecentMemory, told: Sequence[SelfFactRow], recalled: Sequence[str]
 ) -> Knowledge:
-    """What stands in the context: `recalled` refers to its `known` and `heard`; its `learned` are the last of what it
-    `told` about itself.
+    """What stands in the context: `recalled` refers to its `known` and `heard`; its `learned` are of what it `told`
+    about itself.
     """
     last = [ref(MemoryKind.TALK, recent.last_summary.conversation_id)] if recent.last_summary else []
     others = [row for row in recent.today if row.partner_id != context.partner_id]
@@ -46,9 +46,9 @@ def knowledge(
         memories=(
             *last,
             *recalled,
-            *(ref(MemoryKind.MID_TERM, row.id) for row in recent.mid_term),
-            *(ref(MemoryKind.OWN, row.id) for row in told[len(told) - len(context.learned) :]),
-            *(ref(MemoryKind.TALK, row.conversation_id) for row in others[len(others) - len(context.today) :]),
+            *(ref(MemoryKind.MID_TERM, row.id) for row in recent.mid_term if _holds(context.mid_term, row.content)),
+            *(ref(MemoryKind.OWN, row.id) for row in told if row.words in context.learned),
+            *(ref(MemoryKind.TALK, row.conversation_id) for row in others if _holds(context.today, row.summary)),
             *(turn_ref(row.conversation_id, row.turn) for row in recent.unsettled),
         ),
         affinity=context.affinity,
@@ -56,3 +56,7 @@ def knowledge(
         times_met=context.times_met,
         mood=context.mood,
     )
+
+
+def _holds(told: Sequence[str], text: str) -> bool:
+    return any(text in line for line in told)

@@ -3,7 +3,7 @@ letter.
 
 The system message is authored text alone. The first user message is the context as it was when the two met, and the
 goal or the partner's first line. Whatever comes later is a note before the turn it came with. So each prompt begins
-with the one before, which a provider's cache finds again.
+with the one before, but for its last block: what comes to mind is told anew before each turn, and stands last.
 """
 
 import json
@@ -97,8 +97,13 @@ def was_told(record: Record, notes: Sequence[str], text: str) -> bool:
 
 
 def render_note(context: PromptContext) -> str:
-    """Render what is new before this turn; "" mostly."""
+    """Render what is new before this turn, and stays in the prompts of later ones; "" mostly."""
     return data(_render(context, "note"))
+
+
+def render_reminder(context: PromptContext) -> str:
+    """Render what comes to the speaker's mind before this turn; the next turn's prompt has its own instead."""
+    return data(_render(context, "reminder"))
 
 
 def answer_of(context: PromptContext) -> type[BaseModel]:

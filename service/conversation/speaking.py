@@ -21,6 +21,7 @@ from service.conversation.prompt import (
     Record,
     data,
     render_note,
+    render_reminder,
     speaker_prompt,
     was_told,
 )
@@ -113,6 +114,7 @@ class _Utterance:
     id: str
     answer: Answer[Any]
     note: str
+    recalled: str
     reminded: list[str]
     told: tuple[str, ...]
     checked: Checked[Answer[Any]] | None = None
@@ -142,7 +144,15 @@ async def _utter(
         checked = await _checked(deps, said, known.records[seat], context, answer, note) if is_checked else None
     finally:
         await speech.leave()
-    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told, checked=checked)
+    return _Utterance(
+        id=speech.id,
+        answer=answer,
+        note=note,
+        recalled=render_reminder(context),
+        reminded=reminded,
+        told=asked.told,
+        checked=checked,
+    )
 
 
 async def _interventions(deps: ConversationDependencies, said: Transcript) -> list[InterventionRow]:
@@ -187,7 +197,7 @@ async def _checked(
         key=said.row.key,
         turn=len(said.turns),
         context=context,
-        told="\n".join(filter(None, (record.context, *notes, note))),
+        told="\n".join(filter(None, (record.context, *notes, note, render_reminder(context)))),
         names=said.world.cast.names,
     )
     try:
@@ -329,7 +339,7 @@ async def _ask(
         ModelError: the model failed, or said nothing at all.
     """
     note = render_note(context)
-    told = "\n".join(filter(None, (note, data(context.feedback))))
+    told = "\n".join(filter(None, (note, data(context.feedback), render_reminder(context))))
     prompt = speaker_prompt(context, record, told, thread="/".join(row.key))
     answer = await deps.models.for_role(prompt.role).complete(prompt, on_text)
     if context.part is None and not answer.value.utterance.strip():
@@ -384,6 +394,7 @@ async def _commit(
         goal_achieved=isinstance(answer, CharacterTurn) and answer.goal_achieved and index > 0,
         wants_to_end=answer.wants_to_end,
         note=spoken.note,
+        recalled=spoken.recalled,
         reminded=spoken.reminded,
         at=row.started_at,
         model=taken.model,

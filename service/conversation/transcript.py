@@ -156,14 +156,15 @@ def prompt_messages(
     opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
     own_goal = goal_of(row) if opens and turn.turn > 0 else None
     said = lines_for(world, row, turn.speaker_id, turns_of(session, row.key)[: turn.turn])
-    return messages(record, said, turn.speaker_id, turn.note, own_goal)
+    before = "\n".join(filter(None, (turn.note, turn.recalled)))
+    return messages(record, said, turn.speaker_id, before, own_goal)
 
 
 def drop_prompts(session: Session, key: ConversationKey, turns: Sequence[TurnRow]) -> None:
     """Let go of the text of a conversation's prompts; what it held stays. The `turns` are all that was said."""
     session.execute(update(PromptRow).where(*_of_conversation(PromptRow, key)).values(system=None, context=None))
-    if any(turn.note for turn in turns):
-        session.execute(update(TurnRow).where(*_of_conversation(TurnRow, key)).values(note=""))
+    if any(turn.note or turn.recalled for turn in turns):
+        session.execute(update(TurnRow).where(*_of_conversation(TurnRow, key)).values(note="", recalled=""))
 
 
 def _of_conversation(table: type[PromptRow] | type[TurnRow], key: ConversationKey) -> tuple[ColumnElement[bool], ...]:

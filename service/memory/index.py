@@ -19,7 +19,7 @@ import numpy.typing as npt
 from service.locales import languages, sentence
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.fading import NOTHING, WHOLE, Faded
-from service.memory.lexical import normal, query_tokens, says_little, tokens
+from service.memory.lexical import normal, query_tokens, says_little, tokens, tokens_a_word
 from service.memory.ranking import (
     LIKE_ENOUGH,
     NOBODY,
@@ -37,6 +37,7 @@ from service.memory.ranking import (
     by_cues,
     by_likeness,
     by_words,
+    enough,
     floor,
     in_context,
     in_order,
@@ -249,15 +250,16 @@ class PersonIndex:
             if not chosen.any():
                 return []
             if asked.query.strip():
-                chosen, parts, bears = self._score(asked, chosen, weights)
+                chosen, parts, bears, answers = self._score(asked, chosen, weights)
             else:
-                parts, bears = {"about": self._nearness(asked.about, chosen)}, chosen
+                parts, bears, answers = {"about": self._nearness(asked.about, chosen)}, chosen, chosen
             scores: Scores = sum(parts.values(), start=np.zeros(len(chosen)))
             return [
                 Recalled(
                     item=self._items[place],
                     score=score,
                     bears=bool(bears[place]),
+                    answers=bool(answers[place]),
                     parts={name: float(values[place]) for name, values in parts.items()},
                 )
                 for place, score in self._best(np.flatnonzero(chosen), scores, asked.limit)
@@ -336,8 +338,8 @@ class PersonIndex:
             held[np.frombuffer(self._postings[token][0], dtype=np.uint32)] = True
         return held
 
-    def _score(self, asked: Question, chosen: Mask, weights: Weights) -> tuple[Mask, dict[str, Scores], Mask]:
-        """Who answers, what makes up how well, and who bears on the query."""
+    def _score(self, asked: Question, chosen: Mask, weights: Weights) -> tuple[Mask, dict[str, Scores], Mask, Mask]:
+        """Who is found, what makes up how well, who bears on the query, and who answers it."""
         lines = self._in_order()
         visible = self._known(asked)
         terms, named = self._terms(asked.query, lines, visible)
@@ -355,19 +357,25 @@ class PersonIndex:
             "around": in_context(found, scale, lines, cues, weights)[lines.line],
             "cues": by_cues(cues, wanted, weights)[lines.line],
         }
-        answers, bears = found.seven[lines.line] > 0, own > 0
-        bears &= float(found.three[lines.line[chosen]].max()) >= floor(found.asked, int(chosen.sum()))
+        beside, bears = found.seven[lines.line] > 0, own > 0
+        among, here = int(chosen.sum()), lines.line[chosen]
+        bears &= float(found.three[here].max()) >= floor(found.asked, among)
+        telling = [term.token for term in terms if term.weighs]
+        a_word = tokens_a_word(telling)
+        is_word = len(telling) < 2 * a_word  # looked up, not asked
+        answers = bears & (is_word or float(found.seven[here].max()) >= enough(found.asked, among, a_word))
         if asked.vector is not None and self._matrix is not None:
             rows = self._numbers.filled[:, _VECTOR]
             likeness = by_likeness(asked.vector, self._matrix.filled, rows, chosen)
             compared = chosen & (rows >= 0)
             near = around(likeness, compared, lines)[lines.line]
             parts["cosine"] = weights.likeness * likeness + weights.likeness_around * near
-            answers |= likeness >= LIKE_ENOUGH
-            bears |= likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(int(compared.sum()), 1)))
+            beside |= likeness >= LIKE_ENOUGH
+            stands_out = likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(int(compared.sum()), 1)))
+            bears, answers = bears | stands_out, answers | stands_out
         if asked.about is not None:
             parts["about"] = np.where(self._touches(asked.about), weights.touches, 0.0)
-        return (chosen if asked.is_filtered else chosen & answers), parts, bears
+        return (chosen if asked.is_filtered else chosen & beside), parts, bears, answers
 
     def _cues(self, lines: Lines) -> Cues:
         """What shows in the lines besides their words, until something is taken in."""

@@ -5,7 +5,7 @@ Japanese has no spaces: the search sees its character bigrams. What is remembere
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from service.memory.stem import stem
@@ -61,6 +61,13 @@ def says_little(token: str) -> bool:
     if _HIRAGANA_PAIR.fullmatch(token):
         return len(token) == 1 or token in _FUNCTION_PAIRS or token[0] == "を" or token[1] in "はがをにのともでへ"
     return token in _FUNCTION_STEMS
+
+
+def tokens_a_word(found: Sequence[str]) -> float:
+    """How many of these tokens make a word: one where words are written apart, two and more where pairs of characters
+    stand for them.
+    """
+    return 1 + 1.2 * sum(not token.isascii() for token in found) / max(len(found), 1)
 
 
 _FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))

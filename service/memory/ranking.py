@@ -58,7 +58,13 @@ FEW = 100
 HALF_OF_IT = 0.5
 ABOUT_A_WORD = 0.8
 """The floor: three neighbouring lines hold half of what the query weighs, or as much as a word nearly as rare as a word
-can be. Below it nothing is found.
+can be. Below it nothing bears on the query.
+"""
+
+MOST_OF_IT = 0.7
+TWO_WORDS = 2.1
+"""An answer: seven neighbouring lines hold most of what the query weighs, or as much as two words as rare as a word can
+be. One rare word bears on a query and answers none: who asks for what was never told names what was talked of, too.
 """
 
 
@@ -348,8 +354,13 @@ def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
 
 
 def floor(asked: float, among: int) -> float:
-    """How much of a query some three lines must hold for anything to be found among so many items."""
+    """How much of a query some three lines must hold for anything to bear on it among so many items."""
     return min(HALF_OF_IT * asked, ABOUT_A_WORD * math.log1p(max(among, FEW)))
+
+
+def enough(asked: float, among: int, tokens_a_word: float) -> float:
+    """How much of a query some seven lines must hold to be its answer among so many items."""
+    return min(MOST_OF_IT * asked, TWO_WORDS * tokens_a_word * math.log1p(max(among, FEW)))
 
 
 def _norms(lengths: npt.NDArray[np.float64] | Ints, mean: float) -> Scores:

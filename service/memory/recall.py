@@ -127,7 +127,8 @@ async def recall(
     bears = any(one.bears for one in (*facts, *heard))
     turns = tuple(one for one in heard if isinstance(one.item, HeardTurn) and bears)
     insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Insight))
-    return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=met or bears)
+    found = met or any(one.answers for one in (*facts, *heard))
+    return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=found)
 
 
 async def remembered(
@@ -144,8 +145,8 @@ async def remembered(
     """What about the partner (None: about anybody) answers `query` best at the moment of `world`; nothing while the
     store is away, which keeps nobody from speaking.
 
-    Facts about a partner are told even where none bears on the query; what was said and summaries only where something
-    does.
+    Of a partner facts are told even where none bears on the query, what was said and summaries only where something
+    does. Of anybody all is told that the ranking finds: an answer need not share a word with its question.
     """
     if not limit:
         return []
@@ -165,8 +166,8 @@ async def remembered(
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)
         return []
-    bears = any(one.bears for one in found)
-    return [one for one in found if bears or isinstance(one.item, Fact)]
+    counts = partner_id is None or any(one.bears for one in found)
+    return [one for one in found if counts or isinstance(one.item, Fact)]
 
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
@@ -230,18 +231,18 @@ def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) 
 
 
 def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
-    """The first lines that together take no more than so many tokens."""
+    """The first lines that together take no more than so many tokens; what does not fit is passed over."""
     kept: list[str] = []
     for line in told:
-        tokens -= estimate_tokens(line)
-        if tokens < 0:
-            break
-        kept.append(line)
+        taken = estimate_tokens(line)
+        if taken <= tokens:
+            kept.append(line)
+            tokens -= taken
     return tuple(kept)
 
 
 def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
-    """The last lines that together take no more than so many tokens."""
+    """The last lines that together take no more than so many tokens; what does not fit is passed over."""
     return tuple(reversed(within(reversed(told), tokens)))
 
 

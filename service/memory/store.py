@@ -250,12 +250,14 @@ class Recalled:
     """What a search found; `score` orders the answers of one search and means nothing beyond it. `parts` are what it
     is the sum of, by name, where something was asked.
 
-    `bears`: it bears on what was asked, and is not only the nearest there is. Where nothing was asked, everything does.
+    `bears`: it bears on what was asked, and is not only the nearest there is. `answers`: so much of what was asked
+    stands around it that the memory may be said to hold an answer. Where nothing was asked, everything does both.
     """
 
     item: Item
     score: float
     bears: bool = True
+    answers: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 
     @property

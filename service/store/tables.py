@@ -353,10 +353,10 @@ class Suggestion(NamedTuple):
 
 class TurnRow(_OfWorld, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
-    its speaker was shown before it, as it was sent (see PromptRow), and `reminded` refers to the memories in that block
-    (memory/refs.py). Where a human found its words, `model` is "human" and nothing was called; `message_id` is the
-    client's own name for it, and `told` what the game said with it was going on, line by line. `choices` are the lines
-    that its speaker suggested for the answer (None: none).
+    its speaker was shown before it, as it was sent (see PromptRow), and `recalled` the block of memories, which no
+    later prompt repeats; `reminded` refers to those (memory/refs.py). Where a human found its words, `model` is
+    "human" and nothing was called; `message_id` is the client's own name for it, and `told` what the game said with it
+    was going on, line by line. `choices` are the lines that its speaker suggested for the answer (None: none).
 
     In a scene a turn is what its speaker thinks, does (`act`) and says (`text`), each of which may be "". It is said to
     those `addressed` (None: to all), with that `loudness` (store/phase.py); `seen_by` perceive the act, `heard_by` the
@@ -376,6 +376,7 @@ class TurnRow(_OfWorld, table=True):
     goal_achieved: bool = False
     wants_to_end: bool = False
     note: str = ""
+    recalled: str = ""
     reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: int = Field(sa_type=BigInteger)
     model: str

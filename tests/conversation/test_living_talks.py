@@ -12,6 +12,7 @@ from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.gather import KNOWN_TOKENS
+from service.conversation.memory_share import scaled
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import estimate_tokens
@@ -162,7 +163,7 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     taro, at = Group(world_id="main", person_id="npc_taro"), room.worlds.start
-    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 8}" for number in range(12)]
+    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 16}" for number in range(12)]
     facts = [
         FactDraft(id=f"f{i}", subject="Aoi", relation="told", object="journey", statement=said, turn=0, valid_at=at)
         for i, said in enumerate(told)
@@ -173,7 +174,7 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
     asyncio.run(Engine(room).converse(main(meet(room))))
     one = next(context for context in _contexts(script) if context.speaker.kind == "npc")
     assert 0 < len(one.known) < room.settings.memory.recall_limit
-    assert sum(map(estimate_tokens, one.known)) <= KNOWN_TOKENS
+    assert sum(map(estimate_tokens, one.known)) <= scaled(KNOWN_TOKENS, room.settings.llm.context_tokens)
 
 
 def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(

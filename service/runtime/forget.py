@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, exists
+from sqlalchemy import JSON, ColumnElement, String, cast, delete, exists
+from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import Session, col, select
 
 from service.conversation.transcript import takes_part
@@ -20,97 +21,24 @@ from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed
 from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
+from service.store.policy import GoesWith, going_with
 from service.store.tables import (
-    AttitudeChangeRow,
-    ClientEventCountRow,
-    ClientEventRow,
     CommandRow,
-    CommitmentRow,
     ConversationRow,
-    CorrectionRow,
-    DecisionRow,
-    EngagementRow,
     EventRow,
-    FactRow,
     IdempotencyRow,
-    InsightRow,
-    InterventionRow,
-    LifeRow,
-    LongTermRow,
-    MadePersonRow,
-    MemoryAuditRow,
-    MemoryOwnerRow,
     MidTermRow,
-    MoodRow,
-    MovementRow,
-    NoticeRow,
-    OutboxRow,
     OverheardRow,
     ParticipantRow,
-    PastSummaryRow,
-    PastTurnRow,
     PendingEventRow,
-    PersonRow,
     QualityRow,
-    ReflectionRow,
-    SceneRow,
     SeedRow,
-    SelfFactRow,
-    SnapshotRow,
     SummaryRow,
-    TalkRow,
-    UsageRow,
-    VectorRow,
     WorldRow,
 )
+from service.store.world_rows import delete_rows
 
 _DUE = ("running", "closing")
-
-_MINE = (
-    SummaryRow,
-    OutboxRow,
-    MidTermRow,
-    MoodRow,
-    SelfFactRow,
-    InsightRow,
-    LongTermRow,
-    OverheardRow,
-    QualityRow,
-    ReflectionRow,
-    SeedRow,
-    PastTurnRow,
-    PastSummaryRow,
-    CorrectionRow,
-    MemoryAuditRow,
-)
-"""What a character keeps for itself of what it lived through, and how well it was thought to have done."""
-
-_REST = (
-    AttitudeChangeRow,
-    CommitmentRow,
-    ClientEventCountRow,
-    ClientEventRow,
-    CommandRow,
-    ConversationRow,
-    DecisionRow,
-    PersonRow,
-    EngagementRow,
-    EventRow,
-    FactRow,
-    IdempotencyRow,
-    InterventionRow,
-    LifeRow,
-    MadePersonRow,
-    MemoryOwnerRow,
-    MovementRow,
-    NoticeRow,
-    SceneRow,
-    SnapshotRow,
-    TalkRow,
-    PendingEventRow,
-    UsageRow,
-    VectorRow,
-)
 
 
 def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[str]:
@@ -122,9 +50,7 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
     people = _who_lived(session, world_id)
-    for table in (*_MINE, *_REST):
-        session.execute(delete(table).where(col(table.world_id) == world_id))
-    session.execute(delete(WorldRow).where(col(WorldRow.id) == world_id))
+    delete_rows(session, [world_id], everything=True)
     for person_id in people:
         memory.forget(session, Group(world_id=world_id, person_id=person_id))
     return people
@@ -162,10 +88,7 @@ def forget_person(session: Session, memory: MemoryStore, world: WorldView, perso
     _require_quiet(session, world.id, takes_part(person_id))
     _forget_own(session, memory, world.id, person_id)
     _let_forget(session, memory, world.id, person_id, [])
-    for table in (PersonRow, EngagementRow):
-        session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == person_id))
-    for life in (LifeRow, MovementRow):
-        session.execute(delete(life).where(col(life.world_id) == world.id, col(life.character_id) == person_id))
+    _take(session, world.id, person_id, GoesWith.PERSON)
 
 
 def forget_everywhere(
@@ -214,10 +137,7 @@ def _forget_log(session: Session, world_id: str, person_id: str) -> None:
 
 
 def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id: str) -> None:
-    for table in _MINE:
-        session.execute(delete(table).where(col(table.world_id) == world_id, col(table.person_id) == person_id))
-    by = (col(CommitmentRow.world_id) == world_id, col(CommitmentRow.by_id) == person_id)
-    session.execute(delete(CommitmentRow).where(*by))
+    _take(session, world_id, person_id, GoesWith.MEMORY)
     memory.forget(session, Group(world_id=world_id, person_id=person_id))
     world = session.get(WorldRow, world_id)
     if world is not None and world.people_revision:  # what came to stay with it is in a cast that is held in memory
@@ -226,26 +146,33 @@ def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id:
 
 def _let_forget(session: Session, memory: MemoryStore, world_id: str, person_id: str, others: Collection[str]) -> None:
     """These others remember nothing any more of their talks with the person; talks that nobody remembers go."""
-    for table in (SummaryRow, SeedRow):
-        of_it = (
-            col(table.world_id) == world_id,
-            col(table.person_id).in_(others),
-            col(table.partner_id) == person_id,
-        )
-        for other_id in session.exec(select(table.person_id).where(*of_it).distinct()).all():
-            memory.forget(session, Group(world_id=world_id, person_id=other_id), person_id)
+    theirs = [
+        (table, whose, (col(table.world_id) == world_id, whose.in_(others), _holds(getattr(table, name), person_id)))
+        for table, policy in going_with(GoesWith.MEMORY)
+        for name in policy.names
+        for whose in [getattr(table, policy.whose or "")]
+    ]
+    knew = {other_id for _, whose, where in theirs for other_id in session.exec(select(whose).where(*where))}
+    for other_id in sorted(knew):
+        memory.forget(session, Group(world_id=world_id, person_id=other_id), person_id)
     _forget_company(session, memory, world_id, person_id, others)
-    for own in (SummaryRow, MidTermRow):
-        of_them = (col(own.world_id) == world_id, col(own.person_id).in_(others))
-        session.execute(delete(own).where(*of_them, col(own.partner_id) == person_id))
-    drawn = select(InsightRow).where(InsightRow.world_id == world_id, col(InsightRow.person_id).in_(others))
-    for insight in session.exec(drawn).all():
-        if person_id in insight.partner_ids:
-            session.delete(insight)
-    promised = (col(CommitmentRow.by_id).in_(others), col(CommitmentRow.to_id) == person_id)
-    session.execute(delete(CommitmentRow).where(col(CommitmentRow.world_id) == world_id, *promised))
+    for table, _, where in theirs:
+        session.execute(delete(table).where(*where))
     _forget_talks(session, world_id, person_id)
-    _forget_attitudes(session, world_id, person_id, others)
+
+
+def _take(session: Session, world_id: str, person_id: str, what: GoesWith) -> None:
+    """All rows of the person that go with that."""
+    for table, policy in going_with(what):
+        mine = (col(table.world_id) == world_id, getattr(table, policy.whose or "") == person_id)
+        session.execute(delete(table).where(*mine))
+
+
+def _holds(column: InstrumentedAttribute[Any], person_id: str) -> ColumnElement[bool]:
+    """The column is the id, or a list with it."""
+    if isinstance(column.type, JSON):
+        return cast(column, String).contains(f'"{person_id}"', autoescape=True)
+    return column == person_id
 
 
 def _forget_company(
@@ -285,14 +212,6 @@ def _forget_talks(session: Session, world_id: str, person_id: str) -> None:
             *(~one for one in remembered),
         )
     )
-
-
-def _forget_attitudes(session: Session, world_id: str, person_id: str, others: Collection[str]) -> None:
-    """How it stood to everybody, and how these others stood to it; how the rest stand to it is theirs."""
-    owner, other = col(AttitudeChangeRow.owner_id), col(AttitudeChangeRow.other_id)
-    to_it = owner.in_(others) & (other == person_id)
-    here = col(AttitudeChangeRow.world_id) == world_id
-    session.execute(delete(AttitudeChangeRow).where(here, (owner == person_id) | to_it))
 
 
 def _who_lived(session: Session, world_id: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Owns the SQL tables. Every row carries its `world_id`; every time is a world time in minutes unless it says
-otherwise.
+otherwise. Each declares its policy (store/policy.py).
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint, inspect
 from sqlalchemy.orm import aliased
@@ -11,6 +11,7 @@ from sqlmodel import AutoString, Field, Relationship, SQLModel
 from service.content.profile import Importance, PersonKind
 from service.store.ids import new_id
 from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
+from service.store.policy import GoesWith, Policy, TableT
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -21,9 +22,6 @@ SQLModel.metadata.naming_convention = MetaData(
         "pk": "pk_%(table_name)s",
     }
 ).naming_convention
-
-
-TableT = TypeVar("TableT", bound=SQLModel)
 
 
 def shared_alias(table: type[TableT]) -> type[TableT]:
@@ -67,6 +65,7 @@ class OfPerson(_OfWorld):
     person_id: str = Field(primary_key=True)
 
 
+@Policy(copied=False)
 class InstallationRow(SQLModel, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
@@ -78,6 +77,7 @@ class InstallationRow(SQLModel, table=True):
     id: str = Field(default_factory=new_id)
 
 
+@Policy()
 class WorldRow(SQLModel, table=True):
     """One running world and its clock.
 
@@ -122,6 +122,7 @@ class WorldRow(SQLModel, table=True):
     clock_lease_until: float = 0.0
 
 
+@Policy(whose="person_id", goes=GoesWith.PERSON)
 class PersonRow(OfPerson, table=True):
     """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began
     in.
@@ -138,6 +139,7 @@ class PersonRow(OfPerson, table=True):
     busy: bool = False
 
 
+@Policy(whose="person_id")
 class MadePersonRow(OfPerson, table=True):
     """A person that was made at run time, beside those of the content: `profile` is as it was given, as JSON
     (content/made.py).
@@ -152,6 +154,7 @@ class MadePersonRow(OfPerson, table=True):
     removed: bool = False
 
 
+@Policy(whose="character_id", goes=GoesWith.PERSON, passing=True)
 class LifeRow(_OfWorld, table=True):
     """A character's life as the world's core holds it (`person`, see people/life_record.py), and what is on its mind
     (`mind`, see decision/agent_state.py)."""
@@ -163,6 +166,7 @@ class LifeRow(_OfWorld, table=True):
     agent_state: dict[str, Any] = _json()
 
 
+@Policy(conversation="conversation_id", passing=True)
 class TalkRow(_OfWorld, table=True):
     """A conversation as the world's core holds it; kept while somebody may still look back to it."""
 
@@ -173,6 +177,7 @@ class TalkRow(_OfWorld, table=True):
     talk: dict[str, Any] = _json()
 
 
+@Policy(passing=True)
 class PendingEventRow(_OfWorld, table=True):
     """An event worked out ahead of the world's clock; it is told (moves to `events`) when the clock has passed it.
 
@@ -191,6 +196,7 @@ class PendingEventRow(_OfWorld, table=True):
     data: dict[str, Any] = _json()
 
 
+@Policy(known="at")
 class NoticeRow(_OfWorld, table=True):
     """Something the author announced, such as a festival: everybody knows of it from `at` until before `until`."""
 
@@ -203,6 +209,7 @@ class NoticeRow(_OfWorld, table=True):
     until: int = Field(sa_type=BigInteger)
 
 
+@Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at")
 class MovementRow(_OfWorld, table=True):
     """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept; of those that begin in
     the same minute only the last is ever walked, and stays.
@@ -216,6 +223,7 @@ class MovementRow(_OfWorld, table=True):
     times: list[int] = _json()
 
 
+@Policy(conversation="id")
 class ConversationRow(_OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
@@ -317,6 +325,7 @@ class ConversationRow(_OfWorld, table=True):
         return self.person_ids.index(person_id)
 
 
+@Policy(whose="person_id", conversation="conversation_id")
 class ParticipantRow(_OfWorld, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
@@ -351,6 +360,7 @@ class Suggestion(NamedTuple):
     text: str
 
 
+@Policy(conversation="conversation_id", turn="turn", known="at")
 class TurnRow(_OfWorld, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `recalled` the block of memories, which no
@@ -403,6 +413,7 @@ class TurnRow(_OfWorld, table=True):
         return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
 
 
+@Policy(conversation="conversation_id")
 class SceneRow(_OfWorld, table=True):
     """A scene that a writer set up: what was in its file (`definition`), and its conversation. `id` is the file's, with
     a number behind it where it was played before (`S001.2`). `carried` is the summary of the scene before it.
@@ -418,6 +429,7 @@ class SceneRow(_OfWorld, table=True):
     at: int = Field(sa_type=BigInteger)
 
 
+@Policy(conversation="conversation_id", turn="before_turn", known="at")
 class InterventionRow(_OfWorld, table=True):
     """What a writer did to a scene: the `number`th time, from 0. It holds from turn `before_turn` on. `kind` and
     `details` are in conversation/interventions.py; `target_id` is whom it concerns (None: all). `rule`: which of the
@@ -437,6 +449,7 @@ class InterventionRow(_OfWorld, table=True):
     at: int = Field(sa_type=BigInteger)
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at")
 class OverheardRow(OfPerson, table=True):
     """The turns of a conversation that a person overheard who took no part in it. It remembers them from `known_at` on.
     `revision`: of the person's memory.
@@ -451,6 +464,7 @@ class OverheardRow(OfPerson, table=True):
     revision: int
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="at")
 class LongTermRow(OfPerson, table=True):
     """Something that may be added to what is a person's for long, after a scene: an experience, a goal or a memory
     (`kind`), with the turns it rests on. `state`: proposed, accepted or refused (store/phase.py): only what is accepted
@@ -470,6 +484,7 @@ class LongTermRow(OfPerson, table=True):
     at: int = Field(sa_type=BigInteger)
 
 
+@Policy(whose="person_id", conversation="conversation_id", turn="turn", known="at")
 class ActionCallRow(_OfWorld, table=True):
     """Something that a speaker asked of the game with a turn: the `number`th of its conversation, from 0. `words` say
     what it is, for prompts and memories.
@@ -506,6 +521,7 @@ class ActionCallRow(_OfWorld, table=True):
     told_turn: int | None = None
 
 
+@Policy(whose="person_id", conversation="conversation_id")
 class PromptRow(_OfWorld, table=True):
     """How every prompt of one speaker in one conversation begins, as it was sent: the system message, and the context
     as it was when they met. With the turns and their notes it says what a speaker was asked.
@@ -529,6 +545,7 @@ def said_in(key: ConversationKey) -> tuple[bool, bool]:
     return (TurnRow.world_id == key.world_id, TurnRow.conversation_id == key.conversation_id)
 
 
+@Policy(whose="person_id", goes=GoesWith.PERSON, conversation="conversation_id", passing=True)
 class EngagementRow(OfPerson, table=True):
     """Who talks now: the primary key is what keeps a person from talking twice at once."""
 
@@ -537,6 +554,15 @@ class EngagementRow(OfPerson, table=True):
     conversation_id: str
 
 
+@Policy(
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    names=("partner_id",),
+    conversation="conversation_id",
+    known="at",
+    remembered_as="summary",
+    text="summary",
+)
 class SummaryRow(OfPerson, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
 
@@ -567,6 +593,7 @@ class SummaryRow(OfPerson, table=True):
     delivered: bool = False
 
 
+@Policy(whose="person_id")
 class MemoryOwnerRow(OfPerson, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
@@ -583,6 +610,13 @@ class MemoryOwnerRow(OfPerson, table=True):
     vectors_due: int = 0
 
 
+@Policy(
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    known="at",
+    ended="known_at",
+    unended={"phase": "due", "dropped": [], "failure": None},
+)
 class ReflectionRow(OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
@@ -605,6 +639,9 @@ class ReflectionRow(OfPerson, table=True):
     lease_until: float = 0.0
 
 
+@Policy(
+    whose="person_id", goes=GoesWith.MEMORY, names=("partner_ids",), known="at", remembered_as="insight", text="text"
+)
 class InsightRow(OfPerson, table=True):
     """What a person has come to think: a model's conclusion, known from `at`. `evidence` refers to what it was drawn
     from, `partner_ids` are those with whom the person talked then. For every backend it is kept here.
@@ -645,6 +682,15 @@ class _Told(OfPerson):
     replaced_by: str | None = None
 
 
+@Policy(
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    names=("partner_id",),
+    conversation="conversation_id",
+    known="created_at",
+    remembered_as="fact",
+    text="statement",
+)
 class FactRow(_Told, table=True):
     """A fact that a person remembers, known from `created_at` until before `expired_at`. `chain` are the people through
     whose hands it came (see Fact).
@@ -663,6 +709,7 @@ class FactRow(_Told, table=True):
     revision: int
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, memory="item_id")
 class VectorRow(OfPerson, table=True):
     """What an embedding model makes of a fact's statement or of a summary (`kind`): float16, as bytes."""
 
@@ -676,6 +723,7 @@ class VectorRow(OfPerson, table=True):
     revision: int
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",))
 class SeedRow(OfPerson, table=True):
     """A line of a past that was given to a person. `id` and `conversation` are the caller's, `memory_id` is what became
     of the line (`kind`, and its id within the memory); `partner_id` is whom it is of, or was heard from.
@@ -695,6 +743,7 @@ class SeedRow(OfPerson, table=True):
     fingerprint: str
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",))
 class PastTurnRow(OfPerson, table=True):
     """A turn of a talk that was given to a person as its past: it is remembered, but was not held here.
 
@@ -714,6 +763,7 @@ class PastTurnRow(OfPerson, table=True):
     revision: int
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",))
 class PastSummaryRow(OfPerson, table=True):
     """What a talk of a given past was about, where whoever gave it said so."""
 
@@ -728,6 +778,7 @@ class PastSummaryRow(OfPerson, table=True):
     revision: int
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, memory="memory_id")
 class CorrectionRow(OfPerson, table=True):
     """What an author made of a memory whose own row is not the place for it: other words for a turn that was spoken
     here (the conversation keeps what was said), or None for what is deleted and must not come back.
@@ -740,6 +791,7 @@ class CorrectionRow(OfPerson, table=True):
     text: str | None = None
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, known="at", memory="memory_id")
 class MemoryAuditRow(OfPerson, table=True):
     """What an author did to a person's memory: `action` on one memory (`kind`, `memory_id`), or `seeded` with how many
     lines. `at` is world time; `written_at` is the machine's, in UTC. `author` is the name the caller gave.
@@ -759,6 +811,9 @@ class MemoryAuditRow(OfPerson, table=True):
     written_at: str
 
 
+@Policy(
+    whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",), conversation="conversation_id", known="created_at"
+)
 class MidTermRow(OfPerson, table=True):
     """Something that affects a person's next days, from `created_at` until before `expires_at`; it is never removed.
 
@@ -778,6 +833,7 @@ class MidTermRow(OfPerson, table=True):
     kind: str = "conversation"
 
 
+@Policy(whose="owner_id", goes=GoesWith.MEMORY, names=("other_id",), conversation="conversation_id", known="at")
 class AttitudeChangeRow(_OfWorld, table=True):
     """What a conversation, or the author, changed about how the owner stands to the other; only ever added.
 
@@ -800,6 +856,7 @@ class AttitudeChangeRow(_OfWorld, table=True):
     task_oriented: int | None = None
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="at")
 class MoodRow(OfPerson, table=True):
     """The mood a conversation, or the author, put a person in at `at`; it cools from there. Only ever added.
 
@@ -815,6 +872,14 @@ class MoodRow(OfPerson, table=True):
     conversation_id: str | None = None
 
 
+@Policy(
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    conversation="conversation_id",
+    known="valid_at",
+    remembered_as="self_fact",
+    text="statement",
+)
 class SelfFactRow(_Told, table=True):
     """A fact a person told about itself, beside those its author wrote. Another may close it."""
 
@@ -823,6 +888,15 @@ class SelfFactRow(_Told, table=True):
     turn: int
 
 
+@Policy(
+    whose="by_id",
+    goes=GoesWith.MEMORY,
+    names=("to_id",),
+    conversation="conversation_id",
+    known="made_at",
+    ended="ended_at",
+    unended={"state": CommitmentState.OPEN.value, "ended_at": None},
+)
 class CommitmentRow(_OfWorld, table=True):
     """What one person promised another: `what`, where, and by when (None: no time was said).
 
@@ -855,6 +929,7 @@ class CommitmentRow(_OfWorld, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
+@Policy(whose="person_id", known="at")
 class DecisionRow(OfPerson, table=True):
     """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
     cost.
@@ -878,6 +953,7 @@ class DecisionRow(OfPerson, table=True):
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", passing=True)
 class OutboxRow(OfPerson, table=True):
     """What a long-term memory outside this database still has to be given; gone once it is there.
 
@@ -895,6 +971,7 @@ class OutboxRow(OfPerson, table=True):
     last_error: str = ""
 
 
+@Policy(known="at")
 class EventRow(_OfWorld, table=True):
     """Something that happened in a world. `id` counts its events from 1, in the order in which they were told."""
 
@@ -907,6 +984,7 @@ class EventRow(_OfWorld, table=True):
     data: dict[str, Any] = _json()
 
 
+@Policy(conversation="conversation_id", known="at")
 class ClientEventRow(_OfWorld, table=True):
     """Something that games are told of a conversation with a human; `seq` is its number in the world."""
 
@@ -923,6 +1001,7 @@ class ClientEventRow(_OfWorld, table=True):
     data: dict[str, Any] = _json()
 
 
+@Policy()
 class ClientEventCountRow(_OfWorld, table=True):
     """The newest number that a client event of the world was given, and the one that was given to the newest restore of
     the world (0: there was none).
@@ -934,6 +1013,7 @@ class ClientEventCountRow(_OfWorld, table=True):
     restored: int = Field(default=0, sa_type=BigInteger)
 
 
+@Policy(conversation="conversation_id", known="at")
 class CommandRow(_OfWorld, table=True):
     """Something that came to a world from outside (store/commands.py), at the minute that its clock showed."""
 
@@ -947,6 +1027,7 @@ class CommandRow(_OfWorld, table=True):
     data: dict[str, Any] = _json()
 
 
+@Policy(copied=False)
 class UsageRow(_OfWorld, table=True):
     """What the language models cost, per world, world day and role. `failures` are calls that gave no answer."""
 
@@ -962,6 +1043,7 @@ class UsageRow(_OfWorld, table=True):
     estimated: bool = False
 
 
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", turn="turn", known="at")
 class QualityRow(_OfWorld, table=True):
     """A turn (`id` is conversation/turn) or a decision (person@at) that was checked before it counted: the `line` that
     was taken, its `marks` (score and reason by dimension, quality/marks.py; none where the judge failed) and the lowest
@@ -998,6 +1080,7 @@ class QualityRow(_OfWorld, table=True):
     duration_ms: int
 
 
+@Policy(copied=False)
 class SpendingRow(SQLModel, table=True):
     """What the model calls of a day have cost, over all worlds: a budget's day is the machine's, in UTC (2026-04-01).
 
@@ -1011,6 +1094,7 @@ class SpendingRow(SQLModel, table=True):
     tokens: int = Field(default=0, sa_type=BigInteger)
 
 
+@Policy(copied=False)
 class SnapshotRow(_OfWorld, table=True):
     """A world as it was kept, to be brought back to (runtime/snapshots.py): `data` are its rows, packed, `size` bytes.
 
@@ -1030,6 +1114,7 @@ class SnapshotRow(_OfWorld, table=True):
     data: bytes
 
 
+@Policy(copied=False)
 class IdempotencyRow(_OfWorld, table=True):
     """The first answer to a request that may be sent again."""
 

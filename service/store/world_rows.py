@@ -9,21 +9,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, delete, insert
 from sqlmodel import Session, SQLModel, select
 
-from service.store.tables import (
-    IdempotencyRow,
-    InstallationRow,
-    SnapshotRow,
-    SpendingRow,
-    UsageRow,
-    WorldRow,
-)
+from service.store.policy import POLICIES
+from service.store.tables import WorldRow
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 """By the name of their table, in the order of their primary keys."""
-
-_APART = {str(table.__tablename__) for table in (IdempotencyRow, InstallationRow, SnapshotRow, SpendingRow, UsageRow)}
-"""What is no part of a world's story: what was paid stays paid, and an answer that was given stays given."""
 
 _BYTES = "base64"
 
@@ -52,9 +43,9 @@ def replace_rows(session: Session, world_id: str, rows: Rows) -> None:
             session.execute(insert(table), written)
 
 
-def delete_rows(session: Session, world_ids: Collection[str]) -> None:
-    """Remove all that the store holds of these worlds' stories; the caller commits."""
-    for table in reversed(_tables()):
+def delete_rows(session: Session, world_ids: Collection[str], *, everything: bool = False) -> None:
+    """Remove all that the store holds of these worlds' stories, or all that is theirs; the caller commits."""
+    for table in reversed(_tables(everything=everything)):
         session.execute(delete(table).where(_world_in(table).in_(world_ids)))
 
 
@@ -76,9 +67,13 @@ def unpack(packed: bytes) -> Rows:
     return found
 
 
-def _tables() -> list[Table]:
-    """Those of a world's story; what others refer to comes first."""
-    return [table for table in SQLModel.metadata.sorted_tables if table.name not in _APART]
+def _tables(*, everything: bool = False) -> list[Table]:
+    """Those of a world's story, or all that are a world's; what others refer to comes first."""
+    return [
+        table
+        for table in SQLModel.metadata.sorted_tables
+        if POLICIES[table.name].copied or (everything and "world_id" in table.c)
+    ]
 
 
 def _world_in(table: Table) -> ColumnElement[str]:

@@ -1,0 +1,64 @@
+"""Owns what a table declares of its rows beside its columns: whose they are, which conversation they hang on, from when
+they are known, whom they name. Forgetting, going back, copying and comparing walk over these declarations.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from sqlmodel import SQLModel
+
+TableT = TypeVar("TableT", bound=SQLModel)
+
+POLICIES: dict[str, "Policy"] = {}
+"""Those declared, by the name of their table."""
+
+TABLES: dict[str, type[SQLModel]] = {}
+"""The tables that declare a policy, by name."""
+
+
+class GoesWith(StrEnum):
+    """What takes a person's row away: that it forgets what it lived through, or that it leaves the world."""
+
+    MEMORY = "memory"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What becomes of the rows of a table; it stands above the class of the table, as its decorator. Columns are named.
+
+    `whose` is the person whose row it is (None: the world's), and it goes with its memory or with itself (`goes`; None:
+    with neither). `names` are the others that it is of: whoever forgets one of them lets go of it. `conversation` is
+    the one it hangs on, `turn` the turn of that, `known` the world time from which it stands. Of a conversation, a row
+    with a turn came with it, one that is known since came of it, and any other was there when it began. From `ended` on
+    it is otherwise: before, it had the columns `unended`. `memory` is the id of the memory that it goes with,
+    `remembered_as` the kind of memory that it is, in the words of the column `text`. `passing` is of the moment: at
+    another one it begins anew. Not `copied`: it is no part of a world's story, but of how it came to be.
+    """
+
+    whose: str | None = None
+    goes: GoesWith | None = None
+    names: tuple[str, ...] = ()
+    conversation: str | None = None
+    turn: str | None = None
+    known: str | None = None
+    ended: str | None = None
+    unended: Mapping[str, Any] = field(default_factory=dict)
+    memory: str | None = None
+    remembered_as: str | None = None
+    text: str = ""
+    passing: bool = False
+    copied: bool = True
+
+    def __call__(self, table: type[TableT]) -> type[TableT]:
+        """Declare it of the table."""
+        name = str(table.__tablename__)
+        POLICIES[name], TABLES[name] = self, table
+        return table
+
+
+def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
+    """The tables whose rows go with that of their person, each with its policy."""
+    return ((TABLES[name], policy) for name, policy in POLICIES.items() if policy.goes == what)

@@ -2,7 +2,7 @@
 other, what is promised. From rows that are only ever added to; each world is looked at as its own clock has it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -16,16 +16,13 @@ from service.errors import NotFound
 from service.memory.store import Group
 from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
+from service.store.policy import POLICIES, TABLES
 from service.store.session import one_picture
 from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
     ConversationRow,
-    FactRow,
-    InsightRow,
     MemoryOwnerRow,
-    SelfFactRow,
-    SummaryRow,
     TurnRow,
     WorldRow,
 )
@@ -230,37 +227,23 @@ class _Told(NamedTuple):
     text: str
 
 
-class _Kept(NamedTuple):
-    """How a kind of memory is kept: its table, what tells one of a person's from another, its text, since when it is
-    known.
-    """
-
-    table: type[SQLModel]
-    id: str
-    text: str
-    at: str
-
-
-_KEPT: Mapping[str, _Kept] = {
-    "fact": _Kept(FactRow, "id", "statement", "created_at"),
-    "self_fact": _Kept(SelfFactRow, "id", "statement", "valid_at"),
-    "summary": _Kept(SummaryRow, "conversation_id", "summary", "at"),
-    "insight": _Kept(InsightRow, "id", "text", "at"),
-}
-
-
 def _memories(
     session: Session, one: WorldView, other: WorldView, outside: Collection[_Told], limit: int
 ) -> First[Remembered]:
     """What is remembered in the world and not in the other; `outside`: of that, what our database does not hold."""
     count, found = len(outside), [*outside]
-    for kind, kept in _KEPT.items():
-        mine, query = _only(kept.table, one.id, other.id, ("person_id", kept.id), (kept.text,))
+    for name, policy in POLICIES.items():
+        if policy.remembered_as is None:
+            continue
+        key = [column.name for column in SQLModel.metadata.tables[name].primary_key if column.name != "world_id"]
+        mine, query = _only(TABLES[name], one.id, other.id, key, (policy.text,))
         count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
-        at, text = getattr(mine, kept.at), getattr(mine, kept.text)
+        at, text = getattr(mine, policy.known or ""), getattr(mine, policy.text)
         if hasattr(mine, "held"):  # else it is a key by which the words are found
             text = sa.case((mine.held | (mine.words == ""), text), else_=mine.words)
-        first = query.with_only_columns(at, mine.person_id, sa.literal(kind), text).order_by(at, mine.person_id, text)
+        first = query.with_only_columns(at, mine.person_id, sa.literal(policy.remembered_as), text).order_by(
+            at, mine.person_id, text
+        )
         found += [_Told(*row) for row in session.execute(first.limit(limit))]
     return First(
         count=count,

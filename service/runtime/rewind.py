@@ -25,7 +25,8 @@ from service.store.event_kinds import (
     WeatherSet,
 )
 from service.store.perceived import LATER_MINUTES
-from service.store.phase import ClockPolicy, CommitmentState, Phase, Speaker, TurnForm
+from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
+from service.store.policy import Policy, policy_of
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.world_rows import Row, Rows
 from world.time import WorldTime, iso
@@ -75,7 +76,7 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
         lived = {"since": iso(WorldTime(world["started_at"])), "until": iso(WorldTime(world["now"]))}
         raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.not_lived", **lived))
     undone = [event for event in rows["events"] if event["id"] >= cut.event]
-    kept = {name: _rule(name)(some, cut) for name, some in rows.items()}
+    kept = {name: _CUTS.get(name, _by_policy)(some, policy_of(name), cut) for name, some in rows.items()}
     kept["worlds"] = [_world(world, kept["events"], cut)]
     kept["people"] = [_person(row, undone) for row in rows["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
@@ -142,46 +143,42 @@ def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
     }
 
 
-Rule = Callable[[list[Row], _Cut], list[Row]]
+def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+    """What a table's policy says that there was then: all of the world itself, nothing that is of the moment."""
+    there = [] if policy.passing else [row for row in rows if _stood(row, policy, cut)]
+    return [row | policy.unended if _ended_later(row, policy, cut) else row for row in there]
 
 
-def _rule(name: str) -> Rule:
-    return _RULES.get(name, _keep)
+def _stood(row: Row, policy: Policy, cut: _Cut) -> bool:
+    of = row[policy.conversation] if policy.conversation else None
+    if policy.turn is not None and of is not None:
+        return _was_said(of, row[policy.turn], row[policy.known or ""], cut)
+    if policy.known is None:
+        return of not in cut.gone
+    return _was(of, row[policy.known], cut)
 
 
-def _keep(rows: list[Row], cut: _Cut) -> list[Row]:
-    return rows
+def _ended_later(row: Row, policy: Policy, cut: _Cut) -> bool:
+    ended = row[policy.ended] if policy.ended else None
+    return bool(ended is not None and ended >= cut.at)
 
 
-def _drop(rows: list[Row], cut: _Cut) -> list[Row]:
-    return []
+def _was(of: str | None, at: int, cut: _Cut) -> bool:
+    """It has an earlier minute, and came of no conversation that was not closed."""
+    known_later = of in cut.over and at == cut.over[of] + LATER_MINUTES
+    return cut.is_over(of) and (at < cut.at or (of is not None and at == cut.at) or known_later)
 
 
-def _before(column: str) -> Rule:
-    """What has an earlier minute, and came of no conversation that was not closed."""
-
-    def rule(rows: list[Row], cut: _Cut) -> list[Row]:
-        return [row for row in rows if _was(row, column, cut)]
-
-    return rule
+def _was_said(of: str, turn: int, at: int, cut: _Cut) -> bool:
+    if of == cut.conversation_id:
+        return turn < cut.turn
+    return of not in cut.gone and (at <= cut.at or cut.open.get(of) != Phase.RUNNING)
 
 
-def _was(row: Row, column: str, cut: _Cut) -> bool:
-    of = row.get("conversation_id")
-    known_later = of in cut.over and row[column] == cut.over[of] + LATER_MINUTES
-    return cut.is_over(of) and (row[column] < cut.at or (of is not None and row[column] == cut.at) or known_later)
-
-
-def _of_known(rows: list[Row], cut: _Cut) -> list[Row]:
-    """What goes with a conversation that had begun."""
-    return [row for row in rows if row["conversation_id"] not in cut.gone]
-
-
-def _conversations_then(rows: list[Row], cut: _Cut) -> list[Row]:
+def _conversations_then(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [
         row if row["id"] not in cut.open else row | REOPENED | {"phase": cut.open[row["id"]].value} | _ended(row, cut)
-        for row in rows
-        if row["id"] not in cut.gone
+        for row in _by_policy(rows, policy, cut)
     ]
 
 
@@ -244,53 +241,28 @@ def stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
     return found
 
 
-def _turns(rows: list[Row], cut: _Cut) -> list[Row]:
-    def was(row: Row) -> bool:
-        of = row["conversation_id"]
-        if of == cut.conversation_id:
-            return bool(row["turn"] < cut.turn)
-        return of not in cut.gone and (row["at"] <= cut.at or cut.open.get(of) != Phase.RUNNING)
-
-    return [row for row in rows if was(row)]
-
-
-def _quality(rows: list[Row], cut: _Cut) -> list[Row]:
-    """Marks go with the turn, or the decision, that they are of."""
-    of_turns = [row for row in rows if row["conversation_id"] is not None]
-    return [*_turns(of_turns, cut), *(row for row in rows if row["conversation_id"] is None and row["at"] < cut.at)]
-
-
-def _prompts(rows: list[Row], cut: _Cut) -> list[Row]:
+def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """Those whose words were let go of when their conversation was closed are made anew where it goes on."""
     return [
         row
-        for row in _of_known(rows, cut)
+        for row in _by_policy(rows, policy, cut)
         if row["system"] is not None or cut.open.get(row["conversation_id"]) != Phase.RUNNING
     ]
 
 
-def _interventions(rows: list[Row], cut: _Cut) -> list[Row]:
-    """What a writer did before that turn of the scene that goes on anew; of others, before that minute."""
-    return [
-        row
-        for row in _of_known(rows, cut)
-        if (row["before_turn"] < cut.turn if row["conversation_id"] == cut.conversation_id else row["at"] < cut.at)
-    ]
-
-
-def _events(rows: list[Row], cut: _Cut) -> list[Row]:
+def _events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if row["id"] < cut.event]
 
 
-def _client_events(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [row for row in _of_known(rows, cut) if row["conversation_id"] != cut.conversation_id and row["at"] < cut.at]
+def _client_events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+    return [row for row in _commands(rows, policy, cut) if row["conversation_id"] != cut.conversation_id]
 
 
-def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
+def _commands(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if row["at"] < cut.at and row["conversation_id"] not in cut.gone]
 
 
-def _movements(rows: list[Row], cut: _Cut) -> list[Row]:
+def _movements(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """Who was on the way has come as far as it was by then."""
     kept = []
     for row in rows:
@@ -298,24 +270,6 @@ def _movements(rows: list[Row], cut: _Cut) -> list[Row]:
             behind = max(1, sum(t <= cut.at for t in row["times"])) if row["path"] else 0
             kept.append(row | {"path": row["path"][:behind], "times": row["times"][:behind]})
     return kept
-
-
-def _commitments(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [
-        row
-        if row["ended_at"] is None or row["ended_at"] < cut.at
-        else row | {"state": CommitmentState.OPEN.value, "ended_at": None}
-        for row in _before("made_at")(rows, cut)
-    ]
-
-
-def _reflections(rows: list[Row], cut: _Cut) -> list[Row]:
-    due: Row = {"phase": "due", "dropped": [], "failure": None}
-    return [row if row["known_at"] < cut.at else row | due for row in rows if row["at"] < cut.at]
-
-
-def _self_facts(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [row for row in rows if cut.is_over(row["conversation_id"])]
 
 
 def _reopened(facts: list[Row]) -> list[Row]:
@@ -330,54 +284,15 @@ def _still_true(row: Row) -> Row:
     return {name: None for name in ("invalid_at", "expired_at", "replaced_by") if name in row}
 
 
-def _action_calls(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [
-        row
-        for row in _of_known(rows, cut)
-        if row["conversation_id"] not in cut.open or (row["at"] <= cut.at and not _is_later(row, cut))
-    ]
-
-
-def _is_later(row: Row, cut: _Cut) -> bool:
-    return row["conversation_id"] == cut.conversation_id and bool(row["turn"] >= cut.turn)
-
-
-_RULES: Mapping[str, Rule] = {
-    "action_calls": _action_calls,
-    "attitude_changes": _before("at"),
+_CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "client_events": _client_events,
     "commands": _commands,
-    "commitments": _commitments,
     "conversations": _conversations_then,
-    "decisions": _before("at"),
-    "engagements": _drop,
     "events": _events,
-    "facts": _before("created_at"),
-    "graph_episodes": _before("at"),
-    "graph_facts": _before("created_at"),
-    "insights": _before("at"),
-    "interventions": _interventions,
-    "lives": _drop,
-    "long_term": _before("at"),
-    "memory_audit": _before("at"),
-    "mid_term_memories": _before("created_at"),
-    "moods": _before("at"),
     "movements": _movements,
-    "notices": _before("at"),
-    "outbox": _drop,
-    "overheard": _before("known_at"),
-    "participants": _of_known,
-    "pending_events": _drop,
     "prompts": _prompts,
-    "quality": _quality,
-    "reflections": _reflections,
-    "scenes": _of_known,
-    "self_facts": _self_facts,
-    "summaries": _self_facts,
-    "talks": _drop,
-    "turns": _turns,
 }
-"""How the rows of a table are cut; those of others stay."""
+"""Where a row is more than there or not, and of the logs, which are no conversation's own."""
 
 
 def _world(world: Row, events: list[Row], cut: _Cut) -> Row:

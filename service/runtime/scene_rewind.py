@@ -21,7 +21,8 @@ from service.store.event_kinds import (
     Reflected,
 )
 from service.store.ids import derived_id
-from service.store.phase import CommitmentState, Phase
+from service.store.phase import Phase
+from service.store.policy import Policy, policy_of
 from service.store.world_rows import Row, Rows
 
 
@@ -35,7 +36,7 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
     if turn not in of_it:
         raise NotFound(kind="turn", id=turn)
     cut = _taken_back(rows, conversation_id, turn)
-    kept = {name: _RULES.get(name, _drop_of_it)(some, cut) for name, some in rows.items()}
+    kept = {name: _CUTS.get(name, _by_policy)(some, policy_of(name), cut) for name, some in rows.items()}
     kept["events"] = _events(rows, kept, cut)
     kept["participants"] = stayed(kept, [conversation_id])
     kept["conversations"] = [
@@ -125,36 +126,35 @@ def _turn_of(command: Row) -> int | None:
     return said.get(kind)
 
 
-Rule = Callable[[list[Row], _Cut], list[Row]]
+def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+    """What a table's policy says that there is without those turns."""
+    return [row for row in rows if _stays(row, policy, cut)]
 
 
-def _drop_of_it(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [row for row in rows if not cut.is_of_it(row)]
+def _stays(row: Row, policy: Policy, cut: _Cut) -> bool:
+    """What was there when the scene began stays, and what came with an earlier turn; not what came of all of it."""
+    if policy.memory is not None:  # what authors have done to a memory is written down under its id towards clients
+        key = (row[policy.memory] or "").removeprefix(f"{row.get('kind')}.").replace(".", "/")
+        return key not in cut.gone
+    if policy.conversation is None or not cut.is_of_it(row):
+        return True
+    if policy.turn is not None:
+        return bool(row[policy.turn] < cut.turn)
+    return policy.known is None and not policy.passing
 
 
-def _keep(rows: list[Row], cut: _Cut) -> list[Row]:
-    return rows
-
-
-def _before(column: str) -> Rule:
-    def rule(rows: list[Row], cut: _Cut) -> list[Row]:
-        return [row for row in rows if not cut.is_of_it(row) or row[column] < cut.turn]
-
-    return rule
-
-
-def _prompts(rows: list[Row], cut: _Cut) -> list[Row]:
+def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """Those of who has not spoken by then are made anew, and those whose words were let go of when it was closed."""
     return [
         row for row in rows if not cut.is_of_it(row) or (row["system"] is not None and row["person_id"] in cut.spoke)
     ]
 
 
-def _long_term(rows: list[Row], cut: _Cut) -> list[Row]:
+def _long_term(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if not cut.is_of_it(row) or cut.stays(row["id"])]
 
 
-def _facts(rows: list[Row], cut: _Cut) -> list[Row]:
+def _facts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """What closed them is no more: they hold, or whatever closed that closed them."""
     found = []
     for row in rows:
@@ -169,27 +169,22 @@ def _facts(rows: list[Row], cut: _Cut) -> list[Row]:
     return found
 
 
-def _without(column: str) -> Rule:
-    """What goes with a memory that is no more."""
-    return lambda rows, cut: [row for row in rows if row[column] not in cut.gone]
-
-
-def _attitudes(rows: list[Row], cut: _Cut) -> list[Row]:
+def _attitudes(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """How somebody stands to who kept or broke a promise of the scene goes with the promise."""
     outcomes = set(map(_outcome, cut.promises))
-    return [row for row in _drop_of_it(rows, cut) if row["id"] not in outcomes]
+    return [row for row in _by_policy(rows, policy, cut) if row["id"] not in outcomes]
 
 
-def _commitments(rows: list[Row], cut: _Cut) -> list[Row]:
-    is_open: Row = {"state": CommitmentState.OPEN.value, "ended_at": None}
-    return [row | is_open if row["id"] in cut.fulfilled else row for row in _drop_of_it(rows, cut)]
+def _commitments(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+    there = _by_policy(rows, policy, cut)
+    return [row | policy.unended if row["id"] in cut.fulfilled else row for row in there]
 
 
-def _pending(rows: list[Row], cut: _Cut) -> list[Row]:
+def _pending(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if row["data"].get("commitment_id") not in cut.promises]
 
 
-def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
+def _commands(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     def stays(row: Row) -> bool:
         kind, data = row["kind"], row["data"]
         if not cut.is_of_it(row):
@@ -203,28 +198,18 @@ def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
     return [row for row in rows if stays(row)]
 
 
-_RULES: Mapping[str, Rule] = {
-    "action_calls": _before("turn"),
+_CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "attitude_changes": _attitudes,
     "commands": _commands,
     "commitments": _commitments,
-    "corrections": _without("memory_id"),
-    "events": _keep,
     "facts": _facts,
     "graph_facts": _facts,
-    "insights": _without("id"),
-    "interventions": _before("before_turn"),
     "long_term": _long_term,
-    "memory_audit": _without("memory_id"),
-    "participants": _keep,
     "pending_events": _pending,
     "prompts": _prompts,
-    "scenes": _keep,
     "self_facts": _facts,
-    "turns": _before("turn"),
-    "vectors": _without("item_id"),
 }
-"""How the rows of a table are cut; of another, those go that belong to the conversation."""
+"""Where a row follows from another, and is more than there or not."""
 
 
 def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:

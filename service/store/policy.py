@@ -2,7 +2,7 @@
 they are known, whom they name. Forgetting, going back, copying and comparing walk over these declarations.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -33,7 +33,7 @@ class Policy:
     with neither). `names` are the others that it is of: whoever forgets one of them lets go of it. `conversation` is
     the one it hangs on, `turn` the turn of that, `known` the world time from which it stands. Of a conversation, a row
     with a turn came with it, one that is known since came of it, and any other was there when it began. From `ended` on
-    it is otherwise: before, it had the columns `unended`. `memory` is the id of the memory that it goes with,
+    it is otherwise: before, it had the columns `unended`. `memory` is the id of the memory that it is, or goes with,
     `remembered_as` the kind of memory that it is, in the words of the column `text`. `passing` is of the moment: at
     another one it begins anew. Not `copied`: it is no part of a world's story, but of how it came to be.
     """
@@ -45,7 +45,7 @@ class Policy:
     turn: str | None = None
     known: str | None = None
     ended: str | None = None
-    unended: Mapping[str, Any] = field(default_factory=dict)
+    unended: dict[str, Any] = field(default_factory=dict)
     memory: str | None = None
     remembered_as: str | None = None
     text: str = ""
@@ -62,3 +62,8 @@ class Policy:
 def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
     """The tables whose rows go with that of their person, each with its policy."""
     return ((TABLES[name], policy) for name, policy in POLICIES.items() if policy.goes == what)
+
+
+def policy_of(name: str) -> Policy:
+    """That of the table. What is remembered outside our database is as what it stands for."""
+    return POLICIES[{"graph_facts": "facts", "graph_episodes": "summaries"}.get(name, name)]

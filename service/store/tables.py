@@ -640,7 +640,13 @@ class ReflectionRow(OfPerson, table=True):
 
 
 @Policy(
-    whose="person_id", goes=GoesWith.MEMORY, names=("partner_ids",), known="at", remembered_as="insight", text="text"
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    names=("partner_ids",),
+    known="at",
+    memory="id",
+    remembered_as="insight",
+    text="text",
 )
 class InsightRow(OfPerson, table=True):
     """What a person has come to think: a model's conclusion, known from `at`. `evidence` refers to what it was drawn

@@ -33,7 +33,7 @@ from tests.conversation.talks import turns as talk_turns
 from tests.memory.answers import claim, commitment, self_claim
 from tests.memory.remote import RemoteMemory
 from tests.runtime.way_back import held
-from tests.runtime.worlds import fill
+from tests.runtime.worlds import fill, marked
 from tests.store.conversations import main
 from world.time import LATEST, WorldTime
 
@@ -300,6 +300,24 @@ def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not
     assert then["events"][-1]["data"]["insights"] == ["It is late."]
     assert then["commitments"] == [promise | {"state": "open", "ended_at": None}]
     assert outcome not in then["attitude_changes"]
+
+
+def test_marks_of_the_turns_that_stay_stay_and_what_an_author_did_to_a_memory_that_goes_goes(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    one = stage(room, "S001", "aoi", "npc_taro")
+    speak(room, script, one, *LINES)
+    finish(room, script, one, taken())
+    marks = [marked("main", f"{one}/{turn}", "aoi", conversation_id=one, turn=turn) for turn in (0, 1)]
+    room.database.write_now(lambda s: s.add_all(marks))
+    rows = room.database.read_now(lambda s: read_rows(s, "main"))
+    heard = next(row["id"] for row in rows["facts"] if row["conversation_id"] == one)
+    for kind, key in (("fact", heard), ("turn", f"{one}.0000"), ("turn", f"{one}.0001"), ("fact", "another")):
+        audited = {"person_id": "aoi", "id": key, "action": "edited", "kind": kind, "memory_id": f"{kind}.{key}"}
+        rows["memory_audit"].append(audited)
+    then = without_turns(rows, one, 1)
+    assert [row["turn"] for row in then["quality"]] == [0]
+    assert [row["id"] for row in then["memory_audit"]] == [f"{one}.0000", "another"]
 
 
 def test_the_clock_of_the_world_and_what_it_has_lived_since_stay(

@@ -27,12 +27,11 @@ from service.store.tables import (
     ConversationRow,
     EventRow,
     IdempotencyRow,
+    MemoryOwnerRow,
     MidTermRow,
     OverheardRow,
-    ParticipantRow,
     PendingEventRow,
     QualityRow,
-    SeedRow,
     SummaryRow,
     WorldRow,
 )
@@ -49,7 +48,8 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
     """
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
-    people = _who_lived(session, world_id)
+    owners = select(MemoryOwnerRow.person_id).where(MemoryOwnerRow.world_id == world_id)
+    people = sorted(session.exec(owners))
     delete_rows(session, [world_id], everything=True)
     for person_id in people:
         memory.forget(session, Group(world_id=world_id, person_id=person_id))
@@ -212,13 +212,6 @@ def _forget_talks(session: Session, world_id: str, person_id: str) -> None:
             *(~one for one in remembered),
         )
     )
-
-
-def _who_lived(session: Session, world_id: str) -> list[str]:
-    began = session.exec(select(ParticipantRow.person_id).where(ParticipantRow.world_id == world_id).distinct())
-    remember = session.exec(select(SummaryRow.person_id).where(SummaryRow.world_id == world_id).distinct())
-    given = session.exec(select(SeedRow.person_id).where(SeedRow.world_id == world_id).distinct())
-    return sorted({*began, *remember, *given})
 
 
 def _require_quiet(session: Session, world_id: str, *which: ColumnElement[bool] | bool) -> None:

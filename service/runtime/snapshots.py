@@ -9,11 +9,12 @@ import hashlib
 import logging
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 
 from sqlalchemy import text
+from sqlalchemy.orm import defer
 from sqlmodel import Session, col, delete, select
 
 from service.conversation.dependencies import ConversationDependencies
@@ -52,20 +53,9 @@ LOOK_SECONDS = 0.1
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """A world as it was kept. `made_at` is the machine's time, in UTC; `size` in bytes, packed."""
-
-    name: str
-    at: WorldTime
-    made_at: str
-    automatic: bool
-    size: int
-
-
 async def keep(
     deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, name: str, *, automatic: bool = False
-) -> Snapshot:
+) -> SnapshotRow:
     """Keep the world as it stands now, in the place of what was kept under that name. Nothing of it stops meanwhile.
 
     Raises:
@@ -86,8 +76,7 @@ async def keep(
         size=len(packed),
         data=packed,
     )
-    await deps.database.write(lambda s: s.merge(row))
-    return _snapshot(row.name, row.at, row.made_at, row.automatic, len(packed))
+    return await deps.database.write(lambda s: s.merge(row))
 
 
 async def keep_day(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, now: WorldTime) -> None:
@@ -111,11 +100,10 @@ async def keep_day(deps: ConversationDependencies, outbox: OutboxRelay, world_id
     await deps.database.write(thin)
 
 
-def snapshots(session: Session, world_id: str) -> list[Snapshot]:
-    """Those of the world, by world time."""
-    columns = (SnapshotRow.name, SnapshotRow.at, SnapshotRow.made_at, SnapshotRow.automatic, SnapshotRow.size)
-    query = select(*columns).where(SnapshotRow.world_id == world_id)  # type: ignore[call-overload] # five columns
-    return [_snapshot(*found) for found in session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name)))]
+def snapshots(session: Session, world_id: str) -> Sequence[SnapshotRow]:
+    """Those of the world, by world time, without what they hold."""
+    query = select(SnapshotRow).options(defer(SnapshotRow.data)).where(SnapshotRow.world_id == world_id)  # type: ignore[arg-type] # a column
+    return session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name))).all()
 
 
 def remove(session: Session, world_id: str, name: str) -> None:
@@ -346,10 +334,6 @@ def _row(session: Session, world_id: str, name: str) -> SnapshotRow:
     if row is None:
         raise NotFound(kind="snapshot", id=name)
     return row
-
-
-def _snapshot(name: str, at: int, made: str, automatic: bool, size: int) -> Snapshot:
-    return Snapshot(name=name, at=WorldTime(at), made_at=made, automatic=automatic, size=size)
 
 
 def _schema(session: Session) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import insert
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import Session, select
 
 from service.content.fields import Flag
@@ -22,16 +23,18 @@ from service.export.record import (
     EventLine,
     Header,
     PersonLine,
+    RowLine,
     parsed,
     require_ids,
 )
 from service.export.write import ROWS
 from service.locales import Phrase
-from service.memory.revision import next_epoch
+from service.memory.revision import expect_vectors, next_epoch
 from service.memory.store import Group
 from service.people.worlds import count_people_revision
 from service.store.event_kinds import FlagsSet
 from service.store.phase import ClockPolicy
+from service.store.policy import TABLES, GoesWith, exported
 from service.store.tables import (
     ConversationRow,
     EventRow,
@@ -95,6 +98,8 @@ class _Reader:
             return self._read(lines)
         except ValidationError as exc:
             raise BadLine(file=str(self._file), line=self._line, reason=reason_of(exc)) from exc
+        except (IntegrityError, DataError, OverflowError) as exc:
+            raise BadLine(file=str(self._file), line=self._line, reason=Phrase("export.no_place")) from exc
         except Unreadable as exc:
             raise BadLine(file=str(self._file), line=self._line, reason=exc.reason) from exc
 
@@ -104,8 +109,8 @@ class _Reader:
         for raw in lines:
             self._line += 1
             line = _read_line(raw)
-            if isinstance(line, PersonLine):
-                self._make(line)
+            if isinstance(line, PersonLine | RowLine):
+                self._make(line) if isinstance(line, PersonLine) else self._put(line)
                 continue
             at = line.at if isinstance(line, EventLine) else line.over_at
             if not header.since <= at <= header.until:
@@ -120,7 +125,9 @@ class _Reader:
         flags = {name: value for name, value in self._flags.items() if value is not None}
         self._session.get_one(WorldRow, self._world_id).flags = flags
         for person_id in sorted(self._people):
-            next_epoch(self._session, Group(world_id=self._world_id, person_id=person_id))
+            group = Group(world_id=self._world_id, person_id=person_id)
+            next_epoch(self._session, group)
+            expect_vectors(self._session, group)
         return Imported(events=events, conversations=conversations)
 
     def _begin(self, lines: Iterator[bytes]) -> Header:
@@ -128,7 +135,7 @@ class _Reader:
         record = parsed(next(lines, b""))
         if record.get("type") != "kataribe":
             raise Unreadable(Phrase("export.no_export"))
-        if record.get("version") != FORMAT:
+        if record.get("version") not in range(1, FORMAT + 1):
             raise Unreadable(Phrase("export.version", version=record.get("version"), known=FORMAT))
         header = Header.model_validate(record)
         if header.since > header.until:
@@ -173,6 +180,17 @@ class _Reader:
         )
         if len(self._events) == ROWS:
             self._flush()
+
+    def _put(self, line: RowLine) -> None:
+        """What of it belongs to a person's memory is read, and gets its vectors, anew."""
+        named = {table.name: policy for table, policy in exported()}
+        if line.table not in named:
+            raise Unreadable(Phrase("export.table", table=line.table, known=", ".join(named)))
+        row = {**line.row, "world_id": self._world_id, "revision": 0}
+        self._session.add(TABLES[line.table].model_validate(row, strict=True))
+        self._session.flush()
+        if named[line.table].goes == GoesWith.MEMORY:
+            self._people.add(line.row[named[line.table].whose or ""])
 
     def _flush(self) -> None:
         if self._events:
@@ -230,9 +248,11 @@ class _Reader:
 _NO_COLUMNS = {"type", "id", "character_id", "partner_id", "turns", "summaries", "people", "overheard"}
 
 
-def _read_line(raw: bytes) -> EventLine | ConversationLine | PersonLine:
+def _read_line(raw: bytes) -> EventLine | ConversationLine | PersonLine | RowLine:
     record = parsed(raw)
     match record:
+        case {"type": "row"}:
+            return RowLine.model_validate(record)
         case {"type": "person"}:
             return PersonLine.model_validate(record)
         case {"type": "conversation"}:
@@ -242,7 +262,7 @@ def _read_line(raw: bytes) -> EventLine | ConversationLine | PersonLine:
             return EVENT_LINES[kind].model_validate(record)
         case {"type": "event"}:
             raise Unreadable(Phrase("export.kind", kind=record.get("kind"), known=", ".join(EVENT_LINES)))
-    raise Unreadable(Phrase("export.type", type=record.get("type"), known="event, conversation, person"))
+    raise Unreadable(Phrase("export.type", type=record.get("type"), known="event, conversation, person, row"))
 
 
 def _times(line: ConversationLine) -> dict[str, int | None]:

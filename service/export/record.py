@@ -3,7 +3,7 @@
 
 The first line is the `Header`; then a `PersonLine` for everybody who was made at run time, an `EventLine` for
 everything that happened, in the order of the world's log, and a `ConversationLine` for every conversation, where it was
-closed.
+closed. An export of all that a world has lived ends with a `RowLine` for everything else that it holds.
 """
 
 import json
@@ -23,7 +23,7 @@ from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import WorldTime, iso, parse_time
 
-FORMAT = 1
+FORMAT = 2
 """The version of the format; a reader refuses what is newer."""
 
 
@@ -214,6 +214,16 @@ class ConversationLine(_Line):
         if len({summary.character_id for summary in self.summaries}) != len(self.summaries):
             raise refusal("two_summaries")
         return self
+
+
+class RowLine(_Line):
+    """Something else that the world holds, such as a fact or a promise: a row of that table, with its columns as they
+    are; times are minutes.
+    """
+
+    type: Literal["row"] = "row"
+    table: str
+    row: dict[str, Any]
 
 
 def written(line: BaseModel) -> bytes:

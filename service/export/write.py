@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, collate
+from sqlalchemy import ColumnElement, String, collate
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, func, select
 
@@ -20,6 +21,7 @@ from service.export.record import (
     OverheardLine,
     PartLine,
     PersonLine,
+    RowLine,
     SummaryLine,
     TurnLine,
 )
@@ -27,6 +29,7 @@ from service.locales import Language, languages
 from service.people.worlds import made_people
 from service.store.event_kinds import payload_of
 from service.store.phase import ClockPolicy, Phase
+from service.store.policy import exported
 from service.store.tables import ConversationRow, EventRow, OverheardRow, SummaryRow, TurnRow, WorldRow
 from world.time import WorldTime, iso
 
@@ -34,6 +37,15 @@ ROWS = 500
 """How many events are held in memory at once."""
 
 CONVERSATIONS = 50
+
+LineT = TypeVar("LineT", bound=BaseModel)
+
+
+_OVER_AT: ColumnElement[int] = func.coalesce(col(ConversationRow.closed_at), col(ConversationRow.ended_at))
+"""When a conversation was over."""
+
+_APART = ("world_id", "revision", "runner", "lease_until")
+"""What a row's line has not: whose world it is, and what only a service that runs knows of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +90,34 @@ def story(
     yield from _merged(_events(session, world_id, since, before), _conversations(session, world, since, before))
 
 
+def held(session: Session, world_id: str) -> Iterator[RowLine]:
+    """What the world holds beside its story, as it stands; of what is of the moment, and of conversations that are not
+    over, nothing.
+    """
+    world = session.get_one(WorldRow, world_id)
+    others = select(ConversationRow.id).where(ConversationRow.world_id == world_id, ~_is_told(world))
+    for table, policy in exported():
+        columns = (column for column in table.c if column.name not in _APART)
+        query = sa.select(*columns).where(table.c.world_id == world_id)
+        if policy.known is not None:
+            query = query.where(table.c[policy.known] <= world.now)
+        if policy.conversation is not None:
+            of = table.c[policy.conversation]
+            query = query.where(of.is_(None) | of.not_in(others))
+        key = (_bytewise(session, one) if isinstance(one.type, String) else one for one in table.primary_key)
+        for row in session.execute(query.order_by(*key).execution_options(yield_per=ROWS)):
+            yield RowLine(table=table.name, row=dict(row._mapping))
+
+
+def _is_told(world: WorldRow) -> ColumnElement[bool]:
+    """Of conversations: they are over. What the living world ends in the minute its clock shows is told when that
+    minute is over.
+    """
+    by_client = col(ConversationRow.clock_policy) == ClockPolicy.NONE
+    is_over = col(ConversationRow.phase).in_([Phase.CLOSED, Phase.CLOSING_FAILED])
+    return is_over & ((world.now > _OVER_AT) | (by_client & (world.now == _OVER_AT)))
+
+
 def _merged(events: Iterator[EventLine], conversations: Iterator[ConversationLine]) -> Iterator[BaseModel]:
     """The events in the order of the log, each conversation before the first event that is later than its closing."""
     due = next(conversations, None)
@@ -103,18 +143,10 @@ def _events(session: Session, world_id: str, since: int, before: int) -> Iterato
 
 
 def _conversations(session: Session, world: WorldRow, since: int, before: int) -> Iterator[ConversationLine]:
-    over_at = func.coalesce(col(ConversationRow.closed_at), col(ConversationRow.ended_at))
     query = (
         select(ConversationRow.id)
-        .where(
-            ConversationRow.world_id == world.id,
-            col(ConversationRow.phase).in_([Phase.CLOSED, Phase.CLOSING_FAILED]),
-            over_at >= since,
-            over_at < before,
-            # What the living world ends in the minute its clock shows is told when that minute is over.
-            (over_at < world.now) | (col(ConversationRow.clock_policy) == ClockPolicy.NONE),
-        )
-        .order_by(over_at, _bytewise(session, col(ConversationRow.id)))
+        .where(ConversationRow.world_id == world.id, *_is_told(world), since <= _OVER_AT, before > _OVER_AT)
+        .order_by(_OVER_AT, _bytewise(session, col(ConversationRow.id)))
     )
     ids = iter(session.exec(query).all())
     while some := list(islice(ids, CONVERSATIONS)):
@@ -128,26 +160,10 @@ def _told(session: Session, world_id: str, ids: Sequence[str], now: int) -> Iter
             select(ConversationRow).where(ConversationRow.world_id == world_id, col(ConversationRow.id).in_(ids))
         ).unique()
     }
-    turns: dict[str, list[TurnLine]] = {row_id: [] for row_id in ids}
-    overheard: dict[str, list[OverheardLine]] = {row_id: [] for row_id in ids}
-    summaries: dict[str, list[SummaryLine]] = {row_id: [] for row_id in ids}
-    of_turns = (
-        select(TurnRow)
-        .where(TurnRow.world_id == world_id, col(TurnRow.conversation_id).in_(ids))
-        .order_by(col(TurnRow.turn))
-    )
-    for turn in session.exec(of_turns):
-        turns[turn.conversation_id].append(TurnLine.model_construct(**_columns(turn, TurnLine)))
-    person_id = _bytewise(session, col(SummaryRow.person_id))
-    of_summaries = select(SummaryRow).where(SummaryRow.world_id == world_id, col(SummaryRow.conversation_id).in_(ids))
-    for summary in session.exec(of_summaries.order_by(person_id)):
-        line = SummaryLine.model_construct(**_columns(summary, SummaryLine), character_id=summary.person_id)
-        summaries[summary.conversation_id].append(line)
-    heard = select(OverheardRow).where(
-        OverheardRow.world_id == world_id, col(OverheardRow.conversation_id).in_(ids), OverheardRow.known_at <= now
-    )
-    for one in session.exec(heard.order_by(_bytewise(session, col(OverheardRow.person_id)))):
-        overheard[one.conversation_id].append(OverheardLine.model_construct(**_columns(one, OverheardLine)))
+    of_person = "person_id"
+    turns = _with(session, world_id, ids, TurnRow, TurnLine, "turn")
+    summaries = _with(session, world_id, ids, SummaryRow, SummaryLine, of_person)
+    overheard = _with(session, world_id, ids, OverheardRow, OverheardLine, of_person, OverheardRow.known_at <= now)
     for row_id in ids:
         row = rows[row_id]
         columns = _columns(row, ConversationLine) | {"character_id": row.opener_id}
@@ -162,11 +178,24 @@ def _told(session: Session, world_id: str, ids: Sequence[str], now: int) -> Iter
     session.expunge_all()
 
 
+def _with(
+    session: Session, world_id: str, ids: Sequence[str], table: Any, line: type[LineT], order: str, *where: Any
+) -> dict[str, list[LineT]]:
+    """The lines of the rows that hang on each of these conversations."""
+    found: dict[str, list[LineT]] = {row_id: [] for row_id in ids}
+    query = select(table).where(table.world_id == world_id, col(table.conversation_id).in_(ids), *where)
+    by = getattr(table, order)
+    for row in session.exec(query.order_by(_bytewise(session, by) if isinstance(by.type, String) else by)):
+        more = {"character_id": row.person_id} if "character_id" in line.model_fields else {}
+        found[row.conversation_id].append(line.model_construct(**_columns(row, line), **more))
+    return found
+
+
 def _columns(row: BaseModel, line: type[BaseModel]) -> dict[str, Any]:
     """What the row and the line call the same."""
     return {name: getattr(row, name) for name in line.model_fields if hasattr(row, name)}
 
 
-def _bytewise(session: Session, column: Mapped[str]) -> ColumnElement[str]:
+def _bytewise(session: Session, column: Mapped[str] | ColumnElement[str]) -> ColumnElement[str]:
     """To sort by letters' codes, as SQLite does, wherever the database is."""
     return collate(column, "BINARY" if session.get_bind().dialect.name == "sqlite" else "C")

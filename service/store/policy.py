@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from sqlalchemy import Table
 from sqlmodel import SQLModel
 
 TableT = TypeVar("TableT", bound=SQLModel)
@@ -35,7 +36,8 @@ class Policy:
     with a turn came with it, one that is known since came of it, and any other was there when it began. From `ended` on
     it is otherwise: before, it had the columns `unended`. `memory` is the id of the memory that it is, or goes with,
     `remembered_as` the kind of memory that it is, in the words of the column `text`. `passing` is of the moment: at
-    another one it begins anew. Not `copied`: it is no part of a world's story, but of how it came to be.
+    another one it begins anew. Not `copied`: it is no part of a world's story, but of how it came to be. Not
+    `exported`: in an export lines of its own tell of it, or it is made anew from those.
     """
 
     whose: str | None = None
@@ -51,6 +53,7 @@ class Policy:
     text: str = ""
     passing: bool = False
     copied: bool = True
+    exported: bool = True
 
     def __call__(self, table: type[TableT]) -> type[TableT]:
         """Declare it of the table."""
@@ -62,6 +65,12 @@ class Policy:
 def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
     """The tables whose rows go with that of their person, each with its policy."""
     return ((TABLES[name], policy) for name, policy in POLICIES.items() if policy.goes == what)
+
+
+def exported() -> list[tuple[Table, Policy]]:
+    """The tables that an export holds row by row."""
+    tables = ((SQLModel.metadata.tables[name], policy) for name, policy in POLICIES.items())
+    return [(table, one) for table, one in tables if one.exported and one.copied and not one.passing]
 
 
 def policy_of(name: str) -> Policy:

@@ -77,7 +77,7 @@ class InstallationRow(SQLModel, table=True):
     id: str = Field(default_factory=new_id)
 
 
-@Policy()
+@Policy(exported=False)
 class WorldRow(SQLModel, table=True):
     """One running world and its clock.
 
@@ -139,7 +139,7 @@ class PersonRow(OfPerson, table=True):
     busy: bool = False
 
 
-@Policy(whose="person_id")
+@Policy(whose="person_id", exported=False)
 class MadePersonRow(OfPerson, table=True):
     """A person that was made at run time, beside those of the content: `profile` is as it was given, as JSON
     (content/made.py).
@@ -209,7 +209,7 @@ class NoticeRow(_OfWorld, table=True):
     until: int = Field(sa_type=BigInteger)
 
 
-@Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at")
+@Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at", exported=False)
 class MovementRow(_OfWorld, table=True):
     """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept; of those that begin in
     the same minute only the last is ever walked, and stays.
@@ -223,7 +223,7 @@ class MovementRow(_OfWorld, table=True):
     times: list[int] = _json()
 
 
-@Policy(conversation="id")
+@Policy(conversation="id", exported=False)
 class ConversationRow(_OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
@@ -325,7 +325,7 @@ class ConversationRow(_OfWorld, table=True):
         return self.person_ids.index(person_id)
 
 
-@Policy(whose="person_id", conversation="conversation_id")
+@Policy(whose="person_id", conversation="conversation_id", exported=False)
 class ParticipantRow(_OfWorld, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
@@ -360,7 +360,7 @@ class Suggestion(NamedTuple):
     text: str
 
 
-@Policy(conversation="conversation_id", turn="turn", known="at")
+@Policy(conversation="conversation_id", turn="turn", known="at", exported=False)
 class TurnRow(_OfWorld, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `recalled` the block of memories, which no
@@ -449,7 +449,7 @@ class InterventionRow(_OfWorld, table=True):
     at: int = Field(sa_type=BigInteger)
 
 
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at")
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at", exported=False)
 class OverheardRow(OfPerson, table=True):
     """The turns of a conversation that a person overheard who took no part in it. It remembers them from `known_at` on.
     `revision`: of the person's memory.
@@ -562,6 +562,7 @@ class EngagementRow(OfPerson, table=True):
     known="at",
     remembered_as="summary",
     text="summary",
+    exported=False,
 )
 class SummaryRow(OfPerson, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
@@ -593,7 +594,7 @@ class SummaryRow(OfPerson, table=True):
     delivered: bool = False
 
 
-@Policy(whose="person_id")
+@Policy(whose="person_id", exported=False)
 class MemoryOwnerRow(OfPerson, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
@@ -715,7 +716,7 @@ class FactRow(_Told, table=True):
     revision: int
 
 
-@Policy(whose="person_id", goes=GoesWith.MEMORY, memory="item_id")
+@Policy(whose="person_id", goes=GoesWith.MEMORY, memory="item_id", exported=False)
 class VectorRow(OfPerson, table=True):
     """What an embedding model makes of a fact's statement or of a summary (`kind`): float16, as bytes."""
 
@@ -977,7 +978,7 @@ class OutboxRow(OfPerson, table=True):
     last_error: str = ""
 
 
-@Policy(known="at")
+@Policy(known="at", exported=False)
 class EventRow(_OfWorld, table=True):
     """Something that happened in a world. `id` counts its events from 1, in the order in which they were told."""
 
@@ -990,7 +991,7 @@ class EventRow(_OfWorld, table=True):
     data: dict[str, Any] = _json()
 
 
-@Policy(conversation="conversation_id", known="at")
+@Policy(conversation="conversation_id", known="at", exported=False)
 class ClientEventRow(_OfWorld, table=True):
     """Something that games are told of a conversation with a human; `seq` is its number in the world."""
 
@@ -1007,7 +1008,7 @@ class ClientEventRow(_OfWorld, table=True):
     data: dict[str, Any] = _json()
 
 
-@Policy()
+@Policy(exported=False)
 class ClientEventCountRow(_OfWorld, table=True):
     """The newest number that a client event of the world was given, and the one that was given to the newest restore of
     the world (0: there was none).

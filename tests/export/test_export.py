@@ -113,7 +113,7 @@ def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_close
     header, *lines = told(settings)
     assert header == {
         "type": "kataribe",
-        "version": 1,
+        "version": 2,
         "world_id": "main",
         "name": "汐音",
         "language": "ja",
@@ -315,7 +315,7 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([], 1, "no JSON", "JSON"),
         (["[]"], 1, "no JSON object", "オブジェクト"),
         ([EVENT], 1, "no export of Kataribe", "語り部"),
-        ([HEADER.replace('"version":1', '"version":2')], 1, "version 2", "版 2"),
+        ([HEADER.replace('"version":1', '"version":3')], 1, "version 3", "版 3"),
         ([HEADER.replace('"language":"en"', '"language":"fr"')], 1, "language", "language"),
         ([HEADER.replace('"to":"2026-04-02T07:00"', '"to":"2026-03-02T07:00"')], 1, "later than", "より後"),
         ([HEADER.replace('"name":"S",', "")], 1, "name is missing", "name がありません"),

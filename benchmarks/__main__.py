@@ -25,6 +25,7 @@ NAMES = (
     "closing",
     "answer",
     "recall",
+    "evidence",
     "world",
     "offline",
     "cassette",

@@ -30,7 +30,15 @@ from service.conversation.scene_turn import SceneTurn
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
-from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
+from service.errors import (
+    BudgetExhausted,
+    ModelEmpty,
+    ModelError,
+    ModelOutOfCharacter,
+    ModelRefused,
+    NotFound,
+    WrongPhase,
+)
 from service.llm.chat import Answer, TextListener
 from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import ClockPolicy, EndReason, Loudness, TurnForm
@@ -122,7 +130,7 @@ async def _utter(
     deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, stance_now: str
 ) -> _Utterance:
     """One utterance that is neither a repetition nor out of character, and gives no secret away; asked for once more if
-    it is.
+    it is, or the model refuses.
 
     Raises:
         Stalled: it repeats itself again, or gives a secret away.
@@ -208,10 +216,13 @@ async def _accepted(
     streams: bool,
 ) -> tuple[Answer[Any], str]:
     """See `_utter`; with the note it was asked with. `streams`: who listens may be told the words while they come."""
-    answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
-    fault = _fault(row, context, answer.value)
+    try:
+        answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
+        spent, fault = answer.usage, _fault(row, context, answer.value)
+    except ModelRefused as exc:
+        await speech.settle()
+        spent, fault = exc.usage, "refused"
     if fault is not None:
-        spent = answer.usage
         try:
             answer, note = await _attempt(deps, row, record, replace(context, nudge=fault), speech, streams=streams)
         except ModelError as exc:

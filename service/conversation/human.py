@@ -28,6 +28,7 @@ from service.conversation.transcript import (
 )
 from service.conversation.waiting import is_silent, keep_waiting, let_speak
 from service.errors import Invalid, NotSpeaking, NotYourTurn, StaleChoice
+from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceStarted
@@ -105,8 +106,8 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
 
 
 def plain(text: str) -> str:
-    """What a client sends, without what no keyboard writes."""
-    return _CONTROL.sub(" ", text).strip()
+    """What a client sends, without what no keyboard writes, and what nobody says."""
+    return without_marks(_CONTROL.sub(" ", text)).strip()
 
 
 def choose(
@@ -182,7 +183,7 @@ def _cut_in(
     """Of an utterance in the making. Words that another process speaks are known by those that were heard alone."""
     row = said.row
     known = spoken if spoken is not None and spoken.utterance_id == begun.utterance_id else None
-    text = heard.of(known.text) if known is not None else (heard.text or "").strip()
+    text = heard.of(known.text) if known is not None else plain(heard.text or "")
     if known is None and text == "" and heard.chars:
         raise Invalid(field="heard_chars", reason=Phrase("answers.invalid_fields.heard_elsewhere"))
     if text:

@@ -254,7 +254,8 @@ def leave_unanswered(
     session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any], spoken_sentences: int
 ) -> None:
     """The human's words could not be answered: the conversation goes on with whatever the human says next, also the
-    same again. Of the answer so many sentences were told. The caller commits.
+    same again. A scene without a human stands, and goes on with the same turn. Of the answer so many sentences were
+    told. The caller commits.
     """
     row, world = held(session, worlds, key)
     if row.phase == Phase.RUNNING:
@@ -262,7 +263,10 @@ def leave_unanswered(
         row.failure = dict(failure)
         drop_utterance(session, row, world, spoken_sentences)
         tell_failed(session, row, world, failure)
-        let_speak(row, _human_of(row), world)
+        if row.has_human:
+            let_speak(row, _human_of(row), world)
+        else:
+            row.stands_at = len(turns_of(session, key))
 
 
 def _human_of(row: ConversationRow) -> int:

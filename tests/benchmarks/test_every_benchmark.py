@@ -16,6 +16,7 @@ from benchmarks import (
     cassette,
     closing,
     evidence,
+    faults,
     footprint,
     offline,
     people,
@@ -60,6 +61,7 @@ SMALLEST: Mapping[str, Run] = {
     "scene": lambda: scene.run(minutes=20, groups=2, scenes=1),
     "people": lambda: people.run(rehearsed=2, made=12),
     "quality": lambda: quality.run(minutes=30, talks=1, wrong=1),
+    "faults": lambda: faults.run(talks=2),
     "footprint": lambda: footprint.run(times=1, lived_before=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -133,9 +133,10 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     contexts, records = dict[int, PromptContext](), dict[int, Record]()
     for seat, (about_partner, *about_others) in zip(seats, known, strict=True):
         person_id = row.person_ids[seat]
-        found = discreet[person_id].known(about_partner)
+        found = discreet[person_id].known(about_partner, world)
         context = _context(world, row, rows, seat, company[seat], found, discreet[person_id], tokens)
-        others = dict(zip(company[seat][1:], map(discreet[person_id].known, about_others), strict=True))
+        kept_back = [discreet[person_id].known(one, world) for one in about_others]
+        others = dict(zip(company[seat][1:], kept_back, strict=True))
         context = replace(context, others=_others(world, row, rows, person_id, others, context.known, tokens))
         moment = " ".join((query if seat == OPENER else "", *context.company, context.place, *context.told))
         context = replace(
@@ -144,7 +145,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             learned=within(_bearing_first(moment, context.has_told), scaled(LEARNED_TOKENS, tokens)),
         )
         if seat == OPENER:
-            heard = discreet[person_id].known(heard)
+            heard = discreet[person_id].known(heard, world)
             bears = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
             bears += brought_to_mind(world, person_id, query)
             context = replace(

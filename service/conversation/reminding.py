@@ -39,7 +39,7 @@ async def reminded_of(
     room = reminded_tokens(deps.settings.llm.context_tokens)
     kinds = set(Kind)
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
-    found = discretion_among(context.speaker, context.affinities).known(found)
+    found = discretion_among(context.speaker, context.affinities).known(found, met)
     notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
     own = told_of_persona(met, context.speaker, query, context.affinities)
     told_before = [context.has_told[place] for place in bearing(query, context.has_told)]

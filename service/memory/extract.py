@@ -143,7 +143,7 @@ def prepare(
         for i in memories
     }
     recalled = {
-        i: [one.fact for one in discreet[i].known(found) if one.fact.created_at <= then.now]
+        i: [one.fact for one in discreet[i].known(found, then) if one.fact.created_at <= then.now]
         for i, found in memories.items()
     }
     refs = {one.person_id: ref for one, ref in zip(people, REFS, strict=False)}

@@ -12,7 +12,8 @@ from service.content.profile import Profile
 from service.memory.claim import share, words
 from service.memory.comparison import squeezed
 from service.memory.recall import RecentMemory, told_of
-from service.memory.store import Episode, Item, Recalled
+from service.memory.store import Episode, HeardTurn, Item, Recalled
+from service.people.worlds import WorldView
 from service.store.tables import SelfFactRow, SummaryRow
 
 GIVEN_AWAY = 0.5
@@ -31,11 +32,16 @@ class Discretion:
         """Whether the text gives nothing away."""
         return not any(_gives_away(text, secret, telling) for secret, telling in self._telling)
 
-    def known(self, found: Iterable[Recalled]) -> list[Recalled]:
+    def known(self, found: Iterable[Recalled], world: WorldView) -> list[Recalled]:
         """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself; of the
-        summary of a talk with more nobody knows that.
+        summary of a talk with more nobody knows that. Whoever confides a secret lowers its voice: who only overheard
+        the talk has not heard that.
         """
-        return [one for one in found if self._is_shared(one.item) or self.lets(told_of(one.item))]
+        return [
+            one
+            for one in found
+            if (self._is_shared(one.item) or self.lets(told_of(one.item))) and not _is_confided(world, one.item)
+        ]
 
     def lets_told(self, row: SelfFactRow) -> bool:
         """The same of what the person told about itself."""
@@ -83,6 +89,13 @@ def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretio
         return each[0]
     kept = tuple(secret.fact for secret in owner.secrets if any(secret.fact in one.kept for one in each))
     return Discretion(open=tuple(one.fact for one in owner.secrets if one.fact not in kept), kept=kept)
+
+
+def _is_confided(world: WorldView, item: Item) -> bool:
+    """Whether it is a turn that was only overheard, and gives a secret of its speaker away."""
+    if not isinstance(item, HeardTurn) or not item.overheard or item.speaker_id not in world.cast.everybody:
+        return False
+    return not discretion(world.cast.person(item.speaker_id)).lets(item.text)
 
 
 def _gives_away(text: str, secret: str, telling: frozenset[str]) -> bool:

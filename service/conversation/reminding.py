@@ -46,7 +46,11 @@ async def reminded_of(
     kinds = set(Kind)
     # At hand: a turn waits for no store and no embedding.
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
-    found = discretion_among(context.speaker, context.affinities).known(found)
+    found = (
+        discretion_among(context.speaker, context.affinities)
+        .apart(met, context.speaker.id, context.affinities)
+        .known(found)
+    )
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
     own = told_of_persona(met, context.speaker, query, context.affinities)
     authored = (*own, *brought_to_mind(met, context.speaker.id, query))

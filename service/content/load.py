@@ -79,9 +79,10 @@ class Cast:
             found[" ".join(unicodedata.normalize("NFKC", name).casefold().split())].add(person_id)
         return dict(found)
 
-    def namesakes(self, person_id: str) -> set[str]:
-        """The ids of the others who are called as the person is, or were and have gone."""
-        return {other for ids in self.bearers.values() if person_id in ids for other in ids if other != person_id}
+    @cached_property
+    def namesakes(self) -> Mapping[str, set[str]]:
+        """Of those who share their name the ids of the others who are called so, or were and have gone."""
+        return {one: ids - {one} for ids in self.bearers.values() if len(ids) > 1 for one in ids}
 
     def are_acquainted(self, one: str, other: str) -> bool:
         """Whether the two were on terms with each other before the story began: what one author's file says holds both

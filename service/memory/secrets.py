@@ -36,8 +36,8 @@ class Discretion:
         """The same before those who are there, without what is of others of the same name: it would be taken for
         theirs.
         """
-        others = ((one, world.cast.namesakes(one)) for one in there)
-        return replace(self, alike={one: (world.name_of(one), ids - {owner_id, *there}) for one, ids in others if ids})
+        others = {one: world.cast.namesakes[one] - {*there, owner_id} for one in there if one in world.cast.namesakes}
+        return replace(self, alike={one: (world.name_of(one), ids) for one, ids in others.items()})
 
     def lets(self, text: str) -> bool:
         """Whether the text gives nothing away."""

@@ -112,9 +112,7 @@ class _Past:
         self._before = before
         cast = world.cast.everybody
         self._names = {person.id: person.name for person in cast.values()}
-        self._ids = {
-            cast[one].name: one for ids in world.cast.bearers.values() for one in ids if len(ids) == 1 and one in cast
-        }
+        self._ids = {one.name: one.id for one in cast.values() if one.id not in world.cast.namesakes}
         self._places: defaultdict[str, set[int]] = defaultdict(set)
         self._next: defaultdict[str, int] = defaultdict(int)
         self._told: set[str] = set()

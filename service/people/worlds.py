@@ -145,7 +145,7 @@ class WorldView:
 
     def own_name(self, person_id: str) -> str | None:
         """The person's name where it alone is known by it; None: a name says nothing of who is meant."""
-        return None if self.cast.namesakes(person_id) else self.name_of(person_id)
+        return None if person_id in self.cast.namesakes else self.name_of(person_id)
 
     def told_in(self, language: Language) -> "WorldView":
         """The same world with its texts in that language."""

@@ -1,7 +1,7 @@
 """Owns what people know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import TypedDict
@@ -26,6 +26,7 @@ from service.conversation.transcript import Transcript, goal_of, lines, said_bet
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
+from service.memory.episodes import acquainted
 from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memories, remembered, within
 from service.memory.refs import refs_told
 from service.memory.secrets import Discretion, discretion_among
@@ -86,6 +87,7 @@ class _Rows:
     recent: Mapping[str, RecentMemory]
     setting: Setting
     attitudes: Mapping[tuple[str, str], Attitude]
+    acquainted: Set[frozenset[str]]
     moods: Mapping[str, Mood]
     lives: Mapping[str, LifeRow]
     told: Sequence[SelfFactRow]
@@ -209,6 +211,7 @@ def _rows(
         recent=recent_memories(session, world, partners, besides=row.id),
         setting=setting_of(session, row),
         attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
+        acquainted=acquainted(session, world, row.person_ids),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
@@ -237,7 +240,7 @@ def _discretion(
         liked = {other: rows.attitudes[person_id, other].affinity for other in others}
         found[person_id] = discretion_among(
             world.cast.person(person_id), {partner_id: rows.recent[person_id].attitude.affinity, **liked}
-        )
+        ).apart(world, person_id, (partner_id, *others))
     return found
 
 
@@ -292,7 +295,7 @@ def _context(
         lore=always_told(world, person_id),
         last_meeting=LastMeeting(summary=last.summary, ago=_ago(world, last.at)) if last else None,
         times_met=recent.attitude.times_met,
-        acquainted=world.cast.are_acquainted(person_id, partner_id),
+        acquainted=frozenset((person_id, partner_id)) in rows.acquainted,
         affinity=recent.attitude.affinity,
         stance=stance(recent.attitude, world.language),
         secrets=discreet.open,
@@ -356,7 +359,7 @@ def _others(
                 language=world.language,
                 affinity=towards.affinity,
                 stance=stance(towards, world.language),
-                acquainted=world.cast.are_acquainted(person_id, other),
+                acquainted=frozenset((person_id, other)) in rows.acquainted,
                 ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
                 known=lines_of_it,
                 spot=spots[other],

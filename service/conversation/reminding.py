@@ -39,7 +39,7 @@ async def reminded_of(
     room = reminded_tokens(deps.settings.llm.context_tokens)
     kinds = set(Kind)
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
-    keeps = discretion_among(context.speaker, context.affinities)
+    keeps = discretion_among(context.speaker, context.affinities).apart(met, context.speaker.id, context.affinities)
     found = keeps.known(found, met)
     notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
     own = told_of_persona(met, context.speaker, query, context.affinities)

@@ -187,6 +187,7 @@ def prepare(
             for i, one in enumerate(promised, 1)
         ),
         everybody=world.cast.names,
+        bearers=world.cast.bearers,
         own_prompts=world.cast.own_prompts,
     )
     return ClosingQuestion(
@@ -245,6 +246,7 @@ def context_of_found(
         goal_achieved=False,
         lines=_lines(people, turns, (), world.language),
         everybody=world.cast.names,
+        bearers=world.cast.bearers,
     )
 
 

@@ -1,15 +1,17 @@
 """Owns forgetting: a whole world, all that one character lived through, or a person that leaves the world."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, exists
-from sqlmodel import Session, col, select
+from sqlalchemy import ColumnElement, String, cast, delete, exists, or_, update
+from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
-from service.memory.authoring import delete_memories
+from service.memory.authoring import delete_memories, naming
+from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import read_anew
 from service.memory.store import Group, Item, Kind
@@ -51,6 +53,7 @@ from service.store.tables import (
     PastTurnRow,
     PendingEventRow,
     PersonRow,
+    PromptRow,
     QualityRow,
     ReflectionRow,
     SceneRow,
@@ -59,6 +62,7 @@ from service.store.tables import (
     SnapshotRow,
     SummaryRow,
     TalkRow,
+    TurnRow,
     UsageRow,
     VectorRow,
     WorldRow,
@@ -82,8 +86,12 @@ _MINE = (
     PastSummaryRow,
     CorrectionRow,
     MemoryAuditRow,
+    DecisionRow,
+    PromptRow,
 )
-"""What a character keeps for itself of what it lived through, and how well it was thought to have done."""
+"""What a character keeps for itself of what it lived through, what it was asked, and how well it was thought to have
+done.
+"""
 
 _REST = (
     AttitudeChangeRow,
@@ -92,7 +100,6 @@ _REST = (
     ClientEventRow,
     CommandRow,
     ConversationRow,
-    DecisionRow,
     PersonRow,
     EngagementRow,
     EventRow,
@@ -148,6 +155,7 @@ def forget_character(session: Session, memory: MemoryStore, world_session: World
     npcs = list(world.cast.npcs)
     _forget_own(session, memory, world.id, character_id)
     _let_forget(session, memory, world.id, character_id, npcs)
+    _forget_shown(session, world.id, npcs, partial(is_named, world.name_of(character_id)), PromptRow)
     world_session.agent_states[character_id] = AgentState()
     world_session.core.changed_people.add(character_id)
     note(session, world.id, world.now, Forgot(), character_id)
@@ -182,18 +190,17 @@ def forget_everywhere(
         delete_memories(session, memory, group, items)
     _forget_log(session, world.id, person_id)
     _let_forget(session, memory, world.id, person_id, list(world.cast.everybody))
-    naming = col(MidTermRow.content).contains(world.name_of(person_id), autoescape=True)
-    session.execute(delete(MidTermRow).where(col(MidTermRow.world_id) == world.id, naming))
-    marked = select(QualityRow).where(QualityRow.world_id == world.id)
-    for checked in session.exec(marked.where(col(QualityRow.conversation_id).is_(None))):
-        if world.name_of(person_id) in f"{checked.line} {checked.marks} {checked.refused}":
-            session.delete(checked)
+    everybody, names = world.cast.everybody, naming(world, person_id)
+    _forget_shown(session, world.id, everybody, partial(is_named, world.name_of(person_id)), DecisionRow, PromptRow)
+    _forget_shown(session, world.id, everybody, names, MidTermRow, QualityRow)
+    # In what a decision was made from a person stands by its id alone, or behind an action and @.
+    offered = (cast(col(DecisionRow.basis), String).contains(f'{mark}{person_id}"', autoescape=True) for mark in '@"')
+    session.execute(delete(DecisionRow).where(col(DecisionRow.world_id) == world.id, or_(*offered)))
     answered = cast(col(IdempotencyRow.answer), String).contains(f'"{person_id}"', autoescape=True)
     session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
     for row in session.exec(select(CommandRow).where(CommandRow.world_id == world.id, CommandRow.kind == "request")):
         asked = Asked(**row.data)  # what was said in its talks goes with them
-        named = (f'"{person_id}"', world.name_of(person_id))
-        if person_id in asked.path.split("/") or any(name in asked.body for name in named):
+        if person_id in asked.path.split("/") or f'"{person_id}"' in asked.body or names(asked.body):
             session.delete(row)
 
 
@@ -216,6 +223,11 @@ def _forget_log(session: Session, world_id: str, person_id: str) -> None:
 def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id: str) -> None:
     for table in _MINE:
         session.execute(delete(table).where(col(table.world_id) == world_id, col(table.person_id) == person_id))
+    session.execute(
+        update(TurnRow)
+        .where(col(TurnRow.world_id) == world_id, col(TurnRow.speaker_id) == person_id)
+        .values(note="", reminded=[])
+    )
     by = (col(CommitmentRow.world_id) == world_id, col(CommitmentRow.by_id) == person_id)
     session.execute(delete(CommitmentRow).where(*by))
     memory.forget(session, Group(world_id=world_id, person_id=person_id))
@@ -267,6 +279,29 @@ def _forget_company(
         read_anew(session, Group(world_id=world_id, person_id=heard.person_id))
         session.delete(heard)
     session.flush()
+
+
+def _forget_shown(
+    session: Session, world_id: str, others: Collection[str], names: Callable[[str], bool], *tables: Any
+) -> None:
+    """These others keep nothing in the tables whose text `names` the person, nor a note before a turn of theirs."""
+    for table in tables:
+        for row in session.exec(select(table).where(table.world_id == world_id, col(table.person_id).in_(others))):
+            if any(map(names, _SHOWN[table](row))):
+                session.delete(row)
+    for turn in session.exec(
+        select(TurnRow).where(TurnRow.world_id == world_id, col(TurnRow.speaker_id).in_(others), TurnRow.note != "")
+    ):
+        turn.note = "" if names(turn.note) else turn.note
+
+
+_SHOWN: Mapping[type[SQLModel], Callable[[Any], Iterable[str]]] = {
+    DecisionRow: lambda row: (message["content"] for message in row.prompt or ()),
+    PromptRow: lambda row: (row.system or "", row.context or ""),
+    MidTermRow: lambda row: (row.content,),
+    QualityRow: lambda row: (row.line, f"{row.marks} {row.refused}"),
+}
+"""What of a row may name somebody."""
 
 
 def _forget_talks(session: Session, world_id: str, person_id: str) -> None:

@@ -647,7 +647,7 @@ class _Told(OfPerson):
 
 class FactRow(_Told, table=True):
     """A fact that a person remembers, known from `created_at` until before `expired_at`. `chain` are the people through
-    whose hands it came (see Fact).
+    whose hands it came, `people` those it is about (see Fact).
     """
 
     __tablename__ = "facts"
@@ -657,6 +657,7 @@ class FactRow(_Told, table=True):
     relation: str
     object: str
     chain: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    people: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     partner_id: str
     created_at: int = Field(sa_type=BigInteger)
     expired_at: int | None = Field(default=None, sa_type=BigInteger)

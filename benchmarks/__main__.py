@@ -25,6 +25,7 @@ NAMES = (
     "closing",
     "answer",
     "recall",
+    "evidence",
     "world",
     "offline",
     "cassette",
@@ -33,6 +34,7 @@ NAMES = (
     "scene",
     "size",
     "footprint",
+    "faults",
 )
 RESULTS = Path(__file__).parent / "results"
 START = Path(__file__).parents[1] / "tests" / "freeze" / "on_record" / "bench.json"

@@ -52,18 +52,19 @@ class Noting:
         """Nothing to release."""
 
 
-def run(splits: str = SPLITS) -> dict[str, float]:
+def run(splits: str = SPLITS, most: int | None = None) -> dict[str, float]:
     """Figures per language: shares of questions whose evidence stood in the prompt, tokens of a prompt, and the share
     of a prompt that repeats the one before; of questions without an answer the share for which nothing is `found`.
+    `most`: no more than so many questions of a kind.
     """
     figures: dict[str, float] = {}
     for language in LANGUAGES:
         case = json.loads((CASES / f"{language}.json").read_text(encoding="utf-8"))
-        figures |= {f"{name}_{language}": value for name, value in asyncio.run(_measure(case, splits)).items()}
+        figures |= {f"{name}_{language}": value for name, value in asyncio.run(_measure(case, splits, most)).items()}
     return figures
 
 
-async def _measure(case: Mapping[str, Any], splits: str) -> dict[str, float]:
+async def _measure(case: Mapping[str, Any], splits: str, most: int | None) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings(
             _env_file=None,
@@ -80,7 +81,7 @@ async def _measure(case: Mapping[str, Any], splits: str) -> dict[str, float]:
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://bench", timeout=120) as http,
         ):
-            return await _Village(http, model, case).figures(splits)
+            return await _Village(http, model, case).figures(splits, most)
 
 
 class _Village:
@@ -91,23 +92,25 @@ class _Village:
         self._text = {line["n"]: line["text"] for one in case["sessions"] for line in one["lines"]}
         self._worlds = (f"w{number}" for number in itertools.count())
 
-    async def figures(self, splits: str) -> dict[str, float]:
-        asked = {one["id"]: one for one in self._case["questions"] if one["split"] in splits}
+    async def figures(self, splits: str, most: int | None) -> dict[str, float]:
+        """See `run`."""
+        chosen = [one for one in self._case["questions"] if one["split"] in splits][:most]
+        asked = {one["id"]: one for one in chosen}
         first = [await self._first(one) for one in asked.values()]
         talks = [[asked[one] for one in talk if one in asked] for talk in self._case["talk_of_twelve"]]
         later = [await self._talk(talk) for talk in talks]
-        own = [await self._first(one) for one in self._case["own_answers"]]
+        own = [await self._first(one) for one in self._case["own_answers"][:most]]
         told = [one for talk in later for one in talk]
         pairs = [pair for talk in later for pair in itertools.pairwise(prompt for prompt, _ in talk)]
         found = [await self._found(one["said"]) for one in asked.values()]
-        unknown = [await self._found(one["said"]) for one in self._case["unanswerable"]]
+        unknown = [await self._found(one["said"]) for one in self._case["unanswerable"][:most]]
         return {
             "evidence_in_prompt_first": _share(
                 self._holds(*one) for one in zip(_prompts(first), asked.values(), strict=True)
             ),
             "evidence_in_prompt_talk": _share(self._holds(prompt, one) for prompt, one in told),
             "own_answer_again": _share(
-                self._holds(*one) for one in zip(_prompts(own), self._case["own_answers"], strict=True)
+                self._holds(*one) for one in zip(_prompts(own), self._case["own_answers"][:most], strict=True)
             ),
             "prompt_tokens_first": _mean(prompt_tokens(prompt) for prompt in _prompts(first)),
             "prompt_tokens_talk": _mean(prompt_tokens(prompt) for prompt, _ in told),
@@ -127,18 +130,10 @@ class _Village:
         start = {"mode": "player", "player_id": self._partner, "partner_id": self._npc, "max_turns": _TALK}
         talk = (await self._http.post("/conversations/start", json=start, headers=here)).raise_for_status().json()
         told = []
-        for number, question in enumerate(questions):
+        for question in questions:
             self._model.says = question["answer"]
-            said = {"text": question["said"]}
-            answer = await self._http.post(f"/conversations/{talk['id']}/say", json=said, headers=here)
-            answer.raise_for_status()
-            while True:
-                now = (await self._http.get(f"/conversations/{talk['id']}", headers=here)).raise_for_status().json()
-                if now["failure"] is not None:
-                    raise RuntimeError(now["failure"])
-                if len(now["turns"]) == 2 * (number + 1):
-                    break
-                await asyncio.sleep(0.002)
+            path = f"/conversations/{talk['id']}/say?wait=true"
+            (await self._http.post(path, json={"text": question["said"]}, headers=here)).raise_for_status()
             told.append((self._model.asked[-1], question))
         return told
 

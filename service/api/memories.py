@@ -27,7 +27,7 @@ from service.api.problem import describe, media_type
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, change_memory, find, memory_id, seeds_of
 from service.memory.index import key_of
-from service.memory.lexical import normal
+from service.memory.lexical import is_named, normal
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
@@ -145,14 +145,14 @@ async def search_memory(
     world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
     moment = world.now if as_of is None else views.moment(as_of, "query.as_of")
-    group, named = Group(world_id=world_id, person_id=person_id), about and _person_named(world, about)
+    group, person = Group(world_id=world_id, person_id=person_id), world.cast.find(about or "")
     found = await deps.conversation.memory.recall(
         group,
         query,
         at=moment,
         kinds=frozenset(kinds or Kind),
-        about=about if named is None else world.name_of(named),
-        partner_id=named,
+        about=about if person is None else world.own_name(person.id),
+        partner_id=None if person is None else person.id,
         limit=k,
         history=history,
         forgotten=forgotten,
@@ -353,23 +353,18 @@ def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], abo
     """Those of the kinds, and about that, the latest first; what is lived ahead of the clock is not there yet."""
     chosen = [one for one in items if key_of(one)[0] in kinds and known_since(one) <= world.now]
     if about is not None:
-        person_id = _person_named(world, about)
-        name = normal(about if person_id is None else world.name_of(person_id))
-        chosen = [one for one in chosen if _touches(one, name, person_id)]
+        person = world.cast.find(about)
+        name = about if person is None else world.own_name(person.id)
+        chosen = [one for one in chosen if _touches(one, name, about)]
     return sorted(chosen, key=lambda one: (-known_since(one), memory_id(one)))
 
 
-def _touches(item: Item, name: str, person_id: str | None) -> bool:
-    if person_id is not None and person_id in (item.partner_id, *company(item)):
-        return True
+def _touches(item: Item, name: str | None, person_id: str) -> bool:
+    if name is None or person_id in (item.partner_id, *company(item)):
+        return person_id in (item.partner_id, *company(item))
     if isinstance(item, Fact):
-        return name in (normal(item.subject), normal(item.object))
-    return name in normal(item.summary if isinstance(item, Episode) else item.text)
-
-
-def _person_named(world: WorldView, named: str) -> str | None:
-    """The id of a person of this world."""
-    return named if named in world.cast.npcs or named in world.cast.characters else None
+        return normal(name) in (normal(item.subject), normal(item.object))
+    return is_named(name, item.summary if isinstance(item, Episode) else item.text)
 
 
 _Gone = Mapping[tuple[Kind, str], WorldTime]

@@ -22,8 +22,14 @@ from world.ids import is_slug
 from world.places import Hours
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, parse_time
 
-MARKUP = re.compile(r"</?\s*context\s*>|<\|[^|<>]{1,40}\|>|\[/?INST\]|<</?SYS>>", re.IGNORECASE)
-"""What frames prompts, here or in the templates of models."""
+FORMS = (
+    *("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
+    *("<think>", "</think>", "{{user}}", "{{char}}"),
+)
+"""What the templates of models and of chat programs leave behind, besides ``<|...|>``."""
+MARKS = rf"<[|｜][^|｜<>]{{1,40}}[|｜]>|{'|'.join(map(re.escape, FORMS))}"
+MARKUP = re.compile(rf"</?\s*context\s*>|{MARKS}", re.IGNORECASE)
+"""What frames prompts, here or in those templates."""
 
 T = TypeVar("T")
 

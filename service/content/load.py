@@ -1,5 +1,7 @@
 """The way from a content directory to a cast: texts in one language, one map of all maps, people by id."""
 
+import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -68,6 +70,19 @@ class Cast:
     def names(self) -> frozenset[str]:
         """What people are called."""
         return frozenset(person.name for person in self.everybody.values())
+
+    @cached_property
+    def bearers(self) -> Mapping[str, set[str]]:
+        """By each name, in one width and case, the ids of those who are called so, or were and have gone."""
+        found = defaultdict[str, set[str]](set)
+        for person_id, name in {**self.removed, **{one.id: one.name for one in self.everybody.values()}}.items():
+            found[" ".join(unicodedata.normalize("NFKC", name).casefold().split())].add(person_id)
+        return dict(found)
+
+    @cached_property
+    def namesakes(self) -> Mapping[str, set[str]]:
+        """Of those who share their name the ids of the others who are called so, or were and have gone."""
+        return {one: ids - {one} for ids in self.bearers.values() if len(ids) > 1 for one in ids}
 
     def are_acquainted(self, one: str, other: str) -> bool:
         """Whether the two were on terms with each other before the story began: what one author's file says holds both

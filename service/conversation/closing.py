@@ -229,7 +229,7 @@ async def _recall(
     )
     liked = before.attitude(person_id, partner_id, world.now).affinity
     keeps = discretion(world.cast.person(person_id), partner_id, liked)
-    shown = memories_shown([one.fact for one in keeps.known(known)], query, frozenset(map(world.name_of, pair)))
+    shown = memories_shown([one.fact for one in keeps.known(known, world)], query, frozenset(map(world.name_of, pair)))
     return known, evidence(world, keeps, found, [fact.shown for fact in shown])
 
 

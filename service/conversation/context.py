@@ -13,8 +13,10 @@ from service.people.attitude import liking
 from service.people.needs import FeltNeed
 from service.store.phase import CallState, OpenedFor
 
-Nudge = Literal["repeated", "broke_character", "gave_away", "go_on"]
-"""Why the speaker is asked again: it repeated itself, or stepped out of its role; or it is to say more."""
+Nudge = Literal["repeated", "broke_character", "gave_away", "refused", "go_on"]
+"""Why the speaker is asked again: it repeated itself, stepped out of its role, gave a secret away, or its model refused
+to answer; or it is to say more.
+"""
 
 
 class Goal(BaseModel, frozen=True, extra="forbid"):

@@ -1,7 +1,7 @@
 """Owns what people know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import TypedDict
@@ -26,6 +26,7 @@ from service.conversation.transcript import Transcript, goal_of, lines, said_bet
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
+from service.memory.episodes import acquainted
 from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memories, remembered, within
 from service.memory.refs import refs_told
 from service.memory.secrets import Discretion, discretion_among
@@ -86,6 +87,7 @@ class _Rows:
     recent: Mapping[str, RecentMemory]
     setting: Setting
     attitudes: Mapping[tuple[str, str], Attitude]
+    acquainted: Set[frozenset[str]]
     moods: Mapping[str, Mood]
     lives: Mapping[str, LifeRow]
     told: Sequence[SelfFactRow]
@@ -133,9 +135,10 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     contexts, records = dict[int, PromptContext](), dict[int, Record]()
     for seat, (about_partner, *about_others) in zip(seats, known, strict=True):
         person_id = row.person_ids[seat]
-        found = discreet[person_id].known(about_partner)
+        found = discreet[person_id].known(about_partner, world)
         context = _context(world, row, rows, seat, company[seat], found, discreet[person_id], tokens)
-        others = dict(zip(company[seat][1:], map(discreet[person_id].known, about_others), strict=True))
+        kept_back = [discreet[person_id].known(one, world) for one in about_others]
+        others = dict(zip(company[seat][1:], kept_back, strict=True))
         context = replace(context, others=_others(world, row, rows, person_id, others, context.known, tokens))
         moment = " ".join((query if seat == OPENER else "", *context.company, context.place, *context.told))
         context = replace(
@@ -144,7 +147,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             learned=within(_bearing_first(moment, context.has_told), scaled(LEARNED_TOKENS, tokens)),
         )
         if seat == OPENER:
-            heard = discreet[person_id].known(heard)
+            heard = discreet[person_id].known(heard, world)
             bears = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
             bears += brought_to_mind(world, person_id, query)
             context = replace(
@@ -208,6 +211,7 @@ def _rows(
         recent=recent_memories(session, world, partners, besides=row.id),
         setting=setting_of(session, row),
         attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
+        acquainted=acquainted(session, world, row.person_ids),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
@@ -236,7 +240,7 @@ def _discretion(
         liked = {other: rows.attitudes[person_id, other].affinity for other in others}
         found[person_id] = discretion_among(
             world.cast.person(person_id), {partner_id: rows.recent[person_id].attitude.affinity, **liked}
-        )
+        ).apart(world, person_id, (partner_id, *others))
     return found
 
 
@@ -291,7 +295,7 @@ def _context(
         lore=always_told(world, person_id),
         last_meeting=LastMeeting(summary=last.summary, ago=_ago(world, last.at)) if last else None,
         times_met=recent.attitude.times_met,
-        acquainted=world.cast.are_acquainted(person_id, partner_id),
+        acquainted=frozenset((person_id, partner_id)) in rows.acquainted,
         affinity=recent.attitude.affinity,
         stance=stance(recent.attitude, world.language),
         secrets=discreet.open,
@@ -355,7 +359,7 @@ def _others(
                 language=world.language,
                 affinity=towards.affinity,
                 stance=stance(towards, world.language),
-                acquainted=world.cast.are_acquainted(person_id, other),
+                acquainted=frozenset((person_id, other)) in rows.acquainted,
                 ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
                 known=lines_of_it,
                 spot=spots[other],

@@ -28,6 +28,7 @@ from service.conversation.transcript import (
 )
 from service.conversation.waiting import is_silent, keep_waiting, let_speak
 from service.errors import Invalid, NotSpeaking, NotYourTurn, StaleChoice
+from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceStarted
@@ -105,8 +106,8 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
 
 
 def plain(text: str) -> str:
-    """What a client sends, without what no keyboard writes."""
-    return _CONTROL.sub(" ", text).strip()
+    """What a client sends, without what no keyboard writes, and what nobody says."""
+    return without_marks(_CONTROL.sub(" ", text)).strip()
 
 
 def choose(
@@ -182,7 +183,7 @@ def _cut_in(
     """Of an utterance in the making. Words that another process speaks are known by those that were heard alone."""
     row = said.row
     known = spoken if spoken is not None and spoken.utterance_id == begun.utterance_id else None
-    text = heard.of(known.text) if known is not None else (heard.text or "").strip()
+    text = heard.of(known.text) if known is not None else plain(heard.text or "")
     if known is None and text == "" and heard.chars:
         raise Invalid(field="heard_chars", reason=Phrase("answers.invalid_fields.heard_elsewhere"))
     if text:
@@ -253,7 +254,8 @@ def leave_unanswered(
     session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any], spoken_sentences: int
 ) -> None:
     """The human's words could not be answered: the conversation goes on with whatever the human says next, also the
-    same again. Of the answer so many sentences were told. The caller commits.
+    same again. A scene without a human stands, and goes on with the same turn. Of the answer so many sentences were
+    told. The caller commits.
     """
     row, world = held(session, worlds, key)
     if row.phase == Phase.RUNNING:
@@ -261,7 +263,10 @@ def leave_unanswered(
         row.failure = dict(failure)
         drop_utterance(session, row, world, spoken_sentences)
         tell_failed(session, row, world, failure)
-        let_speak(row, _human_of(row), world)
+        if row.has_human:
+            let_speak(row, _human_of(row), world)
+        else:
+            row.stands_at = len(turns_of(session, key))
 
 
 def _human_of(row: ConversationRow) -> int:

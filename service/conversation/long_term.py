@@ -304,4 +304,5 @@ def _fact(world: WorldView, conversation: ConversationRow, row: LongTermRow) -> 
         words=row.text,
         held=True,
         importance=row.importance,
+        people=(row.person_id, others[0]),
     )

@@ -7,13 +7,13 @@ with the one before, but for its last block: what comes to mind is told anew bef
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from service.content.fields import MARKUP
 from service.content.profile import Emotion
 from service.conversation.acting import acting
 from service.conversation.choices import suggesting
@@ -26,7 +26,6 @@ from service.store.tables import ConversationKey, PromptRow
 
 TEMPLATES = Templates(__file__)
 _JSON = json.JSONEncoder(ensure_ascii=False)
-_TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
 
 Utterance = Annotated[str, Field(min_length=1, max_length=400)]
 
@@ -183,7 +182,7 @@ def _user(parts: Sequence[str]) -> Message:
 
 def data(text: str) -> str:
     """What somebody said or wrote, which cannot pass for a part of the prompt's frame."""
-    return _TAG.sub("", text)
+    return MARKUP.sub("", text)
 
 
 def _render(context: PromptContext, block: str) -> str:

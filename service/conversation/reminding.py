@@ -39,10 +39,12 @@ async def reminded_of(
     room = reminded_tokens(deps.settings.llm.context_tokens)
     kinds = set(Kind)
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
-    found = discretion_among(context.speaker, context.affinities).known(found)
+    keeps = discretion_among(context.speaker, context.affinities).apart(met, context.speaker.id, context.affinities)
+    found = keeps.known(found, met)
     notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
     own = told_of_persona(met, context.speaker, query, context.affinities)
-    told_before = [context.has_told[place] for place in bearing(query, context.has_told)]
+    has_told = [text for text in context.has_told if keeps.lets(text)]  # somebody may have come since they met
+    told_before = [has_told[place] for place in bearing(query, has_told)]
     authored = (*own, *brought_to_mind(met, context.speaker.id, query), *told_before)
     untold = within((text for text in authored if not was_told(record, notes, text)), room // AUTHORED_SHARE)
     told = (record.system, record.context, *notes, *untold, *(line.text for line in context.lines))

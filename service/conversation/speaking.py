@@ -31,7 +31,15 @@ from service.conversation.scene_turn import SceneTurn
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
-from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
+from service.errors import (
+    BudgetExhausted,
+    ModelEmpty,
+    ModelError,
+    ModelOutOfCharacter,
+    ModelRefused,
+    NotFound,
+    WrongPhase,
+)
 from service.llm.chat import Answer, TextListener
 from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import ClockPolicy, EndReason, Loudness, TurnForm
@@ -90,13 +98,13 @@ async def speak(
 async def finish(
     deps: ConversationDependencies, said: Transcript, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> None:
-    """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered does
-    not end a conversation with a human; a budget that is spent ends it, but for a chat client's.
+    """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered ends
+    no conversation with a human, and no scene; a budget that is spent ends it, but for a chat client's.
     """
     row, told = said.row, deps.stream.sentences_told(said.row.key)
     try:
-        is_chat = row.chat_idle_minutes is not None
-        if row.has_human and (reason == EndReason.MODEL_FAILURE or (is_chat and reason == EndReason.BUDGET_EXHAUSTED)):
+        waits, is_chat = row.has_human or row.form == TurnForm.SCENE, row.chat_idle_minutes is not None
+        if waits and (reason == EndReason.MODEL_FAILURE or (is_chat and reason == EndReason.BUDGET_EXHAUSTED)):
             await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure or {}, told))
             deps.stream.tell(row.key, Discarded(utterance_id=""))
             return
@@ -124,10 +132,11 @@ async def _utter(
     deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, stance_now: str
 ) -> _Utterance:
     """One utterance that is neither a repetition nor out of character, and gives no secret away; asked for once more if
-    it is.
+    it is, or the model refuses.
 
     Raises:
         Stalled: it repeats itself again, or gives a secret away.
+        ModelEmpty: it does nothing at all again.
         ModelOutOfCharacter: it steps out of its role again; or gives a secret away where a human is.
         ModelError: the model failed.
     """
@@ -218,10 +227,13 @@ async def _accepted(
     streams: bool,
 ) -> tuple[Answer[Any], str]:
     """See `_utter`; with the note it was asked with. `streams`: who listens may be told the words while they come."""
-    answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
-    fault = _fault(row, context, answer.value)
+    try:
+        answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
+        spent, fault = answer.usage, _fault(row, context, answer.value)
+    except ModelRefused as exc:
+        await speech.settle()
+        spent, fault = exc.usage, "refused"
     if fault is not None:
-        spent = answer.usage
         try:
             answer, note = await _attempt(deps, row, record, replace(context, nudge=fault), speech, streams=streams)
         except ModelError as exc:
@@ -229,6 +241,8 @@ async def _accepted(
             raise
         answer = replace(answer, usage=spent + answer.usage)
         fault = _fault(row, context, answer.value)
+    if fault is not None and _is_empty(answer.value):
+        raise _useless(answer, ModelEmpty(model=answer.model))
     if fault == "repeated" or (fault == "gave_away" and not row.has_human):
         raise Stalled(answer.usage)
     if fault is not None:
@@ -358,7 +372,7 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
     parts = (answer.think, answer.act, answer.talk) if in_scene else (answer.utterance,)
     if any(breaks_character(part, authored) for part in parts):
         return "broke_character"
-    if in_scene and not "".join(parts).strip():
+    if _is_empty(answer):
         return "repeated"
     if not Discretion(kept=context.keeps).lets(f"{answer.utterance} {answer.act if in_scene else ''}"):
         return "gave_away"
@@ -369,6 +383,11 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
         acts = (line.act for line in own if isinstance(line, SharedLine))
         return "repeated" if is_repetition(answer.act, acts) else None
     return None
+
+
+def _is_empty(answer: Any) -> bool:
+    """Whether somebody does nothing at all in a scene."""
+    return isinstance(answer, SceneTurn) and not f"{answer.think}{answer.act}{answer.talk}".strip()
 
 
 async def _commit(

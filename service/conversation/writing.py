@@ -154,12 +154,17 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         )
 
     recent, told, mood, did, place = await deps.database.read(work)
-    keeps = discretion(writer, wanted.to_id, recent.attitude.affinity)
+    keeps = discretion(writer, wanted.to_id, recent.attitude.affinity).apart(
+        world, writer.id, [wanted.to_id] if wanted.to_id else []
+    )
     recent = keeps.recent(recent)
     limit = deps.settings.memory.recall_limit if wanted.to_id or wanted.about else 0
     kinds = set(Kind) if wanted.about else FACTS
     found = keeps.known(
-        await remembered(deps.memory, world, writer.id, wanted.about, limit=limit, partner_id=wanted.to_id, kinds=kinds)
+        await remembered(
+            deps.memory, world, writer.id, wanted.about, limit=limit, partner_id=wanted.to_id, kinds=kinds
+        ),
+        world,
     )
     last, to_name = recent.last_summary, world.name_of(wanted.to_id) if wanted.to_id else ""
     talks = [f"{world.name_of(row.partner_id)}: {row.summary}" for row in recent.today]

@@ -73,7 +73,7 @@ async def facts_recalled(
     """
     limit = deps.settings.memory.recall_limit
     found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
-    known = discretion(world.character(character_id)).known(found)
+    known = discretion(world.character(character_id)).known(found, world)
     older = [one for one in known if one.fact.conversation_id not in today]
     return tuple(older[: min(limit, MAX_REMEMBERED)])
 

@@ -29,7 +29,6 @@ from service.settings import Settings
 from service.store.phase import EndReason, Modulator, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 
-_FAILED = (EndReason.MODEL_FAILURE, EndReason.BUDGET_EXHAUSTED)
 _ROLES = ("user", "assistant")
 
 
@@ -211,8 +210,8 @@ def _held(session: Session, key: ConversationKey) -> list[TurnRow]:
         GenerationStopped: a model cannot be had.
     """
     row = session.get_one(ConversationRow, key)
-    if row.end_reason in _FAILED:
-        raise failed(row.failure or {})
+    if row.failure is not None:
+        raise failed(row.failure)
     if row.end_reason == EndReason.STALLED:
         raise Dropped("repeats")
     return list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))

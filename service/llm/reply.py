@@ -12,6 +12,7 @@ from pydantic_core import from_json
 
 from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.llm.chat import Prompt, T, TextListener, estimate_tokens, prompt_tokens
+from service.llm.marks import certain, without_marks
 from service.locales import Phrase
 from service.usage import Usage
 
@@ -63,7 +64,7 @@ class PartialString:
         return value if isinstance(value, str) else self._value
 
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THOUGHT = re.compile(r"[ \t]*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*["}]')
 _DECODER = json.JSONDecoder(strict=False)  # a raw line break inside a string is readable enough
 
@@ -86,6 +87,7 @@ def read_answer(text: str, answer: type[T], model: str) -> T:
     """The checked value of a text that holds one JSON object, between fences, think blocks or prose.
 
     The first object that fits is taken; braces in prose before it are passed over, and so are keys nobody asked for.
+    What is no word is taken out of its strings.
 
     Raises:
         ModelBroken: there is no JSON object, or none that fits; the reason names the field, never the whole text.
@@ -96,12 +98,21 @@ def read_answer(text: str, answer: type[T], model: str) -> T:
     while found := _OBJECT.search(text, start):
         try:
             value, start = _DECODER.raw_decode(text, found.start())
-            return answer.model_validate(value, extra="ignore")
+            return answer.model_validate(_in_words(value), extra="ignore")
         except ValidationError as exc:
             reason = _faults(exc)
         except (json.JSONDecodeError, RecursionError) as exc:
             raise ModelBroken(model=model, reason=_syntax(exc)) from exc
     raise ModelBroken(model=model, reason=reason)
+
+
+def _in_words(value: Any) -> Any:
+    """The value without what is no word in its strings: thoughts, control tokens, template marks."""
+    if isinstance(value, str):
+        return without_marks(_THOUGHT.sub("", value))
+    if isinstance(value, list):
+        return [_in_words(one) for one in value]
+    return {key: _in_words(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _faults(exc: ValidationError) -> str:
@@ -171,7 +182,7 @@ class Work:
     def hear(self, piece: str) -> None:
         """The next piece of the content of a streamed reply."""
         self.reply.content += piece
-        self.tell(self._utterance.feed(piece), self._utterance.before("emotion"))
+        self.tell(certain(_THOUGHT.sub("", self._utterance.feed(piece))), self._utterance.before("emotion"))
 
     def tell(self, utterance: str, emotion: str | None) -> None:
         """The utterance so far, for the listener if it is news."""

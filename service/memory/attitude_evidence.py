@@ -56,7 +56,7 @@ def evidence(
     known: list[tuple[Dimension, tuple[str, ...]]] = []
     for dimension, recalled in found.items():
         earlier = (*told, *(line for _, lines in known for line in lines))
-        new = new_lines(world, (one for one in partner.known(recalled) if one.bears), earlier)
+        new = new_lines(world, (one for one in partner.known(recalled, world) if one.bears), earlier)
         if lines := within(new, EVIDENCE_TOKENS):
             known.append((dimension, lines))
     return tuple(known)

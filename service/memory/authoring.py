@@ -4,8 +4,7 @@ why.
 Only what the person remembers is changed. The record of a conversation that was held here keeps what was said in it.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from sqlmodel import Session, col, select
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.memory.index import key_of
-from service.memory.lexical import normal
+from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import next_epoch, state_of
 from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind
@@ -266,20 +265,25 @@ def _write_turn(session: Session, group: Group, turn: HeardTurn) -> None:
         session.merge(_correction(group, Kind.TURN, turn.key, turn.text))
 
 
-def telling_of(items: Iterable[Item], person_id: str, name: str) -> list[Item]:
-    """Those that tell of the person, or come from it, and are of a talk with somebody else."""
-    # A name within another word is not meant; where words are not parted, it may stand anywhere.
-    named = re.compile(rf"(?<![a-z0-9]){re.escape(normal(name))}(?![a-z0-9])")
-    return [one for one in items if one.partner_id != person_id and _tells_of(one, person_id, named)]
+def naming(world: WorldView, person_id: str) -> Callable[[str], bool]:
+    """Whether a text names the person; where others bear its name, no text says of whom it tells."""
+    name = world.own_name(person_id)
+    return lambda text: name is not None and is_named(name, text)
 
 
-def _tells_of(item: Item, person_id: str, named: re.Pattern[str]) -> bool:
+def telling_of(items: Iterable[Item], person_id: str, names: Callable[[str], bool]) -> list[Item]:
+    """Those that tell of the person, or come from it, and are of a talk with somebody else. `names`: see `naming`."""
+    return [one for one in items if one.partner_id != person_id and _tells_of(one, person_id, names)]
+
+
+def _tells_of(item: Item, person_id: str, names: Callable[[str], bool]) -> bool:
     if isinstance(item, Fact):
-        said: tuple[str, ...] = (item.subject, item.object, item.statement, item.words)
-        return person_id in item.chain or any(named.search(normal(text)) for text in said)
+        return person_id in (*item.chain, *item.people) or any(
+            map(names, (item.subject, item.object, item.statement, item.words))
+        )
     if isinstance(item, HeardTurn):
-        return item.speaker_id == person_id or bool(named.search(normal(item.text)))
-    return bool(named.search(normal(item.summary if isinstance(item, Episode) else item.text)))
+        return item.speaker_id == person_id or names(item.text)
+    return names(item.summary if isinstance(item, Episode) else item.text)
 
 
 def delete_memories(session: Session, memory: MemoryStore, group: Group, items: Iterable[Item]) -> None:

@@ -6,8 +6,9 @@ Talks of a past that was given to it stand
 beside, in tables of their own (seeding.py). What an author has corrected is read as corrected (authoring.py).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, Select, delete, literal, select
@@ -86,6 +87,16 @@ def read_corrections(session: Session, group: Group) -> Corrections:
 def deleted(session: Session, group: Group) -> frozenset[tuple[Kind, str]]:
     """What authors have deleted."""
     return frozenset(key for key, text in read_corrections(session, group).items() if text is None)
+
+
+def acquainted(session: Session, world: WorldView, person_ids: Collection[str]) -> set[frozenset[str]]:
+    """Which two of them knew each other before they first talked here: by an author's word, or from the past that was
+    given to one of them.
+    """
+    one, other = col(SeedRow.person_id), col(SeedRow.partner_id)
+    given = select(one, other).where(col(SeedRow.world_id) == world.id, one.in_(person_ids), other.in_(person_ids))
+    authored = (pair for pair in combinations(person_ids, 2) if world.cast.are_acquainted(*pair))
+    return {frozenset(pair) for pair in (*session.execute(given.distinct()), *authored)}
 
 
 def forget_past(session: Session, group: Group, partner_id: str | None) -> None:

@@ -143,7 +143,7 @@ def prepare(
         for i in memories
     }
     recalled = {
-        i: [one.fact for one in discreet[i].known(found) if one.fact.created_at <= then.now]
+        i: [one.fact for one in discreet[i].known(found, then) if one.fact.created_at <= then.now]
         for i, found in memories.items()
     }
     refs = {one.person_id: ref for one, ref in zip(people, REFS, strict=False)}
@@ -187,6 +187,7 @@ def prepare(
             for i, one in enumerate(promised, 1)
         ),
         everybody=world.cast.names,
+        bearers=world.cast.bearers,
         own_prompts=world.cast.own_prompts,
     )
     return ClosingQuestion(
@@ -245,6 +246,7 @@ def context_of_found(
         goal_achieved=False,
         lines=_lines(people, turns, (), world.language),
         everybody=world.cast.names,
+        bearers=world.cast.bearers,
     )
 
 

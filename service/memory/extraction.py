@@ -3,8 +3,8 @@
 Everybody who took part remembers: the answer has an entry for each, under the short ref the prompt gave it.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Protocol
 
@@ -169,7 +169,7 @@ class ClosingContext(PromptValues):
     """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`.
 
     `judges`: how they stand to each other is asked. `everybody` are the names of all people of the world: who is named
-    among them is a person.
+    among them is a person. `bearers` are the ids of those who bear each name.
     """
 
     participants: tuple[Participant, ...]
@@ -180,6 +180,7 @@ class ClosingContext(PromptValues):
     judges: bool = True
     promises: tuple[OpenPromise, ...] = ()
     everybody: frozenset[str] = frozenset()
+    bearers: Mapping[str, Set[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:

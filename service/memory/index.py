@@ -326,7 +326,7 @@ class PersonIndex:
         return touches
 
     def _with(self, partner_id: str | None) -> Mask:
-        """What came of talks with that one."""
+        """What came of talks with that one, and facts about it."""
         partner = self._name("partner", partner_id)
         came: Mask = (self._numbers.filled[:, _PARTNER] == partner) & (partner != NOBODY)
         came[self._company.get(partner_id or "", [])] = True

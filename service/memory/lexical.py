@@ -56,6 +56,24 @@ def query_tokens(text: str) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(_pieces(normal(text))), MAX_QUERY_TOKENS))
 
 
+def is_named(name: str, text: str) -> bool:
+    """Whether the text holds the name as a word of its own: Bo is not in a boathouse, nor 葵 in 葵祭."""
+    if (name := normal(name)) not in (text := normal(text)):
+        return False
+    before, after = (next((on[end] for on in _GOES_ON if re.match(on[end], name[end:])), "(?!)") for end in (0, -1))
+    return re.search(f"(?<!{before}){re.escape(name)}(?!{after})", text) is not None
+
+
+_GOES_ON = (
+    (rf"(?![{_CJK}])[^\W_]",) * 2,
+    ("[ァ-ヺー]",) * 2,
+    (rf"(?![日朝夜晩週月年時])[{_HAN}]", rf"(?![様君殿氏達以自本])[{_HAN}]"),
+)
+"""What goes on with a word before and after, by the script it begins or ends in; words of hiragana are not parted. A
+name of kanji may stand right behind a time (昨日), and before a title or oneself (自身).
+"""
+
+
 def says_little(token: str) -> bool:
     """Whether a token is grammar (the, ている): it helps to order what else was found, but finds nothing."""
     if _HIRAGANA_PAIR.fullmatch(token):

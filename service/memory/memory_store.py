@@ -175,10 +175,11 @@ class MemoryStore(ABC):
         """What of these kinds answers `query`, best first.
 
         Only what was known and valid at `at`, unless `history` asks for the closed facts known by then too.
-        `about` names an entity and `partner_id` a person: what touches the entity or was heard from the
-        person; with both, either suffices. What they choose all answers; without either, an answer shares something
-        with the query, or stands beside what does. A turn that facts were taken from does not answer beside them. An
-        empty query orders by nearness to `about`, then newest first.
+        `about` names an entity and `partner_id` a person: what touches the entity, is about the person or was heard
+        from it; with both, either suffices. A name that several people bear is nobody's `about`. What they choose all
+        answers; without either, an answer shares something with the query, or stands beside what does. A turn that
+        facts were taken from does not answer beside them. An empty query orders by nearness to what was asked about,
+        then newest first.
 
         `at_hand`: at once, by words, from what this process has read of the memory already; where it has read nothing,
         it reads. Neither the store nor the embedder is asked, which takes longer than all the rest.

@@ -110,7 +110,7 @@ def is_forget(row: OutboxRow) -> bool:
 def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
     """What an outbox row holds, as the store wants it."""
     facts = [
-        FactDraft(**{**fact, **{name: tuple(fact[name]) for name in ("replaces", "chain")}})
+        FactDraft(**{**fact, **{name: tuple(fact.get(name, ())) for name in ("replaces", "chain", "people")}})
         for fact in row.payload["facts"]
     ]
     group = Group(world_id=row.world_id, person_id=row.person_id)
@@ -119,7 +119,7 @@ def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
 
 def read_fact(stored: dict[str, Any]) -> Fact:
     """A fact that was stored as JSON."""
-    return Fact(**{**stored, "chain": tuple(stored["chain"])})
+    return Fact(**{**stored, **{name: tuple(stored.get(name, ())) for name in ("chain", "people")}})
 
 
 def read_episode(stored: dict[str, Any]) -> Episode:

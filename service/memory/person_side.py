@@ -285,6 +285,7 @@ def _seen_done(side: PersonSide, number: int) -> list[FactDraft]:
             turn=line.turn,
             valid_at=line.at,
             held=True,
+            people=(line.speaker_id,),
             partner_id=side.valid.partners[line.turn],
         )
         for index, line in enumerate((line for line in seen if line.did), number)
@@ -309,6 +310,7 @@ def fact_draft(
         importance=claim.importance,
         held=fact.held,
         chain=fact.chain,
+        people=fact.people,
         turn=claim.turn,
         valid_at=at,
         replaces=tuple(map(id_of, fact.replaces)),

@@ -62,9 +62,9 @@ can be. Below it nothing bears on the query.
 """
 
 MOST_OF_IT = 0.7
-TWO_WORDS = 2.1
-"""An answer: seven neighbouring lines hold most of what the query weighs, or as much as two words as rare as a word can
-be. One rare word bears on a query and answers none: who asks for what was never told names what was talked of, too.
+RARE_WORDS = 2.1
+"""An answer: seven neighbouring lines hold most of what the query weighs, or more than two words as rare as a word can
+be. Fewer bear on a query and answer none: who asks for what was never told names what was talked of, too.
 """
 
 
@@ -360,7 +360,7 @@ def floor(asked: float, among: int) -> float:
 
 def enough(asked: float, among: int, tokens_a_word: float) -> float:
     """How much of a query some seven lines must hold to be its answer among so many items."""
-    return min(MOST_OF_IT * asked, TWO_WORDS * tokens_a_word * math.log1p(max(among, FEW)))
+    return min(MOST_OF_IT * asked, RARE_WORDS * tokens_a_word * math.log1p(max(among, FEW)))
 
 
 def _norms(lengths: npt.NDArray[np.float64] | Ints, mean: float) -> Scores:

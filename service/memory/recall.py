@@ -14,6 +14,7 @@ from service.locales.time import ago
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import mid_term_memories
+from service.memory.signs import asks_of
 from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
@@ -70,8 +71,8 @@ class RecentMemory:
 class PersonMemory:
     """What a person remembers about a partner, or about anything.
 
-    `found`: something of it bears on what was asked. `turns` were said and bear on it, and no fact tells them;
-    `insights` are what it has come to think of it.
+    `found`: something of it bears on what was asked: anything, where that names only the partner. `turns` were said and
+    bear on it, and no fact tells them; `insights` are what it has come to think of it.
     `unavailable`: the store could not be asked, so there are none of these.
     """
 
@@ -107,7 +108,7 @@ async def recall(
             query,
             at=world.now if at is None else at,
             kinds=kinds,
-            about=None if partner_id is None else world.name_of(partner_id),
+            about=None if partner_id is None else world.own_name(partner_id),
             partner_id=partner_id,
             limit=limit,
             history=history,
@@ -123,11 +124,12 @@ async def recall(
         )
     except GraphUnavailable as exc:
         return PersonMemory(recent=recent, facts=(), found=False, unavailable=exc)
-    met = recent.last_summary is not None and not query.strip()
-    bears = any(one.bears for one in (*facts, *heard))
+    of_it = partner_id is not None and (not query.strip() or asks_of(query, world.name_of(partner_id)))
+    bears = any(one.bears or of_it for one in (*facts, *heard))
     turns = tuple(one for one in heard if isinstance(one.item, HeardTurn) and bears)
     insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Insight))
-    found = met or any(one.answers for one in (*facts, *heard))
+    answers = any(one.answers or of_it for one in (*facts, *heard))
+    found = answers or (of_it and recent.last_summary is not None)
     return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=found)
 
 
@@ -150,14 +152,13 @@ async def remembered(
     """
     if not limit:
         return []
-    about = None if partner_id is None else world.name_of(partner_id)
     group = Group(world_id=world.id, person_id=person_id)
     try:
         found = await memory.recall(
             group,
             query,
             at=world.now,
-            about=about,
+            about=None if partner_id is None else world.own_name(partner_id),
             partner_id=partner_id,
             limit=limit,
             kinds=kinds,

@@ -4,16 +4,18 @@ A secret that was told to one is still one for the next: what its owner said the
 has told about itself hold the same words, and are kept back as the secret is.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from service.content.profile import Profile
 from service.memory.claim import share, words
 from service.memory.comparison import squeezed
+from service.memory.lexical import is_named
 from service.memory.recall import RecentMemory, told_of
-from service.memory.store import Episode, Item, Recalled
-from service.store.tables import SelfFactRow, SummaryRow
+from service.memory.store import Episode, HeardTurn, Item, Recalled
+from service.people.worlds import WorldView
+from service.store.tables import MidTermRow, SelfFactRow, SummaryRow
 
 GIVEN_AWAY = 0.5
 """Share of a secret's telling words from which a text gives it away."""
@@ -21,21 +23,41 @@ GIVEN_AWAY = 0.5
 
 @dataclass(frozen=True)
 class Discretion:
-    """What somebody may tell a partner, `open`, and what it must not, `kept`; its author's words both."""
+    """What somebody may tell a partner, `open`, and what it must not, `kept`; its author's words both. `alike`: for
+    each who hears it and whose name others bear, that name and those others.
+    """
 
     partner_id: str | None = None
     open: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    alike: Mapping[str, tuple[str, Set[str]]] = field(default_factory=dict)
+
+    def apart(self, world: WorldView, owner_id: str, there: Collection[str]) -> "Discretion":
+        """The same before those who are there, without what is of others of the same name: it would be taken for
+        theirs.
+        """
+        others = {one: world.cast.namesakes[one] - {*there, owner_id} for one in there if one in world.cast.namesakes}
+        return replace(self, alike={one: (world.name_of(one), ids) for one, ids in others.items()})
 
     def lets(self, text: str) -> bool:
         """Whether the text gives nothing away."""
-        return not any(_gives_away(text, secret, telling) for secret, telling in self._telling)
+        return not any(
+            squeezed(secret) in squeezed(text) or share(telling, text) >= GIVEN_AWAY
+            for secret, telling in self._telling
+        )
 
-    def known(self, found: Iterable[Recalled]) -> list[Recalled]:
+    def known(self, found: Iterable[Recalled], world: WorldView) -> list[Recalled]:
         """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself; of the
-        summary of a talk with more nobody knows that.
+        summary of a talk with more nobody knows that. Whoever confides a secret lowers its voice: who only overheard
+        the talk has not heard that.
         """
-        return [one for one in found if self._is_shared(one.item) or self.lets(told_of(one.item))]
+        return [
+            one
+            for one in found
+            if (self._is_shared(one.item) or self.lets(told_of(one.item)))
+            and not self._is_anothers(one.item, told_of(one.item))
+            and not _is_confided(world, one.item)
+        ]
 
     def lets_told(self, row: SelfFactRow) -> bool:
         """The same of what the person told about itself."""
@@ -46,10 +68,19 @@ class Discretion:
         return replace(
             recent,
             mid_term=tuple(
-                row for row in recent.mid_term if row.partner_id == self.partner_id or self.lets(row.content)
+                row
+                for row in recent.mid_term
+                if (row.partner_id == self.partner_id or self.lets(row.content))
+                and not self._is_anothers(row, row.content)
             ),
-            today=tuple(row for row in recent.today if self._is_shared(row) or self.lets(row.summary)),
-            last_summary=recent.last_summary if self._may_tell(recent.last_summary) else None,
+            today=tuple(
+                row
+                for row in recent.today
+                if (self._is_shared(row) or self.lets(row.summary)) and not self._is_anothers(row, row.summary)
+            ),
+            last_summary=last
+            if (last := recent.last_summary) is None or self._is_shared(last) or self.lets(last.summary)
+            else None,
             unsettled=tuple(turn for turn in recent.unsettled if self.partner_id is not None or self.lets(turn.text)),
         )
 
@@ -57,8 +88,12 @@ class Discretion:
         """Whether the partner knows it itself."""
         return one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
 
-    def _may_tell(self, last: SummaryRow | None) -> bool:
-        return last is None or self._is_shared(last) or self.lets(last.summary)
+    def _is_anothers(self, one: Item | SummaryRow | MidTermRow, text: str) -> bool:
+        """Whether it is of another of the same name, or names that one where nobody knows which of them is meant."""
+        whose = {one.partner_id, *(i for name in ("others", "people", "chain") for i in getattr(one, name, ()))}
+        return whose.isdisjoint(self.alike) and any(
+            ids & whose or is_named(name, text) for name, ids in self.alike.values()
+        )
 
     @cached_property
     def _telling(self) -> list[tuple[str, frozenset[str]]]:
@@ -85,5 +120,8 @@ def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretio
     return Discretion(open=tuple(one.fact for one in owner.secrets if one.fact not in kept), kept=kept)
 
 
-def _gives_away(text: str, secret: str, telling: frozenset[str]) -> bool:
-    return squeezed(secret) in squeezed(text) or share(telling, text) >= GIVEN_AWAY
+def _is_confided(world: WorldView, item: Item) -> bool:
+    """Whether it is a turn that was only overheard, and gives a secret of its speaker away."""
+    if not isinstance(item, HeardTurn) or not item.overheard or item.speaker_id not in world.cast.everybody:
+        return False
+    return not discretion(world.cast.person(item.speaker_id)).lets(item.text)

@@ -112,7 +112,7 @@ class _Past:
         self._before = before
         cast = world.cast.everybody
         self._names = {person.id: person.name for person in cast.values()}
-        self._ids = {person.name: person.id for person in cast.values()}
+        self._ids = {one.name: one.id for one in cast.values() if one.id not in world.cast.namesakes}
         self._places: defaultdict[str, set[int]] = defaultdict(set)
         self._next: defaultdict[str, int] = defaultdict(int)
         self._told: set[str] = set()
@@ -202,6 +202,7 @@ class _Past:
             importance=line.importance,
             tellings=line.tellings,
             chain=tuple(line.chain),
+            people=tuple(filter(None, map(self._person, dict.fromkeys((subject, line.object or subject))))),
         )
 
     def _turn(self, line: Turn) -> dict[str, Any]:
@@ -260,7 +261,7 @@ class _Past:
         return at
 
     def _person(self, named: str) -> str:
-        """The id of a person of this world; "" where it is none."""
+        """The id of a person of this world; "" where it is none, or a name that several bear."""
         return named if named in self._names else self._ids.get(named, "")
 
     def _partner(self, named: str | None) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from service.memory.lexical import normal
+from service.memory.lexical import normal, says_little, tokens
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred".split()
@@ -29,6 +29,12 @@ _MONTH = re.compile(
     rf"\b({'|'.join(name for name in _MONTHS if name not in ('march', 'may'))})\b"
     r"|\b(?:in|of|by|since|until|during|early|late|mid|this|last|next|\d+(?:st|nd|rd|th)?) (march|may)\b"
     r"|\b(march|may) \d|(?<!\d)(1[0-2]|[1-9]) ?月"
+)
+_OF_ANYBODY = re.compile(
+    r"\b(?:remember|recall|know|tell|hear|heard|think|met|meet)(?:s|ed|ing)?\b"
+    r"|\b(?:any|every|some)(?:thing|body|one)\b|\b(?:all|before|else|ever|still|please|kind|person|memor(?:y|ies))\b|['’]s\b"
+    r"|(?:覚え|おぼえ|思い出|知っ|知り|知る|教え|話し|話を|聞い|聞か|会っ|記憶)[ぁ-ん]*|下さい|の?(?:こと|事)"
+    r"|さん|ちゃん|くん|[様君殿氏]|[何誰人]か?|だれ|なに|どんな|どう思[ぁ-ん]*"
 )
 _YEAR = re.compile(r"(?<!\d)(1\d\d\d|2\d\d\d)(?!\d)(?: ?年)?")
 
@@ -61,6 +67,12 @@ def dates_named(query: str) -> Named:
     found = ("".join(groups) for groups in _MONTH.findall(folded))
     months = [int(name) if name.isdecimal() else _MONTHS.index(name) + 1 for name in found]
     return Named(months=tuple(months), years=tuple(map(int, _YEAR.findall(folded))))
+
+
+def asks_of(query: str, name: str) -> bool:
+    """Whether it names that one and asks for nothing of it but what is remembered: "What do you know of Ken?"."""
+    rest, named = names_in(query, [name])
+    return bool(named) and all(map(says_little, tokens(_OF_ANYBODY.sub(" ", normal(rest)))))
 
 
 def names_in(query: str, names: Iterable[str]) -> tuple[str, frozenset[str]]:

@@ -3,12 +3,12 @@
 No model says so: the link is made of words alone, and where none holds, the chain begins with the teller.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from service.memory.claim import folded, share, words
+from service.memory.claim import share, words
 from service.memory.comparison import SAME, are_same, squeezed
 from service.memory.extraction import Claim, ClosingContext, Mode, Source
+from service.memory.lexical import is_named, normal
 from service.memory.words import Words
 
 FEWEST_WORDS = 2
@@ -36,13 +36,17 @@ def came_from(
 
 def people_in(text: str, context: ClosingContext) -> frozenset[str]:
     """The names of people of this world that stand in the text."""
-    plain = folded(text)
-    return frozenset(name for name in context.everybody if _stands(folded(name), plain))
+    return frozenset(name for name in context.everybody if is_named(name, text))
 
 
-def _stands(name: str, text: str) -> bool:
-    edge = r"\b" if name.isascii() else ""
-    return re.search(f"{edge}{re.escape(name)}{edge}", text) is not None
+def people_meant(context: ClosingContext, chain: Sequence[str], *names: str) -> tuple[str, ...]:
+    """The ids of those whom the names stand for: of several who bear one, the one who told it, else the one who took
+    part; nobody where that says not who is meant.
+    """
+    there = [one.person_id for one in context.participants]
+    bearing = (context.bearers.get(normal(name), frozenset()) for name in names)
+    found = (next((near for some in (chain, there, ids) if len(near := ids & {*some}) == 1), ()) for ids in bearing)
+    return tuple(dict.fromkeys(person_id for near in found for person_id in near))
 
 
 def _says_the_same(claim: Claim, said: Words, source: Source, context: ClosingContext) -> bool:

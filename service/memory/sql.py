@@ -188,7 +188,8 @@ def write(session: Session, group: Group, episode: Episode, facts: Sequence[Fact
 
 
 def _fact_row(group: Group, fact: Fact, revision: int) -> dict[str, Any]:
-    return {**asdict(fact), "chain": list(fact.chain), **group.whose, "revision": revision}
+    lists = {"chain": list(fact.chain), "people": list(fact.people)}
+    return {**asdict(fact), **lists, **group.whose, "revision": revision}
 
 
 def _summary_row(group: Group, episode: Episode, revision: int) -> dict[str, Any]:
@@ -273,7 +274,10 @@ def _read_facts(session: Session, group: Group, *, after: int = -1) -> list[Fact
     query = select(*(col(getattr(FactRow, name)) for name in _FACT_FIELDS)).where(
         *group.owns(FactRow), FactRow.revision > after
     )
-    return [Fact(**{**row._mapping, "chain": tuple(row.chain)}) for row in session.execute(query)]
+    return [
+        Fact(**{**row._mapping, "chain": tuple(row.chain), "people": tuple(row.people)})
+        for row in session.execute(query)
+    ]
 
 
 def _read_vectors(session: Session, group: Group, model: str, after: int) -> list[Packed]:

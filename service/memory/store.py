@@ -128,7 +128,8 @@ class FactText:
 
     `words` are those it was said in, as they are shown; `statement` is the key by which they are found, and a fact by
     itself where it is `held`. `mode` is how they were meant, `importance` is 1 to 10. `chain` are the ids of those
-    through whose hands it came: first who began it, last who told it; empty where the person said it itself.
+    through whose hands it came: first who began it, last who told it; empty where the person said it itself. `people`
+    are the ids of those whom `subject` and `object` name, as far as it is known who is meant.
     """
 
     id: str
@@ -143,6 +144,7 @@ class FactText:
     importance: int = DEFAULT_IMPORTANCE
     held: bool = False
     chain: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -241,8 +243,8 @@ def known_since(item: Item) -> WorldTime:
 
 
 def company(item: Item) -> tuple[str, ...]:
-    """With whom it came, where there were more than the partner."""
-    return item.others if isinstance(item, HeardTurn | Episode) else ()
+    """With whom it came, where there were more than the partner; of a fact whom it is about."""
+    return item.people if isinstance(item, Fact) else item.others if isinstance(item, HeardTurn | Episode) else ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -35,7 +35,7 @@ from service.memory.extraction import (
 from service.memory.promise import ValidPromise, judged_promise, promising_turn
 from service.memory.promise_kept import is_told_kept
 from service.memory.shown import are_shown_alike
-from service.memory.sources import came_from, people_in
+from service.memory.sources import came_from, people_in, people_meant
 from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.strict import is_held
 from service.memory.summary import checked_summary
@@ -70,8 +70,8 @@ class ValidClaim(Generic[ClaimT]):
 
     `statement` is the key by which they are found; where `held`, it is a fact by itself. `mode` is how they were meant,
     as the model says or as their form shows. `chain` are the ids of those through whose hands it came, first who began
-    it, last who told it. `replaces` are refs of what is known no longer, `retells` is the ref of what is known already
-    and was told again.
+    it, last who told it. `people` are the ids of those it is about. `replaces` are refs of what is known no longer,
+    `retells` is the ref of what is known already and was told again.
     """
 
     claim: ClaimT
@@ -80,6 +80,7 @@ class ValidClaim(Generic[ClaimT]):
     mode: Mode
     held: bool
     chain: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     retells: str | None = None
 
@@ -428,6 +429,7 @@ def _judged(
         mode=mode,
         held=is_fact,
         chain=way.chain,
+        people=people_meant(view.context, way.chain, subject, getattr(claim, "object", "")),
         replaces=tuple(one.ref for one in known if is_fact and (one.ref == over or _ends(one, claim, subject))),
         retells=next((one.ref for one in known if _retells(one, claim, way, view.names)), None),
     )

@@ -143,6 +143,10 @@ class WorldView:
         found = self.cast.find(person_id)
         return found.name if found else self.cast.removed.get(person_id, person_id)
 
+    def own_name(self, person_id: str) -> str | None:
+        """The person's name where it alone is known by it; None: a name says nothing of who is meant."""
+        return None if person_id in self.cast.namesakes else self.name_of(person_id)
+
     def told_in(self, language: Language) -> "WorldView":
         """The same world with its texts in that language."""
         if language == self.language:

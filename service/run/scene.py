@@ -194,11 +194,11 @@ class _Play:
             self.say("scene_run.other_language", world=world["id"], language=named)
 
     async def go_on(self, turns: int) -> None:
-        """Speak so many turns, each told when it is spoken."""
+        """Speak so many turns, each told when it is spoken, as long as a model finds its words."""
         for _ in range(turns):
-            if self.scene["state"] == "ended":
-                break
             self._show(await self._post(f"/scenes/{self.scene['id']}/turns?wait=true", {"count": 1}))
+            if self.scene["state"] == "ended" or self.scene["failure"] is not None:
+                break
 
     async def step(self) -> None:
         """Ask the writer before each turn, until the scene has ended or the writer leaves."""
@@ -289,8 +289,8 @@ class _Play:
         if scene["state"] == "ended":
             reason = sentence(self._language, f"web.end_{scene['end_reason']}")
             self.say("scene_run.over", reason=reason, turns=len(scene["turns"]))
-            if scene["failure"] is not None:
-                print(f"  {scene['failure']['detail']}", flush=True)
+        if scene["failure"] is not None:
+            print(f"  {scene['failure']['detail']}", flush=True)
 
     def _tell_done(self, one: Mapping[str, Any]) -> None:
         kind = sentence(self._language, f"web.do_{one['kind']}")

@@ -1,16 +1,18 @@
 """Owns forgetting: a whole world, all that one character lived through, or a person that leaves the world."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, String, cast, delete, exists
+from sqlalchemy import JSON, ColumnElement, String, cast, delete, exists, or_, update
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import Session, col, select
 
 from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
-from service.memory.authoring import delete_memories
+from service.memory.authoring import delete_memories, naming
+from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import read_anew
 from service.memory.store import Group, Item, Kind
@@ -25,14 +27,14 @@ from service.store.policy import GoesWith, going_with
 from service.store.tables import (
     CommandRow,
     ConversationRow,
+    DecisionRow,
     EventRow,
     IdempotencyRow,
     MemoryOwnerRow,
-    MidTermRow,
     OverheardRow,
     PendingEventRow,
-    QualityRow,
     SummaryRow,
+    TurnRow,
     WorldRow,
 )
 from service.store.world_rows import delete_rows
@@ -74,6 +76,7 @@ def forget_character(session: Session, memory: MemoryStore, world_session: World
     npcs = list(world.cast.npcs)
     _forget_own(session, memory, world.id, character_id)
     _let_forget(session, memory, world.id, character_id, npcs)
+    _forget_words(session, world.id, npcs, partial(is_named, world.name_of(character_id)), shown=True)
     world_session.agent_states[character_id] = AgentState()
     world_session.core.changed_people.add(character_id)
     note(session, world.id, world.now, Forgot(), character_id)
@@ -105,18 +108,17 @@ def forget_everywhere(
         delete_memories(session, memory, group, items)
     _forget_log(session, world.id, person_id)
     _let_forget(session, memory, world.id, person_id, list(world.cast.everybody))
-    naming = col(MidTermRow.content).contains(world.name_of(person_id), autoescape=True)
-    session.execute(delete(MidTermRow).where(col(MidTermRow.world_id) == world.id, naming))
-    marked = select(QualityRow).where(QualityRow.world_id == world.id)
-    for checked in session.exec(marked.where(col(QualityRow.conversation_id).is_(None))):
-        if world.name_of(person_id) in f"{checked.line} {checked.marks} {checked.refused}":
-            session.delete(checked)
+    everybody, names = world.cast.everybody, naming(world, person_id)
+    _forget_words(session, world.id, everybody, partial(is_named, world.name_of(person_id)), shown=True)
+    _forget_words(session, world.id, everybody, names, shown=False)
+    # In what a decision was made from a person stands by its id alone, or behind an action and @.
+    offered = (cast(col(DecisionRow.basis), String).contains(f'{mark}{person_id}"', autoescape=True) for mark in '@"')
+    session.execute(delete(DecisionRow).where(col(DecisionRow.world_id) == world.id, or_(*offered)))
     answered = cast(col(IdempotencyRow.answer), String).contains(f'"{person_id}"', autoescape=True)
     session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
     for row in session.exec(select(CommandRow).where(CommandRow.world_id == world.id, CommandRow.kind == "request")):
         asked = Asked(**row.data)  # what was said in its talks goes with them
-        named = (f'"{person_id}"', world.name_of(person_id))
-        if person_id in asked.path.split("/") or any(name in asked.body for name in named):
+        if person_id in asked.path.split("/") or f'"{person_id}"' in asked.body or names(asked.body):
             session.delete(row)
 
 
@@ -138,6 +140,8 @@ def _forget_log(session: Session, world_id: str, person_id: str) -> None:
 
 def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id: str) -> None:
     _take(session, world_id, person_id, GoesWith.MEMORY)
+    said = (col(TurnRow.world_id) == world_id, col(TurnRow.speaker_id) == person_id)
+    session.execute(update(TurnRow).where(*said).values(note="", reminded=[]))
     memory.forget(session, Group(world_id=world_id, person_id=person_id))
     world = session.get(WorldRow, world_id)
     if world is not None and world.people_revision:  # what came to stay with it is in a cast that is held in memory
@@ -194,6 +198,31 @@ def _forget_company(
         read_anew(session, Group(world_id=world_id, person_id=heard.person_id))
         session.delete(heard)
     session.flush()
+
+
+def _forget_words(
+    session: Session, world_id: str, others: Collection[str], names: Callable[[str], bool], *, shown: bool
+) -> None:
+    """These others keep nothing whose words name the person, of what a model was `shown` or of the rest, nor a note
+    before a turn of theirs.
+    """
+    for table, policy in going_with(GoesWith.MEMORY):
+        theirs = (col(table.world_id) == world_id, getattr(table, policy.whose or "").in_(others))
+        for row in session.exec(select(table).where(*theirs)) if policy.words and policy.shown == shown else ():
+            if any(map(names, _texts([getattr(row, name) for name in policy.words]))):
+                session.delete(row)
+    for turn in session.exec(
+        select(TurnRow).where(TurnRow.world_id == world_id, col(TurnRow.speaker_id).in_(others), TurnRow.note != "")
+    ):
+        turn.note = "" if names(turn.note) else turn.note
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All that stands in it in words."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(part)
 
 
 def _forget_talks(session: Session, world_id: str, person_id: str) -> None:

@@ -9,7 +9,7 @@ from service.content.profile import PersonKind
 from service.conversation.transcript import leave_opening, unanswered_opening
 from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
-from service.memory.authoring import telling_of
+from service.memory.authoring import naming, telling_of
 from service.memory.memory_store import MemoryStore
 from service.memory.store import Group, Item
 from service.people.person import person_row
@@ -98,12 +98,12 @@ async def told_of(memory: MemoryStore, world: WorldView, person_id: str) -> dict
     Raises:
         GraphUnavailable.
     """
-    found = dict[Group, list[Item]]()
+    found, names = dict[Group, list[Item]](), naming(world, person_id)
     for other_id in world.cast.everybody:
         if other_id != person_id:
             group = Group(world_id=world.id, person_id=other_id)
             items = await memory.items(group, world.now, forgotten=True)
-            found[group] = telling_of(items, person_id, world.name_of(person_id))
+            found[group] = telling_of(items, person_id, names)
     return {group: items for group, items in found.items() if items}
 
 

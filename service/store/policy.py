@@ -31,13 +31,14 @@ class Policy:
     """What becomes of the rows of a table; it stands above the class of the table, as its decorator. Columns are named.
 
     `whose` is the person whose row it is (None: the world's), and it goes with its memory or with itself (`goes`; None:
-    with neither). `names` are the others that it is of: whoever forgets one of them lets go of it. `conversation` is
-    the one it hangs on, `turn` the turn of that, `known` the world time from which it stands. Of a conversation, a row
-    with a turn came with it, one that is known since came of it, and any other was there when it began. From `ended` on
-    it is otherwise: before, it had the columns `unended`. `memory` is the id of the memory that it is, or goes with,
-    `remembered_as` the kind of memory that it is, in the words of the column `text`. `passing` is of the moment: at
-    another one it begins anew. Not `copied`: it is no part of a world's story, but of how it came to be. Not
-    `exported`: in an export lines of its own tell of it, or it is made anew from those.
+    with neither). `names` are the others that it is of: whoever forgets one of them lets go of it; in the `words` of a
+    row others may be named, be it one that a model was `shown` or not. `conversation` is the one it hangs on, `turn`
+    the turn of that, `known` the world time from which it stands. Of a conversation, a row with a turn came with it,
+    one that is known since came of it, and any other was there when it began. From `ended` on it is otherwise: before,
+    it had the columns `unended`. `memory` is the id of the memory that it is, or goes with, `remembered_as` the kind of
+    memory that it is, in the words of the column `text`. `passing` is of the moment: at another one it begins anew. Not
+    `copied`: it is no part of a world's story, but of how it came to be. Not `exported`: in an export lines of its own
+    tell of it, or it is made anew from those.
     """
 
     whose: str | None = None
@@ -51,6 +52,8 @@ class Policy:
     memory: str | None = None
     remembered_as: str | None = None
     text: str = ""
+    words: tuple[str, ...] = ()
+    shown: bool = False
     passing: bool = False
     copied: bool = True
     exported: bool = True

@@ -521,7 +521,9 @@ class ActionCallRow(_OfWorld, table=True):
     told_turn: int | None = None
 
 
-@Policy(whose="person_id", conversation="conversation_id")
+@Policy(
+    whose="person_id", conversation="conversation_id", goes=GoesWith.MEMORY, words=("system", "context"), shown=True
+)
 class PromptRow(_OfWorld, table=True):
     """How every prompt of one speaker in one conversation begins, as it was sent: the system message, and the context
     as it was when they met. With the turns and their notes it says what a speaker was asked.
@@ -700,7 +702,7 @@ class _Told(OfPerson):
 )
 class FactRow(_Told, table=True):
     """A fact that a person remembers, known from `created_at` until before `expired_at`. `chain` are the people through
-    whose hands it came (see Fact).
+    whose hands it came, `people` those it is about (see Fact).
     """
 
     __tablename__ = "facts"
@@ -710,6 +712,7 @@ class FactRow(_Told, table=True):
     relation: str
     object: str
     chain: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    people: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     partner_id: str
     created_at: int = Field(sa_type=BigInteger)
     expired_at: int | None = Field(default=None, sa_type=BigInteger)
@@ -819,7 +822,12 @@ class MemoryAuditRow(OfPerson, table=True):
 
 
 @Policy(
-    whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",), conversation="conversation_id", known="created_at"
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    names=("partner_id",),
+    conversation="conversation_id",
+    known="created_at",
+    words=("content",),
 )
 class MidTermRow(OfPerson, table=True):
     """Something that affects a person's next days, from `created_at` until before `expires_at`; it is never removed.
@@ -936,7 +944,7 @@ class CommitmentRow(_OfWorld, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
-@Policy(whose="person_id", known="at")
+@Policy(whose="person_id", known="at", goes=GoesWith.MEMORY, words=("prompt",), shown=True)
 class DecisionRow(OfPerson, table=True):
     """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
     cost.
@@ -1050,7 +1058,14 @@ class UsageRow(_OfWorld, table=True):
     estimated: bool = False
 
 
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", turn="turn", known="at")
+@Policy(
+    whose="person_id",
+    goes=GoesWith.MEMORY,
+    conversation="conversation_id",
+    turn="turn",
+    known="at",
+    words=("line", "marks", "refused"),
+)
 class QualityRow(_OfWorld, table=True):
     """A turn (`id` is conversation/turn) or a decision (person@at) that was checked before it counted: the `line` that
     was taken, its `marks` (score and reason by dimension, quality/marks.py; none where the judge failed) and the lowest

@@ -11,9 +11,9 @@ from service.app import create_app
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import MemorySettings
-from tests.api.play import problem, recollection, settings_for, turn
+from tests.api.play import TALK, problem, recollection, settings_for, turn
 from tests.conversation.talks import FAMILY, replies
-from tests.memory.answers import extraction
+from tests.memory.answers import claim, extraction, plain
 from tests.memory.graphiti.test_graph import empty, query
 from tests.servers.neo4j import Neo4jServer
 
@@ -380,3 +380,86 @@ def test_somebody_speaks_to_a_player_first_and_is_answered(client: TestClient, s
     why = client.get(f"{path}/turns/0/why").json()["words"]
     assert any("The mill is on fire." in sentence for sentence in why)
     problem(client.put("/people/sora/position", json={"node_id": "mill", "busy": True}), 422, "invalid")
+
+
+def kept_in(directory: Path, *tables: str) -> str:
+    """What the database holds in these tables, as text."""
+    with sqlite3.connect(directory / "data" / "kataribe.db") as database:
+        rows = [row for table in tables for row in database.execute(f"SELECT * FROM {table}")]  # noqa: S608
+    return "\n".join(map(str, rows))
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_what_models_were_asked_goes_with_the_person_and_where_nobody_is_to_know_it_what_shows_it_too(
+    tmp_path: Path, millbrook: Path, everywhere: bool
+) -> None:
+    world = {"language": "en", "decision": "model"}
+    settings = settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"}, world=world, keep_prompts=True)
+    with TestClient(create_app(settings)) as client:
+        assert client.put("/people/yuna", json={**YUNA, "home": "door"}).status_code == 201
+        client.post("/world/tick", json={"ticks": 300})
+        while client.get("/people/yuna").json()["talking_in"]:
+            client.post("/world/tick", json={"ticks": 10})
+        before = {table: kept_in(tmp_path, table) for table in ("decisions", "prompts")}
+        assert all("'yuna'" in held and "Yuna" in held for held in before.values())
+        assert client.delete("/people/yuna", params={"everywhere": everywhere}).status_code == 204
+    after = {table: kept_in(tmp_path, table) for table in before}
+    for table, held in after.items():
+        assert "'yuna'" not in held, f"its own {table}"
+        assert ("yuna" in held.lower()) is not everywhere, table
+        assert "'sora'" in held, f"what shows nothing of it stays in {table}"
+
+
+BO: dict[Language, tuple[str, str, str]] = {
+    "en": ("Bo", "The boathouse burns at the old harbour.", "Bo owes the miller forty coins."),
+    "ja": ("葵", "葵祭の夜に港の倉が燃えた。", "葵は粉屋に借りがある。"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_who_is_forgotten_takes_no_memory_along_whose_words_only_hold_its_name(
+    client: TestClient, script: ScriptedModel, language: Language
+) -> None:
+    name, burns, owes = BO[language]
+    client.put("/people/bo", json={"kind": "player", "name": name})
+    weighs = [{"content": burns, "importance": "high", "turn": 1}]
+    script.enqueue(turn("Any news?"), replies(burns), turn("Goodbye.", ends=True))
+    script.enqueue(plain(burns, first={"facts": [claim(burns, 1, subject="x")], "mid_term": weighs}))
+    begun = client.post("/conversations/start?wait=true", json={**TALK, "goal": "Hear", "success_criteria": "News"})
+    assert begun.json()["phase"] == "closed", begun.text
+    note = {"statements": [{"id": "1", "statement": burns}, {"id": "2", "statement": owes}]}
+    assert client.post("/people/hermit/memory", json=note).status_code == 200
+    assert client.delete("/people/bo", params={"everywhere": True}).status_code == 204
+    kept = client.get("/people/sora/memory").json()
+    assert [burns in one["content"] for one in kept["mid_term"]] == [True]
+    assert any(burns in one["statement"] for one in kept["facts"])
+    assert [one["statement"] for one in client.get("/people/hermit/memories").json()["items"]] == [burns]
+
+
+def test_of_two_with_one_name_only_the_one_that_was_meant_is_forgotten(client: TestClient) -> None:
+    for one in ("sam_one", "sam_two"):
+        client.put(f"/people/{one}", json={"kind": "player", "name": "Sam"})
+    of_them = [{"id": one, "statement": f"Sam came by the {one} gate.", "about": one} for one in ("sam_one", "sam_two")]
+    assert client.post("/people/hermit/memory", json={"statements": of_them}).status_code == 200
+    assert client.delete("/people/sam_one", params={"everywhere": True}).status_code == 204
+    left = client.get("/people/hermit/memories").json()["items"]
+    assert [one["given_id"] for one in left] == ["sam_two"]
+
+
+def test_a_character_that_forgets_leaves_nothing_of_what_it_was_asked_and_no_npcs_prompt_that_shows_it(
+    tmp_path: Path, millbrook: Path
+) -> None:
+    world = {"language": "en", "decision": "model"}
+    settings = settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"}, world=world, keep_prompts=True)
+    with TestClient(create_app(settings)) as client:
+        client.post("/world/tick", json={"ticks": 300})
+        while client.get("/people/sora").json()["talking_in"]:
+            client.post("/world/tick", json={"ticks": 10})
+        tables = ("decisions", "prompts")
+        assert all("'sora'" in kept_in(tmp_path, table) for table in tables)
+        assert client.delete("/characters/sora/memory").status_code == 204
+    assert all("'sora'" not in kept_in(tmp_path, table) for table in tables)
+    of_npcs = [line for line in kept_in(tmp_path, "prompts").split("\n") if "'baker'" in line]
+    assert of_npcs, "what it was asked of others is kept"
+    assert not any("Sora" in line for line in of_npcs)
+    assert "Sora" in kept_in(tmp_path, "decisions"), "others know her still"

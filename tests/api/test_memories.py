@@ -459,3 +459,37 @@ def test_what_has_faded_is_shown_where_it_is_asked_for_and_remembered_again_when
         changed = client.patch(path, json={"importance": 3}).json()
         assert changed["forgotten_at"] is None
         assert hits(client, "sister Lotte harbour") == [SISTER_TOLD]
+
+
+MET: dict[Language, tuple[str, str, str]] = {
+    "en": ("for the first time", "You and {} know each other already.", "What do you remember about Hanna?"),
+    "ja": ("初対面", "{}とは前からの知り合い。", "ハンナについて"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_two_who_have_talked_in_a_given_past_do_not_meet_for_the_first_time(
+    client: TestClient, script: ScriptedModel, language: Language
+) -> None:
+    first, known, asks = MET[language]
+    names = [client.get(f"/people/{one}").json()["name"] for one in ("sora", "baker")]
+    spoke = {
+        "conversation": "old",
+        "at": NIGHT["at"],
+        "turns": [{"id": "1", "speaker": "baker", "text": "Rye is dear."}],
+    }
+    heard_of = {"id": "2", "statement": "The hermit counts herons.", "about": "hermit", "partner": "umi"}
+    give(client, {"transcripts": [spoke], "statements": [heard_of]})
+    answer = client.get("/characters/sora/memory", params={"npc_id": "baker", "query": asks}).json()
+    assert (answer["found"], [turn["text"] for turn in answer["turns"]]) == (True, ["Rye is dear."])
+    script_sister(script, language)
+    talk(client)
+    prompts = [str(prompt.messages[1].content) for prompt in script.history if prompt.role in ("character", "npc")]
+    assert not any(first in prompt for prompt in prompts)
+    assert known.format(names[1]) in prompts[0]
+    assert known.format(names[0]) in prompts[1], "and it knows her as well"
+    script.history.clear()
+    client.patch("/characters/sora", json={"node_id": "glade"})
+    script_short(script)
+    talk(client, npc_id="hermit")
+    assert first in script.history[0].messages[1].content, "who was only told of has not been met"

@@ -362,3 +362,41 @@ def test_a_moment_that_is_none_is_refused(client: TestClient, at: str) -> None:
 @pytest.mark.parametrize(("who", "npc"), [("nobody", "baker"), ("sora", "nobody"), ("baker", "sora")])
 def test_the_memory_of_or_about_nobody_is_not_found(client: TestClient, who: str, npc: str) -> None:
     problem(client.get(f"/characters/{who}/memory", params={"npc_id": npc}), 404, "not-found")
+
+
+OF_HANNA: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "What do you remember about Hanna?",
+        "Hanna",
+        "Who is Hanna?",
+        "Do you still know Hanna?",
+        "Please tell me everything you have heard of Hanna.",
+    ),
+    "ja": (
+        "ハンナについて",
+        "ハンナ",
+        "ハンナさんのことを覚えていますか?",
+        "ハンナって誰?",
+        "ハンナについて何か知っていることを教えてください。",
+    ),
+}
+NOT_TOLD: dict[Language, tuple[str, ...]] = {
+    "en": ("Does Hanna own a submarine?", "What does Hanna remember about the war?", "What do you know of Umi?"),
+    "ja": ("ハンナは潜水艦を買ったの?", "ハンナの戦争の思い出は?", "ウミについて"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_anything_remembered_of_somebody_answers_a_question_that_only_names_it(
+    client: TestClient, script: ScriptedModel, language: Language
+) -> None:
+    for query in OF_HANNA[language]:
+        assert not memory_of(client, query=query)["found"], f"nothing is remembered yet: {query}"
+    script_sister(script, language)
+    talk(client)
+    for query in OF_HANNA[language]:
+        told = memory_of(client, query=query)
+        assert (told["found"], bool(told["facts"]), bool(told["turns"])) == (True, True, True), query
+    for query in NOT_TOLD[language]:
+        told = memory_of(client, query=query)
+        assert (told["found"], bool(told["facts"]), told["turns"]) == (False, True, []), query

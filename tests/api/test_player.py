@@ -176,7 +176,16 @@ def test_what_no_model_can_answer_is_told_and_the_conversation_goes_on(
         ModelRefused(model="m", reason="no"),
         ModelBroken(model="m", reason="no JSON"),
     )
-    script.enqueue(*failures, replies(FAMILY), failures[0], replies(FAREWELL, leaves=True), extraction("They talked."))
+    again = ModelRefused(model="m", reason="no")
+    script.enqueue(
+        *failures[:3],
+        again,
+        failures[3],
+        replies(FAMILY),
+        failures[0],
+        replies(FAREWELL, leaves=True),
+        extraction("They talked."),
+    )
     conversation_id = begin(client)
     for failure in failures:
         said = say(client, conversation_id, HELLO, message_id="m1")

@@ -321,3 +321,21 @@ def test_a_turn_that_is_being_spoken_is_spoken_anew_when_its_writer_steps_in(tmp
         portal.call(slow.release)
         assert play(client)["turns"][0]["text"] == "Dry."
     assert all("It begins to rain." in shown(prompt) for prompt in script.history)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_one_of_a_given_past_who_is_there_besides_the_partner_is_no_stranger(
+    client: TestClient, script: ScriptedModel, language: Language
+) -> None:
+    told = {"id": "1", "statement": "C likes rain.", "partner": "chara-c"}
+    assert client.post("/people/chara-a/memory", json={"statements": [told]}).status_code == 200
+    scene = {**SCENE, "scene_id": "S003", "participant_character_ids": ["chara-a", "chara-b", "chara-c"]}
+    assert client.post("/scenes", json={"scene": scene}).status_code == 201
+    script.enqueue(acts("Hm."), acts("Hm?"))
+    play(client, 2, "S003")
+    first, second = (shown(prompt) for prompt in script.history)
+    strangers = {"en": "meet for the first time", "ja": "初対面"}[language]
+    knows = {"en": "Also there: C. You know each other.", "ja": "ほかにいる人: キャラC。前からの知り合い。"}[language]
+    assert knows in first
+    assert knows not in second
+    assert strangers in second

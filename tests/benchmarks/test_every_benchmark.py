@@ -15,6 +15,8 @@ from benchmarks import (
     answer,
     cassette,
     closing,
+    evidence,
+    faults,
     footprint,
     offline,
     people,
@@ -46,6 +48,7 @@ SMALLEST: Mapping[str, Run] = {
     "turn": lambda: turn.run(conversations=1, warm_up=0, minutes_apart=60),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
     "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",), embedder=recall.TableEmbedder()),
+    "evidence": lambda: evidence.run("a", most=2),
     "world": lambda: world.run(SHORT_LIVES),
     "offline": lambda: offline.run(offline.Scale(minutes=45, languages=("ja",))),
     "cassette": lambda: cassette.run(minutes=20),
@@ -58,6 +61,7 @@ SMALLEST: Mapping[str, Run] = {
     "scene": lambda: scene.run(minutes=20, groups=2, scenes=1),
     "people": lambda: people.run(rehearsed=2, made=12),
     "quality": lambda: quality.run(minutes=30, talks=1, wrong=1),
+    "faults": lambda: faults.run(talks=2),
     "footprint": lambda: footprint.run(times=1, lived_before=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -208,7 +208,8 @@ def test_what_is_whispered_is_not_told_to_another_who_was_there(
     kept = keeps.recent(memory.recent)
     assert kept.last_summary is None
     assert kept.today == ()
-    turns = [one.item for one in keeps.known(memory.turns)]
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    turns = [one.item for one in keeps.known(memory.turns, world)]
     assert not [one for one in turns if told.telling[1] in str(one)]
 
 

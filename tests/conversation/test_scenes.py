@@ -261,7 +261,7 @@ def test_where_a_modulator_fails_the_rule_of_place_decides_and_the_failure_is_co
     assert counted["modulator"] == (2, 1)
 
 
-def test_an_empty_turn_is_asked_again_and_twice_ends_the_scene(
+def test_an_empty_turn_is_asked_again_and_twice_pauses_the_scene(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     scene_id = begin_scene(room, *CAST[:3])
@@ -269,7 +269,9 @@ def test_an_empty_turn_is_asked_again_and_twice_ends_the_scene(
     row = play(room, scene_id)
     assert [turn.act for turn in turns(room, scene_id)] == ["", "sits down by the window"]
     assert "or nothing" in shown(script.history[2])
-    assert row.end_reason == EndReason.STALLED
+    assert (row.phase, row.stands_at, row.calls) == (Phase.RUNNING, 2, 5)
+    assert row.failure is not None
+    assert row.failure["type"] == "model-empty"
 
 
 def test_what_a_writer_lets_happen_is_told_all_who_are_there_and_a_revelation_its_target_alone(

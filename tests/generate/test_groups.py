@@ -9,6 +9,7 @@ import pytest
 from service.content.check import examine
 from service.content.files import bundled_content
 from service.conversation.context import PromptContext
+from service.errors import ModelBroken
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.problem import PlanRefused
@@ -107,6 +108,12 @@ def test_a_group_is_a_chat_whose_assistant_turns_have_reasons_and_each_call_is_c
     assert all(text in first for text in ("has run dry", "Share the watering out fairly", "Ask everybody first"))
     assert "reason" not in first
     assert "washer" not in last  # it did not reach Yui
+
+
+def test_a_group_whose_model_gives_no_answer_to_use_is_left_out_and_says_so(tmp_path: Path) -> None:
+    script = ScriptedModel(ModelBroken(model="m", reason="no object"))
+    assert make(written(tmp_path, GARDEN), Models(dict.fromkeys(ROLES, script))) == []
+    assert json.loads((tmp_path / "out.dropped.jsonl").read_bytes())["reason"] == "model_failure"
 
 
 def test_groups_are_drawn_from_the_cast_the_same_ones_wherever_a_run_was_stopped(tmp_path: Path) -> None:

@@ -35,9 +35,10 @@ def test_a_key_that_nobody_asked_for_is_passed_over() -> None:
     assert told.model_dump() == TURN
 
 
-def test_a_think_tag_inside_what_is_said_stays_there() -> None:
-    said = {**TURN, "utterance": "a <think> tag </think> is nothing to me"}
-    assert read_answer(json.dumps(said), CharacterTurn, "m").utterance == said["utterance"]
+def test_a_thought_inside_what_is_said_is_not_said() -> None:
+    for thinks, said in ((" <think> she lies </think> is", "a is"), (" <think> she lies", "a"), ("</think>", "a")):
+        answer = json.dumps({**TURN, "utterance": f"a{thinks}"})
+        assert read_answer(answer, CharacterTurn, "m").utterance == said
 
 
 def test_a_raw_line_break_inside_a_string_is_accepted() -> None:

@@ -5,6 +5,7 @@ Nothing here asserts a score; an order is asserted only where the contract gives
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, overload
 
 import pytest
@@ -237,6 +238,7 @@ class MemoryStoreContract(OnStore):
         async def scenario(memory: Memory) -> None:
             heard = episode(TARO, "c1", TUESDAY)
             told = draft(heard, 0, FAMILY, relation="IS_MARRIED_TO", turn=7, valid_at=MONDAY, chain=("ken", "hanako"))
+            told = replace(told, people=("taro", "hanako"))
             await memory.remember(TARO, heard, [told])
             (found,) = await memory.recall(TARO, "家族は? 子供は?", at=TUESDAY)
             assert found.fact == Fact(
@@ -255,6 +257,7 @@ class MemoryStoreContract(OnStore):
                 conversation_id="c1",
                 turn=7,
                 chain=("ken", "hanako"),
+                people=("taro", "hanako"),
             )
             assert (await memory.export(TARO)).episodes == (heard,)
 
@@ -298,6 +301,20 @@ class MemoryStoreContract(OnStore):
                 FISH,
                 SMITH,
             }
+
+        self.run(scenario)
+
+    def test_a_fact_about_somebody_is_found_by_the_id_whatever_its_words_call_it_by(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            heard = episode(TARO, "c1", MONDAY, partner="mio")
+            of_two = [
+                replace(draft(heard, number, text, subject="Sam"), people=(one,))
+                for number, (one, text) in enumerate((("sam_one", "Sam fishes"), ("sam_two", "Sam sings")))
+            ]
+            await memory.remember(TARO, heard, of_two)
+            for one, text in (("sam_one", "Sam fishes"), ("sam_two", "Sam sings")):
+                assert statements(await memory.recall(TARO, "", at=MONDAY, partner_id=one)) == [text]
+                assert statements(await memory.recall(TARO, "fish and song", at=MONDAY, partner_id=one)) == [text]
 
         self.run(scenario)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.memory.lexical import MAX_QUERY_TOKENS, normal, query_tokens, says_little, tokens
+from service.memory.lexical import MAX_QUERY_TOKENS, is_named, normal, query_tokens, says_little, tokens
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,26 @@ def test_a_word_says_something(token: str) -> None:
 def test_names_are_compared_without_width_case_and_surrounding_space() -> None:
     assert normal(" ＨＡＮＡＫＯ  Sato\u3000") == "hanako sato" == normal("Hanako Sato")
     assert normal("ﾀﾛｳ") == "タロウ"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("Bo", "The boathouse burns.", False),
+        ("Bo", "That is Bo's boat.", True),
+        ("Bo", "Was it you, bo?", True),
+        ("Zoë", "The Zoës are away.", False),
+        ("Old Gon", "They spoke of old gon.", True),
+        ("葵", "葵祭の夜に会おう。", False),
+        ("葵", "昨日葵が来た。", True),
+        ("太郎", "桃太郎の話をした。", False),
+        ("太郎", "太郎さんに会った。", True),
+        ("太郎", "太郎様がお着きです。", True),
+        ("ボー", "ボートが燃えた。", False),
+        ("ボー", "ボーが来た。", True),
+        ("Sam", "サムはSamと書く。", True),
+        ("!", "Look out!", True),
+    ],
+)
+def test_a_name_is_named_where_it_is_a_word_of_its_own(name: str, text: str, *, named: bool) -> None:
+    assert is_named(name, text) is named

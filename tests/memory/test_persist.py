@@ -229,6 +229,7 @@ def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
         "held": True,
         "tellings": 1,
         "chain": [NPC],
+        "people": [NPC],
         "partner_id": NPC,
         "conversation_id": "a",
         "turn": 1,

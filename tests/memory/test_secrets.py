@@ -13,6 +13,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion
+from service.memory.store import HeardTurn, Recalled
 from service.people.worlds import WorldRepository
 from service.store.tables import AttitudeChangeRow
 from tests.conversation.scenes import acts, begin_scene, play, shown
@@ -133,3 +134,24 @@ def test_what_was_told_to_one_is_kept_from_the_next(
     again = _talk(kept, script, "mio", "As I said.")
     assert "You and Mio have talked once, 1 hour ago: Taro buried the Zanzibar ledger" in again[1]
     assert "Zanzibar" in again[0], "and Mio remembers it"
+
+
+@pytest.mark.parametrize("overheard", [True, False])
+def test_who_only_overhears_a_talk_has_not_heard_the_secret_that_was_confided_in_it(
+    room: ConversationDependencies, *, overheard: bool
+) -> None:
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    told = replace(world.cast, npcs={**world.cast.npcs, "npc_taro": owner(person="mio")})
+    heard = HeardTurn(
+        conversation_id="c0",
+        turn=0,
+        speaker_id="npc_taro",
+        speaker_name="Taro",
+        text=TOLD,
+        partner_id="mio",
+        at=world.now,
+        overheard=overheard,
+    )
+    nobodys = discretion(world.cast.actor("aoi"), "ren")
+    kept = nobodys.known([Recalled(item=heard, score=1.0)], replace(world, cast=told))
+    assert len(kept) == (not overheard)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from service.errors import ModelEmpty
 from service.export.problem import FileUnusable
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -122,6 +123,23 @@ def test_a_scene_is_played_without_asking_and_its_log_is_written(
         take_scene(settings, "S001", "main", "ja", replace(taken, view="chara-z"), None)
     with pytest.raises(FileUnusable):
         take_scene(settings, "S001", "main", "ja", taken, tmp_path)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_scene_whose_model_fails_stands_with_the_reason_and_its_turn_is_tried_again(
+    played: Callable[..., None],
+    script: ScriptedModel,
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+    language: Language,
+) -> None:
+    settings.world.language = language
+    error = ModelEmpty(model="m")
+    script.enqueue(error, acts("Hello."))
+    played(":next 3", "", ":quit", language=language)
+    out = capsys.readouterr().out
+    assert out.index(error.sentence(language)) < out.index("Hello.")
+    assert script.unused == 0
 
 
 def test_a_scene_that_cannot_be_begun_says_what_is_wrong_and_where(played: Callable[..., None], tmp_path: Path) -> None:

@@ -77,13 +77,13 @@ SECRETS = (
         owner="aoi",
         mark={"en": "marzipan", "ja": "琥珀"},
         fact={"en": "poisoned the marzipan at the harvest feast", "ja": "祭りの琥珀糖に毒を入れた"},
-        tell_from=TellFrom(affinity=100, person="npc_genzo"),
+        tell_from=TellFrom(affinity=100, person="nobody_here"),
     ),
     Kept(
         owner="npc_harue",
         mark={"en": "obsidian", "ja": "黒曜"},
         fact={"en": "keeps an obsidian knife in the flour bin", "ja": "粉箱に黒曜石の小刀を隠している"},
-        tell_from=TellFrom(person="npc_genzo"),
+        tell_from=TellFrom(person="nobody_here"),
     ),
 )
 

@@ -28,7 +28,7 @@ FACT_COLUMNS = """
     e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object,
     coalesce(e.statement, e.fact) AS statement, e.fact AS words, coalesce(e.held, true) AS held,
     coalesce(e.mode, 'asserted') AS mode, coalesce(e.importance, 5) AS importance, coalesce(e.tellings, 1) AS tellings,
-    coalesce(e.chain, []) AS chain,
+    coalesce(e.chain, []) AS chain, coalesce(e.people, []) AS people,
     e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at,
     e.replaced_by AS replaced_by, e.partner_id AS partner_id,
@@ -169,6 +169,7 @@ def fact_marks(fact: Fact, revision: int) -> dict[str, Any]:
         **{name: getattr(fact, name) for name in _BESIDE},
         "fact_id": fact.id,
         "chain": list(fact.chain),
+        "people": list(fact.people),
         "revision": revision,
     }
 
@@ -183,7 +184,7 @@ def read_fact(row: Mapping[str, Any]) -> Fact:
     """A fact from `FACT_COLUMNS`."""
     known = {one.name: row[one.name] for one in fields(Fact)}
     known |= {name: None if known[name] is None else world_time(known[name]) for name in _TIMES}
-    return Fact(**{**known, "chain": tuple(row["chain"])})
+    return Fact(**{**known, "chain": tuple(row["chain"]), "people": tuple(row["people"])})
 
 
 _TIMES = ("valid_at", "invalid_at", "created_at", "expired_at")

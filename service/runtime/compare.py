@@ -5,7 +5,7 @@ other, what is promised. From rows that are only ever added to; each world is lo
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.orm import aliased
@@ -57,15 +57,15 @@ class ConversationDifference:
     turns: list[TurnDifference]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Remembered:
     """Something that somebody remembers in one of the worlds; `kind` is fact, self_fact, summary or insight."""
 
     at: WorldTime
     person_id: str
-    name: str
     kind: str
     text: str
+    name: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,13 +218,8 @@ def _said(turn: TurnRow | None) -> tuple[str, str] | None:
     return None if turn is None else (turn.speaker_id, turn.text)
 
 
-class _Told(NamedTuple):
-    """What somebody remembers (see `Remembered`), in the order in which it is told."""
-
-    at: WorldTime
-    person_id: str
-    kind: str
-    text: str
+_Told = tuple[WorldTime, str, str, str]
+"""What somebody remembers (see `Remembered`) but for the name, in the order in which it is told."""
 
 
 def _memories(
@@ -244,10 +239,10 @@ def _memories(
         first = query.with_only_columns(at, mine.person_id, sa.literal(policy.remembered_as), text).order_by(
             at, mine.person_id, text
         )
-        found += [_Told(*row) for row in session.execute(first.limit(limit))]
+        found += [(*row,) for row in session.execute(first.limit(limit))]
     return First(
         count=count,
-        items=[Remembered(**told._asdict(), name=_name(told.person_id, one, other)) for told in sorted(found)[:limit]],
+        items=[Remembered(*told, _name(told[1], one, other)) for told in sorted(found)[:limit]],
     )
 
 
@@ -259,7 +254,7 @@ async def _facts_outside(deps: ConversationDependencies, world_id: str) -> set[_
     found = set()
     for person_id in people:
         dump = await deps.memory.export(Group(world_id=world_id, person_id=person_id))
-        found |= {_Told(fact.created_at, person_id, "fact", fact.shown) for fact in dump.facts}
+        found |= {(fact.created_at, person_id, "fact", fact.shown) for fact in dump.facts}
     return found
 
 

@@ -23,14 +23,13 @@ from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed
 from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
-from service.store.policy import GoesWith, going_with
+from service.store.policy import POLICIES, TABLES, GoesWith, going_with
 from service.store.tables import (
     CommandRow,
     ConversationRow,
     DecisionRow,
     EventRow,
     IdempotencyRow,
-    MemoryOwnerRow,
     OverheardRow,
     PendingEventRow,
     SummaryRow,
@@ -50,8 +49,9 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
     """
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
-    owners = select(MemoryOwnerRow.person_id).where(MemoryOwnerRow.world_id == world_id)
-    people = sorted(session.exec(owners))
+    kept = ((TABLES[name], one.whose) for name, one in POLICIES.items() if one.whose and one.goes != GoesWith.PERSON)
+    whose = [getattr(table, column) for table, column in kept]
+    people = sorted({one for who in whose for one in session.exec(select(who).where(who.class_.world_id == world_id))})
     delete_rows(session, [world_id], everything=True)
     for person_id in people:
         memory.forget(session, Group(world_id=world_id, person_id=person_id))

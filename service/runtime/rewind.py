@@ -58,10 +58,6 @@ class _Cut:
     over: dict[str, int] = field(default_factory=dict)
     """Those that were closed, and when they had ended."""
 
-    def is_over(self, conversation_id: str | None) -> bool:
-        """What the conversation brought was known."""
-        return conversation_id not in self.open and conversation_id not in self.gone
-
 
 def rewound(rows: Rows, moment: Moment) -> Rows:
     """The rows as they were at that moment.
@@ -146,7 +142,9 @@ def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
 def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """What a table's policy says that there was then: all of the world itself, nothing that is of the moment."""
     there = [] if policy.passing else [row for row in rows if _stood(row, policy, cut)]
-    return [row | policy.unended if _ended_later(row, policy, cut) else row for row in there]
+    if policy.ended is None:
+        return there
+    return [row | policy.unended if (row[policy.ended] or 0) >= cut.at else row for row in there]
 
 
 def _stood(row: Row, policy: Policy, cut: _Cut) -> bool:
@@ -158,15 +156,11 @@ def _stood(row: Row, policy: Policy, cut: _Cut) -> bool:
     return _was(of, row[policy.known], cut)
 
 
-def _ended_later(row: Row, policy: Policy, cut: _Cut) -> bool:
-    ended = row[policy.ended] if policy.ended else None
-    return bool(ended is not None and ended >= cut.at)
-
-
 def _was(of: str | None, at: int, cut: _Cut) -> bool:
     """It has an earlier minute, and came of no conversation that was not closed."""
     known_later = of in cut.over and at == cut.over[of] + LATER_MINUTES
-    return cut.is_over(of) and (at < cut.at or (of is not None and at == cut.at) or known_later)
+    is_known = at < cut.at or (of is not None and at == cut.at) or known_later
+    return of not in cut.open and of not in cut.gone and is_known
 
 
 def _was_said(of: str, turn: int, at: int, cut: _Cut) -> bool:
@@ -177,7 +171,9 @@ def _was_said(of: str, turn: int, at: int, cut: _Cut) -> bool:
 
 def _conversations_then(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [
-        row if row["id"] not in cut.open else row | REOPENED | {"phase": cut.open[row["id"]].value} | _ended(row, cut)
+        row
+        if (phase := cut.open.get(row["id"])) is None
+        else row | REOPENED | {"phase": phase.value} | ({} if phase == Phase.CLOSING else goes_on(row))
         for row in _by_policy(rows, policy, cut)
     ]
 
@@ -189,10 +185,6 @@ REOPENED: Row = {
     "clock_policy": ClockPolicy.NONE.value,
     "talk_id": None,
 }
-
-
-def _ended(row: Row, cut: _Cut) -> Row:
-    return {} if cut.open[row["id"]] == Phase.CLOSING else goes_on(row)
 
 
 def goes_on(row: Row) -> Row:

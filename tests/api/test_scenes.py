@@ -162,6 +162,29 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     require_taken_away(client, texts)
 
 
+def test_a_ninth_person_who_comes_in_after_another_left_remembers_the_scene_as_all_others_do(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    whole = {**SCENE, "scene_id": "S008", "participant_character_ids": [f"chara-{name}" for name in "abcdefgh"]}
+    client.post("/scenes", json={"scene": whole}).raise_for_status()
+    script.enqueue(acts("The old bell rang tonight."))
+    play(client, 1, "S008")
+    step_in(client, "remove_person", "S008", person_id="chara-h")
+    step_in(client, "add_person", "S008", person_id="chara-i")
+    script.enqueue(acts("The ferry leaves at dawn."), acts("So it does."))
+    play(client, 2, "S008")
+    script.enqueue(remembers_the_beginning)
+    ended = client.post("/scenes/S008/end?wait=true").json()
+    assert (ended["phase"], len(ended["participants"])) == ("closed", 9)
+    held = {name: client.get(f"/people/chara-{name}/memories").text for name in "abhi"}
+    assert [("The old bell" in one, "The ferry" in one) for one in held.values()] == [
+        (True, True),
+        (True, True),
+        (True, False),
+        (False, True),
+    ]
+
+
 def require_taken_away(client: TestClient, texts: dict[str, str]) -> None:
     """Its log in every form, as one of them saw it, and the report on it."""
     log = client.get("/scenes/S001/log").json()

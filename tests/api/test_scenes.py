@@ -185,6 +185,24 @@ def test_a_ninth_person_who_comes_in_after_another_left_remembers_the_scene_as_a
     ]
 
 
+@pytest.mark.parametrize("name", ["ガルド隊長", "エルフの王", "キャラA"])
+def test_a_true_summary_stands_whatever_scripts_the_name_in_it_is_written_in(
+    tmp_path: Path, script: ScriptedModel, name: str
+) -> None:
+    content = classroom(tmp_path / "content")
+    person = content / "characters" / "a.yaml"
+    person.write_text(person.read_text("utf-8").replace("キャラA", name), encoding="utf-8")
+    app = create_app(settings_for(tmp_path, content, language="ja"), models=Models(dict.fromkeys(ROLES, script)))
+    summary = f"{name}は昨日、港で黒い船を見た。"
+    with TestClient(app) as client:
+        begin(client)
+        script.enqueue(acts("昨日、港で黒い船を見たんだ。"), acts("そうなんだ。"), plain(summary))
+        play(client, 2)
+        client.post("/scenes/S001/end?wait=true").raise_for_status()
+        told = client.get("/people/chara-b/memory", params={"about": "chara-a"}).json()
+    assert told["last_meeting"]["summary"] == summary
+
+
 def require_taken_away(client: TestClient, texts: dict[str, str]) -> None:
     """Its log in every form, as one of them saw it, and the report on it."""
     log = client.get("/scenes/S001/log").json()

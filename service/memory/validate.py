@@ -404,7 +404,7 @@ def _judged(
     words = view.words(claim.turn, claim.statement)
     if _is_no_claim(claim, words, view.names):
         return RejectionReason.NOT_MEANT
-    if _is_settled(view, claim, subject, known):
+    if _is_settled(view, claim, subject):
         return RejectionReason.CONTRADICTS_AUTHOR
     if any(one.authored and are_same(one.statement, claim.statement, view.names) for one in known):
         return RejectionReason.KNOWN_ALREADY
@@ -500,10 +500,8 @@ def _sentence(claim: ClaimT, words: Words, names: frozenset[str]) -> str:
     return said[best_sentence(said, claim.statement, names)]
 
 
-def _is_settled(view: _View, claim: ClaimT, subject: str, known: Sequence[KnownFact]) -> bool:
+def _is_settled(view: _View, claim: ClaimT, subject: str) -> bool:
     """Whether it denies what an author wrote about the same person."""
-    if any(one.authored and one.ref == claim.replaces for one in known):
-        return True
     written = view.authored_about(subject)
     return any(contradict(one, claim.statement, view.names) or is_other_than(claim.statement, one) for one in written)
 

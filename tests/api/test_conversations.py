@@ -33,6 +33,7 @@ from tests.api.play import (
     turn,
     until,
 )
+from tests.memory.answers import plain
 
 
 def test_a_start_answers_at_once_and_says_where_to_look(client: TestClient, script: ScriptedModel) -> None:
@@ -259,6 +260,32 @@ def test_a_failed_closing_keeps_the_transcript_and_can_be_closed_again(
     assert (told["phase"], told["failure"], told["changes"]["summary"]) == ("closed", None, "They talked again.")
     assert told["cost"]["calls"] == 3
     problem(client.post(f"/conversations/{failed['id']}/close"), 409, "wrong-phase")
+
+
+def test_a_claim_that_names_what_an_author_wrote_loses_the_name_and_not_the_truth(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    say(script, "character", turn("Do you live alone?"))
+    say(script, "npc", reply("I have a cat named Mugi.", ends=True))
+    learned = {"statement": "Hanna has a cat named Mugi.", "turn": 1, "mode": "asserted", "importance": 5}
+    say(script, "closing", plain(second={"self_facts": [{**learned, "replaces": "b1"}]}))
+    held = talk(client)
+    assert [fact["statement"] for fact in held["changes"]["learned_facts"]] == [
+        'Hanna, asked "Do you live alone?", said: "I have a cat named Mugi."'
+    ]
+    assert held["changes"]["rejected"] == []
+
+
+def test_a_closings_model_is_shown_no_sign_by_which_to_replace_what_an_author_wrote(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    say(script, "character", turn("When was the oven built?"))
+    say(script, "npc", reply("The oven? In 1950, I think.", ends=True))
+    say(script, "closing", recollection())
+    talk(client)
+    shown = script.history[-1].messages[-1].content
+    assert "\n- The oven was built in 1950." in shown
+    assert "[b1]" not in shown
 
 
 def test_closing_again_without_waiting_answers_at_once(client: TestClient, script: ScriptedModel) -> None:

@@ -363,7 +363,7 @@ def _touches(item: Item, name: str, person_id: str | None) -> bool:
     if person_id is not None and person_id in (item.partner_id, *company(item)):
         return True
     if isinstance(item, Fact):
-        return name in (normal(item.subject), normal(item.object))
+        return name in (normal(item.subject), normal(item.object)) or name in normal(item.shown)
     return name in normal(item.summary if isinstance(item, Episode) else item.text)
 
 

@@ -304,7 +304,7 @@ def _sources(world: WorldView, facts: Iterable[Fact], conversation_id: str) -> t
         Source(
             statement=fact.statement,
             words=fact.words,
-            subject=fact.subject,
+            subject=fact.subject if fact.held else "",  # of mere words it is not known whom they are about
             chain=fact.chain,
             names=tuple(map(world.name_of, fact.chain)),
             at=fact.created_at,

@@ -385,8 +385,9 @@ def _in_graph(view: _View, kept: ValidClaim[Claim]) -> Claim:
     named = people_in(claim.subject, view.context) & people_in(kept.words, view.context)
     subject = claim.subject if kept.held else min(named, default=view.lines[claim.turn].speaker_name)
     instead = {"subject": subject, "relation": sentence(view.language, "remembered.relation"), "object": subject}
-    blank = (name for name in instead if not kept.held or not squeezed(getattr(claim, name)))
-    return claim.model_copy(update={name: instead[name] for name in blank})
+    return claim.model_copy(
+        update={name: text for name, text in instead.items() if not kept.held or not squeezed(getattr(claim, name))}
+    )
 
 
 def _named_whole(view: _View, claim: Claim) -> Claim:

@@ -323,8 +323,10 @@ class _Adoption:
 
     def _vectors(self, drafts: Sequence[FactDraft], found: Mapping[str, Mapping[str, Any]]) -> Embedded:
         """Those that Graphiti was given for them."""
-        vectors = {draft.statement: np.array(found[draft.id]["embedding"], dtype=np.float32) for draft in drafts}
-        return Embedded(model=self._model, vectors=vectors)
+        return Embedded(
+            model=self._model,
+            vectors={draft.statement: np.array(found[draft.id]["embedding"], dtype=np.float32) for draft in drafts},
+        )
 
     def _row(self, draft: FactDraft, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
         return {

@@ -14,7 +14,7 @@ NAME = {"en": "Sam", "ja": "サム"}
 WANTED = {"en": "I am wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}
 FACT = {"en": "Sam is wanted for the stolen harbour bell.", "ja": "サムは港の鐘を盗んで追われている。"}
 WORD = {"en": "harbour bell", "ja": "港の鐘"}
-ASKS = {"en": "What do you know of the stolen harbour bell?", "ja": "盗まれた港の鐘のことを知っていますか。"}
+ASKS = {"en": "What do you know of the stolen harbour bell?", "ja": "港の鐘を盗んだ話を知っていますか。"}
 
 
 def make(client: TestClient, language: Language, *ids: str) -> None:

@@ -495,6 +495,8 @@ export interface components {
             role: string;
             /** @description what happened, as a sentence in the world's language */
             detail: string;
+            /** @description of a closing: when it is tried again by itself (the machine's time, in UTC); null: it is not */
+            next_try_at?: string | null;
         };
         /** @description What the character wants of the conversation. */
         GoalOut: {
@@ -941,7 +943,7 @@ export interface components {
         /**
          * @description Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
          *     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
-         *     remembered until it is closed again.
+         *     remembered until another try succeeds.
          */
         TalkFailed: {
             /** @description the last part of the `type` of the problem, as problems of the API have it */
@@ -952,7 +954,7 @@ export interface components {
         /**
          * @description Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
          *     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
-         *     remembered until it is closed again.
+         *     remembered until another try succeeds.
          */
         TalkFailedClientEvent: {
             /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */

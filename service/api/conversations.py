@@ -15,7 +15,7 @@ from service.api.paging import no_such_page
 from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
-from service.conversation.closing import reopen
+from service.conversation.closing import abandon, reopen
 from service.conversation.context import Goal
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.start import PlayerStart, Start
@@ -175,11 +175,19 @@ async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
     responses=_WAITED | describe(404, 409),
 )
 async def close_conversation(
-    conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
+    conversation_id: Slug,
+    response: Response,
+    deps: Serving,
+    world_id: WorldId,
+    wait: Wait = False,
+    give_up: Annotated[bool, Query(description="Do not: it is not tried again by itself any more either")] = False,
 ) -> ConversationDetail:
-    """Close a conversation again whose closing has failed."""
+    """Close a conversation again whose closing has failed, at once. By itself it is tried again at
+    `failure.next_try_at`, after a wait that doubles up to an hour, until it succeeds or is given up.
+    """
+    decide = abandon if give_up else reopen
     await deps.conversation.database.write(
-        lambda s: reopen(s, conversation_of(s, world_id, conversation_id, lock=True))
+        lambda s: decide(s, conversation_of(s, world_id, conversation_id, lock=True))
     )
     deps.runner.submit(ConversationKey(world_id, conversation_id))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)

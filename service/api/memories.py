@@ -363,7 +363,7 @@ def _touches(item: Item, name: str | None, person_id: str) -> bool:
     if name is None or person_id in (item.partner_id, *company(item)):
         return person_id in (item.partner_id, *company(item))
     if isinstance(item, Fact):
-        return normal(name) in (normal(item.subject), normal(item.object))
+        return normal(name) in (normal(item.subject), normal(item.object)) or is_named(name, item.shown)
     return is_named(name, item.summary if isinstance(item, Episode) else item.text)
 
 

@@ -259,6 +259,10 @@ class FailureOut(Out):
     type: str = Field(description="the last part of the problem's type, such as model-timeout")
     role: str = Field(description="whose call failed: character, npc, closing, decision, moderator, modulator, quality")
     detail: str = Field(description="what happened, as a sentence in the world's language")
+    next_try_at: str | None = Field(
+        default=None,
+        description="of a closing: when it is tried again by itself (the machine's time, in UTC); null: it is not",
+    )
 
 
 class CostOut(Out):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -23,7 +24,7 @@ from service.conversation.transcript import (
     require_timeline,
     world_of,
 )
-from service.errors import KataribeError, ModelError, NotFound
+from service.errors import BudgetExhausted, KataribeError, ModelError, NotFound
 from service.memory.attitude_evidence import Evidence, ask_each, evidence, fixed_questions
 from service.memory.extract import Before, ClosingQuestion, extract, perceiving, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
@@ -46,6 +47,9 @@ from service.usage import Usage
 from world.time import WorldTime
 
 NOTHING_SPENT = Usage()
+FIRST_WAIT_SECONDS = 30.0
+LONGEST_WAIT_SECONDS = 3600.0
+"""So long a closing that failed waits until it is tried again: twice as long after each try."""
 MEMORIES_KNOWN = 30
 """How many known facts the extraction is held against. Its model is shown the few that bear most on what was said."""
 
@@ -91,7 +95,8 @@ async def fail(
     *,
     timeline: int | None = None,
 ) -> ConversationRow:
-    """Leave a closing that is due as failed, and say why; `usage` is what was spent on it. Answers the row.
+    """Leave a closing that is due as failed, and say why, and when it is tried again; `usage` is what was spent on it.
+    Answers the row.
 
     Raises:
         WorldRestored: the world is not on that `timeline` any more.
@@ -109,13 +114,35 @@ async def fail(
         if row.clock_policy == ClockPolicy.NONE:
             log_in(session, key, clock.now, "closed")
         row.phase = Phase.CLOSING_FAILED
-        row.failure = failure_of(error, "closing")
+        row.failure = failure_of(error, "closing") | {"next_try_at": machine_time(_wait_seconds(row, error))}
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
         publish(session, row, _no_earlier(world, row), failed, row.opener_id)
         tell_failed(session, row, clock, row.failure)
         return row
 
     return await deps.database.write(work)
+
+
+def machine_time(after_seconds: float = 0.0) -> str:
+    """What the machine's clock shows then, in UTC: as text it sorts as the moments do."""
+    return (datetime.now(UTC) + timedelta(seconds=after_seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _wait_seconds(row: ConversationRow, error: KataribeError) -> float:
+    """Until it is tried again: no call is made before the budget has room for one."""
+    if isinstance(error, BudgetExhausted):
+        return float(error.facts["retry_after_seconds"])
+    return min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** min(row.attempts, 10))
+
+
+def abandon(session: Session, row: ConversationRow) -> None:
+    """Let a failed closing not be tried again by itself; the caller commits.
+
+    Raises:
+        WrongPhase: its closing has not failed.
+    """
+    require(row, Phase.CLOSING_FAILED)
+    row.failure = {**(row.failure or {}), "next_try_at": None}
 
 
 def reopen(session: Session, row: ConversationRow) -> None:

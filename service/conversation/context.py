@@ -134,7 +134,7 @@ class PromptContext(PromptValues):
     As it was when they met: `now` is date, time and weather ("": the place is not of this world), `notices` are
     announced, `told` is what the game said was going on, `lore` what the speaker's author lets it always know.
     `last_meeting`, `known` (each with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner.
-    `acquainted`: by the author's word the two knew each other before the story began. `secrets` are those that the
+    `acquainted`: the two knew each other before they first talked here. `secrets` are those that the
     partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its goal.
     `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
     more than two: no prompt tells it, but who speaks without a model repeats nothing of it.

@@ -12,7 +12,6 @@ from service.llm.prompt import Templates
 from service.locales import Language, sentence
 from service.memory.attitude_evidence import Evidence
 from service.memory.extraction import (
-    REFS,
     ClosingContext,
     ClosingExtraction,
     KnownFact,
@@ -21,6 +20,7 @@ from service.memory.extraction import (
     Source,
     SpokenLine,
     answer_to,
+    ref_of,
 )
 from service.memory.memory_store import MemoryStore
 from service.memory.recall import remembered
@@ -146,7 +146,7 @@ def prepare(
         i: [one.fact for one in discreet[i].known(found, then) if one.fact.created_at <= then.now]
         for i, found in memories.items()
     }
-    refs = {one.person_id: ref for one, ref in zip(people, REFS, strict=False)}
+    refs = {one.person_id: ref_of(place) for place, one in enumerate(people)}
     towards = {i: next(iter(stands.values()), STRANGERS) for i, stands in company.items()}
     participants = tuple(
         Participant(
@@ -229,7 +229,7 @@ def context_of_found(
         language=world.language,
         participants=tuple(
             Participant(
-                ref=ref,
+                ref=(ref := ref_of(place)),
                 person_id=person_id,
                 name=world.name_of(person_id),
                 affinity=0,
@@ -239,7 +239,7 @@ def context_of_found(
                 memories=known if person_id == group.person_id else (),
                 sources=_sources(world, partners, episode.conversation_id) if person_id == episode.partner_id else (),
             )
-            for ref, person_id in zip(REFS, there, strict=False)
+            for place, person_id in enumerate(there)
         ),
         now=iso(episode.at),
         goal="",
@@ -306,7 +306,7 @@ def _sources(world: WorldView, facts: Iterable[Fact], conversation_id: str) -> t
         Source(
             statement=fact.statement,
             words=fact.words,
-            subject=fact.subject,
+            subject=fact.subject if fact.held else "",  # of mere words it is not known whom they are about
             chain=fact.chain,
             names=tuple(map(world.name_of, fact.chain)),
             at=fact.created_at,

@@ -30,8 +30,15 @@ Weight = Annotated[int, Field(ge=1, le=10)]
 MOST_SENTENCES = 4
 """Of a summary."""
 
-REFS = "abcdefgh"
-"""What stands for those who took part, the one who began first: the names of the fields of `Sides`."""
+_LETTERS = "abcdefghijklnoqrstuvwxyz"
+"""Not m and p: ``am1`` is a memory, ``p1`` a promise."""
+
+
+def ref_of(place: int) -> str:
+    """What stands for the one in that place among those who took part, the one who began first: the names of the fields
+    of `Sides`. Where the letters are all taken they are doubled.
+    """
+    return _LETTERS[place % len(_LETTERS)] * (place // len(_LETTERS) + 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

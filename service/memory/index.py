@@ -313,16 +313,13 @@ class PersonIndex:
         return self._lines
 
     def _touches(self, about: str | None) -> Mask:
-        """Facts whose subject or object it is, turns and summaries that name it."""
+        """Facts whose subject or object it is, and whatever names it."""
         numbers = self._numbers.filled
         entity = self._name("entity", None if about is None else normal(about))
         touches: Mask = ((numbers[:, _SUBJECT] == entity) | (numbers[:, _OBJECT] == entity)) & (entity != NOBODY)
         asked = set(tokens(about or ""))
         if asked:
-            naming = numbers[:, _KIND] != _KINDS[Kind.FACT]
-            for token in asked:
-                naming &= self._holds(token)
-            touches |= naming
+            touches |= np.logical_and.reduce([self._holds(token) for token in asked])
         return touches
 
     def _with(self, partner_id: str | None) -> Mask:

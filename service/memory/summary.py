@@ -1,5 +1,5 @@
-"""Owns which sentences of a summary may stand: those whose turns hold enough of their words, and all their numbers and
-names. Pure.
+"""Owns which sentences of a summary may stand: those whose turns hold enough of their words, all their numbers, and in
+English all their names. Pure.
 """
 
 import re
@@ -21,7 +21,6 @@ QUOTED = 2
 _NAME_EN = re.compile(r"(?<!^)(?<![.!?:] )(?<![\"“'])\b[A-Z][a-z]+")
 _BOTH = re.compile(r"\b(?:the|these|those) two\b|二人[はのがも]|ふたり[はのがも]")
 """Those who talk, and no number that was said."""
-_NAME_JA = re.compile(r"[ァ-ヺー]{2,}")
 
 
 def checked_summary(written: Sequence[SummarySentence], context: ClosingContext) -> tuple[str, tuple[str, ...]]:
@@ -46,13 +45,13 @@ def _is_carried(one: SummarySentence, context: ClosingContext) -> bool:
 
 
 def adds_nothing(text: str, said: str, names: frozenset[str]) -> bool:
-    """Whether a text has no number, no name and no denial that what was said has not, and affirms nothing that was
-    denied. `names` are known to everybody.
+    """Whether a text has no number, no English name and no denial that what was said has not, and affirms nothing that
+    was denied. `names` are known to everybody.
     """
     wanted = words(text, names)
     return (
         numbers(_BOTH.sub("", text)) <= numbers(said)
-        and _names(text, names) <= _names(said, frozenset()) | _parts(names)
+        and _names(text) <= _names(said) | _parts(names)
         and (not is_negated(text) or any(is_negated(part) or is_denial(part) for part in (said, *sentences(said))))
         and (not wanted or is_negated(text) or not _all_denied(wanted, said))
     )
@@ -65,13 +64,12 @@ def _all_denied(wanted: frozenset[str], said: str) -> bool:
     return most > 0 and all(is_negated(clause) for score, clause in scored if score == most)
 
 
-def _names(text: str, own: frozenset[str]) -> set[str]:
-    found = {name.casefold() for name in (*_NAME_EN.findall(text), *_NAME_JA.findall(text))}
-    return found - _parts(own)
+def _names(text: str) -> set[str]:
+    return {name.casefold() for name in _NAME_EN.findall(text)}
 
 
 def _parts(names: frozenset[str]) -> set[str]:
-    return {part for name in names for part in re.split(r"[\s・.']+", folded(name))}
+    return {part for name in names for part in re.split(r"[\s.']+", folded(name))}
 
 
 def _quoted(context: ClosingContext) -> list[str]:

@@ -369,19 +369,26 @@ def _self_fact(
 
 
 def _fact(view: _View, claim: Claim, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | RejectionReason:
-    claim = _named_whole(view, _with_object(view, claim))
+    claim = _named_whole(view, claim)
     may_tell = partial(view.may_learn, claim.subject)
     claim = _where_it_was_said(view, claim, may_tell)
     if not may_tell(claim.turn):
         return RejectionReason.NOT_HEARD
-    return _judged(view, claim, claim.subject, view.owner.memories, kept)
+    verdict = _judged(view, claim, claim.subject, view.owner.memories, kept)
+    return verdict if isinstance(verdict, RejectionReason) else replace(verdict, claim=_in_graph(view, verdict))
 
 
-def _with_object(view: _View, claim: Claim) -> Claim:
-    """The claim as it can stand in a graph: "the dog barked" has no object but the dog."""
-    blank = {name for name in ("relation", "object") if not squeezed(getattr(claim, name))}
-    instead = {"relation": sentence(view.language, "remembered.relation"), "object": claim.subject}
-    return claim.model_copy(update={name: instead[name] for name in blank}) if blank else claim
+def _in_graph(view: _View, kept: ValidClaim[Claim]) -> Claim:
+    """The claim as it can stand in a graph: "the dog barked" has no object but the dog. What is no fact by itself says
+    nothing there: its words stand with the person whom they and the claim name, else with who spoke them.
+    """
+    claim = kept.claim
+    named = people_in(claim.subject, view.context) & people_in(kept.words, view.context)
+    subject = claim.subject if kept.held else min(named, default=view.lines[claim.turn].speaker_name)
+    instead = {"subject": subject, "relation": sentence(view.language, "remembered.relation"), "object": subject}
+    return claim.model_copy(
+        update={name: text for name, text in instead.items() if not kept.held or not squeezed(getattr(claim, name))}
+    )
 
 
 def _named_whole(view: _View, claim: Claim) -> Claim:
@@ -405,7 +412,7 @@ def _judged(
     words = view.words(claim.turn, claim.statement)
     if _is_no_claim(claim, words, view.names):
         return RejectionReason.NOT_MEANT
-    if _is_settled(view, claim, subject, known):
+    if _is_settled(view, claim, subject):
         return RejectionReason.CONTRADICTS_AUTHOR
     if any(one.authored and are_same(one.statement, claim.statement, view.names) for one in known):
         return RejectionReason.KNOWN_ALREADY
@@ -502,10 +509,8 @@ def _sentence(claim: ClaimT, words: Words, names: frozenset[str]) -> str:
     return said[best_sentence(said, claim.statement, names)]
 
 
-def _is_settled(view: _View, claim: ClaimT, subject: str, known: Sequence[KnownFact]) -> bool:
+def _is_settled(view: _View, claim: ClaimT, subject: str) -> bool:
     """Whether it denies what an author wrote about the same person."""
-    if any(one.authored and one.ref == claim.replaces for one in known):
-        return True
     written = view.authored_about(subject)
     return any(contradict(one, claim.statement, view.names) or is_other_than(claim.statement, one) for one in written)
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from sqlalchemy import tuple_
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from service.conversation.action_results import expire, late
-from service.conversation.closing import reopen
+from service.conversation.closing import machine_time, reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
@@ -159,8 +160,8 @@ class ConversationRunner:
             await self.outbox.deliver_conversation(key)
 
     async def _sweep(self) -> None:
-        """Extend the leases of what is carried here, take up what nobody carries, and what waited for a new budget."""
-        await self._reopen_unpaid()
+        """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""
+        await self._reopen_due()
         for key in await self._deps.database.read(silent):
             await self._leave_in_silence(key)
         for world_id, call_id in await self._deps.database.read(late):
@@ -181,13 +182,17 @@ class ConversationRunner:
             self._deps.stream.tell(key, Stored())
             self.carry_on(key)
 
-    async def _reopen_unpaid(self) -> None:
-        """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""
+    async def _reopen_due(self) -> None:
+        """Closings that failed are due again when they have waited; those that the budget had no room for as soon as it
+        has: on a new day, or with other limits.
+        """
         day = self._deps.budget.day
-        if self._reopened_on == day or not await self._deps.database.read(self._deps.budget.allows_closing):
-            return
-        await self._deps.database.write(_reopen_unpaid)
-        self._reopened_on = day
+        has_room = self._reopened_on != day and await self._deps.database.read(self._deps.budget.allows_closing)
+        waited = _waited(has_room)
+        if await self._deps.database.read(lambda s: s.exec(waited).unique().first()):
+            await self._deps.database.write(lambda s: _reopen(s, waited))
+        if has_room:
+            self._reopened_on = day
 
 
 def _is_due(session: Session, key: ConversationKey) -> bool:
@@ -212,10 +217,20 @@ def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
     return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
 
 
-def _reopen_unpaid(session: Session) -> None:
-    for row in session.exec(select(ConversationRow).where(ConversationRow.phase == Phase.CLOSING_FAILED)).unique():
-        if row.failure is not None and row.failure["type"] == BudgetExhausted.slug:
-            reopen(session, row)
+def _waited(has_room: bool) -> SelectOfScalar[ConversationRow]:
+    """The failed closings that are to be tried again now; `has_room`: the budget has room for closings."""
+    failure = col(ConversationRow.failure)
+    next_try = failure["next_try_at"].as_string()
+    is_due = next_try <= machine_time()
+    if has_room:
+        is_due |= next_try.is_not(None) & (failure["type"].as_string() == BudgetExhausted.slug)
+    return select(ConversationRow).where(ConversationRow.phase == Phase.CLOSING_FAILED, is_due)
+
+
+def _reopen(session: Session, waited: SelectOfScalar[ConversationRow]) -> None:
+    """Make those of them due that no other replica is at."""
+    for row in session.exec(waited.with_for_update(of=ConversationRow, skip_locked=True)).unique():
+        reopen(session, row)
 
 
 def _drop_leases(session: Session) -> None:

@@ -241,7 +241,7 @@ class TalkEnded(Payload, kind="conversation.ended"):
 class TalkFailed(Payload, kind="error"):
     """Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
-    remembered until it is closed again.
+    remembered until another try succeeds.
     """
 
     type: str = Field(

@@ -195,7 +195,9 @@ class ConversationClosed(_OfTwo):
 
 
 class ClosingFailed(_OfTwo):
-    """Nothing could be remembered of the conversation: the model failed. The person opened it."""
+    """Nothing could be remembered of the conversation this time: the model failed. It is tried again, until it succeeds
+    or somebody gives it up. The person opened it.
+    """
 
     error: str = Field(
         description="the `type` of the problem, as problems of the API have it", examples=["model-timeout"]

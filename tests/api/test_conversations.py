@@ -2,21 +2,27 @@
 
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import update
+from sqlmodel import Session
 
 from service.api.schemas import TurnOut
+from service.app import create_app
 from service.conversation.prompt import NpcTurn
 from service.errors import ModelServerError
-from service.llm.choose import ROLES
+from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.store.phase import Loudness
-from service.store.tables import TurnRow
+from service.store.tables import ConversationRow, TurnRow
 from tests.api.conftest import Connect
 from tests.api.play import (
     LINES,
@@ -29,10 +35,12 @@ from tests.api.play import (
     say,
     script_short,
     script_sister,
+    settings_for,
     talk,
     turn,
     until,
 )
+from tests.memory.answers import plain
 
 
 def test_a_start_answers_at_once_and_says_where_to_look(client: TestClient, script: ScriptedModel) -> None:
@@ -259,6 +267,135 @@ def test_a_failed_closing_keeps_the_transcript_and_can_be_closed_again(
     assert (told["phase"], told["failure"], told["changes"]["summary"]) == ("closed", None, "They talked again.")
     assert told["cost"]["calls"] == 3
     problem(client.post(f"/conversations/{failed['id']}/close"), 409, "wrong-phase")
+
+
+def waits_until(told: dict[str, Any]) -> datetime:
+    """When a failed closing is tried again."""
+    return datetime.fromisoformat(told["failure"]["next_try_at"])
+
+
+def let_wait_be_over(client: TestClient, conversation_id: str) -> None:
+    """The time at which its closing is tried again has come."""
+
+    def work(session: Session) -> None:
+        row = session.get_one(ConversationRow, ("main", conversation_id))
+        row.failure = {**(row.failure or {}), "next_try_at": "2026-01-01T00:00:00Z"}
+
+    client.app.state.deps.conversation.database.write_now(work)  # type: ignore[attr-defined]
+
+
+def failed_talk(client: TestClient, script: ScriptedModel, reason: str = "out of order") -> dict[str, Any]:
+    """A talk whose closing has failed."""
+    say(script, "character", turn("Good morning, Hanna.", ends=True))
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason=reason), role="closing")
+    held = talk(client)
+    assert held["phase"] == "closing_failed"
+    return held
+
+
+def test_a_failed_closing_is_tried_again_by_itself_after_longer_and_longer_waits_until_it_succeeds(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    begun = datetime.now(UTC)
+    failed = failed_talk(client, script)
+    first = waits_until(failed) - begun
+    assert timedelta(seconds=20) < first < timedelta(seconds=60)
+    assert client.post("/world/tick", json={"ticks": 5}).json()["now"] == "2026-04-01T07:05", "the clock goes on"
+    script_short(script, "Meanwhile another talk")
+    assert talk(client, character_id="umi")["phase"] == "closed"
+
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="still out of order"), role="closing")
+    let_wait_be_over(client, failed["id"])
+    tried = datetime.now(UTC)
+    await_failure(client, failed["id"], "still out of order")
+    again = client.get(f"/conversations/{failed['id']}").json()
+    assert waits_until(again) - tried > 1.5 * first
+
+    say(script, "closing", recollection("They met."))
+    let_wait_be_over(client, failed["id"])
+    closed = until(client, failed["id"], "closed")
+    assert (closed["failure"], closed["changes"]["summary"]) == (None, "They met.")
+    assert [len(client.get(f"/people/{who}/memories").json()["items"]) > 0 for who in ("sora", "baker")] == [True, True]
+
+
+def await_failure(client: TestClient, conversation_id: str, reason: str) -> None:
+    """Return when the last try has failed for that reason."""
+    deadline = time.monotonic() + 20
+    while reason not in ((client.get(f"/conversations/{conversation_id}").json()["failure"] or {}).get("detail", "")):
+        assert time.monotonic() < deadline
+        time.sleep(0.03)
+
+
+def test_the_longest_wait_is_an_hour(client: TestClient, script: ScriptedModel) -> None:
+    def often(_: object) -> None:
+        deps = client.app.state.deps.conversation  # type: ignore[attr-defined]
+        deps.database.write_now(lambda s: s.execute(update(ConversationRow).values(attempts=5000)))
+        raise ModelServerError(model="scripted", status_code=500, reason="out of order")
+
+    say(script, "character", turn("Good morning, Hanna.", ends=True))
+    script.enqueue(often, role="closing")  # type: ignore[arg-type]
+    wait = waits_until(talk(client)) - datetime.now(UTC)
+    assert timedelta(minutes=59) < wait <= timedelta(hours=1)
+
+
+def test_a_failed_closing_that_somebody_gives_up_is_not_tried_again_until_somebody_asks_for_it(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    given_up, waiting = (failed_talk(client, script) for _ in range(2))
+    answer = client.post(f"/conversations/{given_up['id']}/close?give_up=true")
+    told = answer.json()
+    assert (answer.status_code, told["phase"], told["failure"]["next_try_at"]) == (202, "closing_failed", None)
+    assert "out of order" in told["failure"]["detail"]
+    say(script, "closing", recollection("They met."))
+    let_wait_be_over(client, waiting["id"])
+    assert until(client, waiting["id"], "closed")["changes"]["summary"] == "They met."
+    assert client.get(f"/conversations/{given_up['id']}").json() == told
+    say(script, "closing", recollection("They talked again."))
+    closed = client.post(f"/conversations/{given_up['id']}/close?wait=true").json()
+    assert (closed["phase"], closed["changes"]["summary"]) == ("closed", "They talked again.")
+    problem(client.post(f"/conversations/{given_up['id']}/close?give_up=true"), 409, "wrong-phase")
+
+
+def test_a_failed_closing_waits_on_over_a_restart_and_is_then_tried_again(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel
+) -> None:
+    def service() -> TestClient:
+        models = Models(dict.fromkeys(ROLES, script))
+        return TestClient(create_app(settings_for(tmp_path, millbrook), models=models))
+
+    with service() as client:
+        failed = failed_talk(client, script)
+    with service() as client:
+        assert client.get(f"/conversations/{failed['id']}").json()["failure"] == failed["failure"]
+        say(script, "closing", recollection("They met."))
+        let_wait_be_over(client, failed["id"])
+        assert until(client, failed["id"], "closed")["changes"]["summary"] == "They met."
+
+
+def test_a_claim_that_names_what_an_author_wrote_loses_the_name_and_not_the_truth(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    say(script, "character", turn("Do you live alone?"))
+    say(script, "npc", reply("I have a cat named Mugi.", ends=True))
+    learned = {"statement": "Hanna has a cat named Mugi.", "turn": 1, "mode": "asserted", "importance": 5}
+    say(script, "closing", plain(second={"self_facts": [{**learned, "replaces": "b1"}]}))
+    held = talk(client)
+    assert [fact["statement"] for fact in held["changes"]["learned_facts"]] == [
+        'Hanna, asked "Do you live alone?", said: "I have a cat named Mugi."'
+    ]
+    assert held["changes"]["rejected"] == []
+
+
+def test_a_closings_model_is_shown_no_sign_by_which_to_replace_what_an_author_wrote(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    say(script, "character", turn("When was the oven built?"))
+    say(script, "npc", reply("The oven? In 1950, I think.", ends=True))
+    say(script, "closing", recollection())
+    talk(client)
+    shown = script.history[-1].messages[-1].content
+    assert "\n- The oven was built in 1950." in shown
+    assert "[b1]" not in shown
 
 
 def test_closing_again_without_waiting_answers_at_once(client: TestClient, script: ScriptedModel) -> None:

@@ -418,10 +418,11 @@ BO: dict[Language, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_who_is_forgotten_takes_no_memory_along_whose_words_only_hold_its_name(
-    client: TestClient, script: ScriptedModel, language: Language
+    client: TestClient, script: ScriptedModel, tmp_path: Path, language: Language
 ) -> None:
     name, burns, owes = BO[language]
     client.put("/people/bo", json={"kind": "player", "name": name})
+    client.put("/people/longer", json={"kind": "player", "name": "Bowen", "facts": [burns]})
     weighs = [{"content": burns, "importance": "high", "turn": 1}]
     script.enqueue(turn("Any news?"), replies(burns), turn("Goodbye.", ends=True))
     script.enqueue(plain(burns, first={"facts": [claim(burns, 1, subject="x")], "mid_term": weighs}))
@@ -430,6 +431,8 @@ def test_who_is_forgotten_takes_no_memory_along_whose_words_only_hold_its_name(
     note = {"statements": [{"id": "1", "statement": burns}, {"id": "2", "statement": owes}]}
     assert client.post("/people/hermit/memory", json=note).status_code == 200
     assert client.delete("/people/bo", params={"everywhere": True}).status_code == 204
+    asked = kept_in(tmp_path, "commands")
+    assert ("/people/longer" in asked, "/people/bo" in asked) == (True, False)
     kept = client.get("/people/sora/memory").json()
     assert [burns in one["content"] for one in kept["mid_term"]] == [True]
     assert any(burns in one["statement"] for one in kept["facts"])

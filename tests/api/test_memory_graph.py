@@ -7,12 +7,26 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import select
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from service.memory.store import Episode, FactDraft, Group, fact_id
-from tests.api.play import SISTER, SISTER_TOLD, problem, script_sister, settings_for, talk
+from service.store.tables import FactRow
+from tests.api.play import (
+    SISTER,
+    SISTER_TOLD,
+    problem,
+    recollection,
+    reply,
+    say,
+    script_sister,
+    settings_for,
+    talk,
+    turn,
+)
 from tests.memory.memories import Memory
 from tests.memory.remote import RemoteMemory
 from world.time import parse_time
@@ -85,24 +99,70 @@ def test_who_has_met_nobody_has_an_empty_graph(client: TestClient) -> None:
     }
 
 
-def test_after_a_talk_its_facts_are_edges_between_entities(client: TestClient, script: ScriptedModel) -> None:
+MUGI = {"subject": "Hanna", "relation": "has a cat", "object": "Mugi", "statement": "Hanna has a cat named Mugi."}
+
+
+def test_after_a_talk_what_somebody_stated_of_itself_is_an_edge_between_entities(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    say(script, "character", turn("Do you live alone?"))
+    say(script, "npc", reply("I have a cat named Mugi.", ends=True))
+    say(script, "closing", recollection(facts=({**MUGI, "turn": 1},)))
+    talk(client)
+    told = graph_of(client)
+    assert [(one["subject"], one["relation"], one["object"], one["stated"]) for one in told["facts"]] == [
+        ("Hanna", "has a cat", "Mugi", True)
+    ]
+    assert {one["name"] for one in told["entities"]} == {"Hanna", "Mugi"}
+
+
+WON = {
+    "subject": "ハンナ",
+    "relation": "勝った",
+    "object": "宝くじ",
+    "statement": "ハンナは宝くじに勝った。",
+    "turn": 1,
+}
+
+
+@pytest.mark.parametrize("language", ["ja"])
+def test_what_a_model_makes_of_words_that_do_not_state_it_stands_nowhere(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel, language: Language
+) -> None:
+    words = "宝くじに当たったらいいねえ、勝ったことはないけど。"
+    app = create_app(settings_for(tmp_path, millbrook, language=language), models=Models(dict.fromkeys(ROLES, script)))
+    say(script, "character", turn("何か夢はありますか。"))
+    say(script, "npc", reply(words, ends=True))
+    say(script, "closing", recollection("二人は話した。", facts=(WON,)))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        talk(client, goal="話す", success_criteria="話した")
+        told = graph_of(client)
+        shown = client.get("/people/sora/memory", params={"about": "baker"}).json()["facts"]
+        shown += client.get("/people/sora/memories", params={"kinds": "fact"}).json()["items"]
+        shown += client.get("/people/sora/memories", params={"kinds": "fact", "about": "宝くじ"}).json()["items"]
+        kept = app.state.deps.conversation.database.read_now(lambda s: s.exec(select(FactRow)).all())
+    assert {one["name"] for one in told["entities"]} == {"ハンナ"}
+    stands = [(one["subject"], one["relation"], one["object"]) for one in (*told["facts"], *shown)]
+    stands += [(one.subject, one.relation, one.object) for one in kept]
+    assert set(stands) == {("ハンナ", "覚えている", "ハンナ")}
+    assert all(words in one["words"] for one in (*told["facts"], *shown)), "the words themselves are remembered"
+
+
+def test_after_a_talk_its_words_stand_with_who_spoke_them(client: TestClient, script: ScriptedModel) -> None:
     script_sister(script)
     held = talk(client)
     told = graph_of(client)
     entities = {entity["name"]: entity for entity in told["entities"]}
     assert {name: (one["person_id"], one["kind"], one["facts"]) for name, one in entities.items()} == {
-        "Lotte": (None, None, 1),
-        "harbour town": (None, None, 1),
-        "Hanna": ("baker", "npc", 1),
-        "rye": (None, None, 1),
+        "Hanna": ("baker", "npc", 2)
     }
-    edge = next(fact for fact in told["facts"] if fact["subject"] == "Lotte")
+    edge = next(fact for fact in told["facts"] if fact["words"] == SISTER_TOLD)
     assert {key: value for key, value in edge.items() if key != "id"} == {
-        "subject": "Lotte",
-        "subject_id": entities["Lotte"]["id"],
-        "relation": "left for",
-        "object": "harbour town",
-        "object_id": entities["harbour town"]["id"],
+        "subject": "Hanna",
+        "subject_id": entities["Hanna"]["id"],
+        "relation": "remembers",
+        "object": "Hanna",
+        "object_id": entities["Hanna"]["id"],
         "statement": SISTER_TOLD,
         "words": SISTER_TOLD,
         "stated": False,

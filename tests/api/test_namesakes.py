@@ -14,7 +14,8 @@ NAME = {"en": "Sam", "ja": "サム"}
 WANTED = {"en": "I am wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}
 FACT = {"en": "Sam is wanted for the stolen harbour bell.", "ja": "サムは港の鐘を盗んで追われている。"}
 WORD = {"en": "harbour bell", "ja": "港の鐘"}
-ASKS = {"en": "What do you know of the stolen harbour bell?", "ja": "盗まれた港の鐘のことを知っていますか。"}
+OWES = "Sam owes the miller forty coins."
+ASKS = {"en": "What do you know of the stolen harbour bell?", "ja": "港の鐘を盗んだ話を知っていますか。"}
 
 
 def make(client: TestClient, language: Language, *ids: str) -> None:
@@ -40,7 +41,7 @@ def talk(client: TestClient, script: ScriptedModel, who: str, said: str, closing
 def told_of_wanted(language: Language) -> Any:
     """What the baker takes away from who tells that he is wanted."""
     return extraction(
-        FACT[language],
+        {"en": "He is wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}[language],
         second={
             "facts": [claim(FACT[language], 0, subject=NAME[language])],
             "mid_term": [{"content": FACT[language], "importance": "high", "turn": 0, "mode": "asserted"}],
@@ -60,7 +61,11 @@ def test_what_one_tells_in_confidence_reaches_no_prompt_before_another_of_the_sa
 ) -> None:
     make(client, language, "sam_one", "sam_two")
     talk(client, script, "sam_one", WANTED[language], told_of_wanted(language))
-    asked = talk(client, script, "sam_two", ASKS[language], extraction(FACT[language]))
+    script.enqueue({"text": "-"})
+    letter = {"kind": "letter", "to": "sam_two", "about": ASKS[language]}
+    assert client.post("/people/baker/write", json=letter).status_code == 200
+    assert WORD[language] not in str(script.history[-1].messages).replace(ASKS[language], "")
+    asked = talk(client, script, "sam_two", ASKS[language], extraction())
     assert WORD[language] not in asked.replace(ASKS[language], "")
     again = talk(client, script, "sam_one", ASKS[language], extraction())
     assert WORD[language] in again.replace(ASKS[language], ""), "who told it is known by it"
@@ -94,8 +99,8 @@ def test_a_given_statement_is_about_the_id_it_names_and_what_a_third_one_says_of
         client,
         script,
         "mia",
-        "Sam owes the miller forty coins.",
-        extraction(second={"facts": [claim("Sam owes the miller forty coins.", 0, subject="Sam")]}),
+        OWES,
+        extraction(OWES, second={"facts": [claim(OWES, 0, subject="Sam")]}),
     )
     told = {
         one: [fact["statement"] for fact in remembered(client, "baker", one)["facts"]] for one in ("sam_one", "sam_two")
@@ -108,8 +113,7 @@ def test_a_given_statement_is_about_the_id_it_names_and_what_a_third_one_says_of
 def test_a_name_of_its_own_still_says_who_is_meant(client: TestClient, script: ScriptedModel) -> None:
     make(client, "en", "sam_one")
     client.put("/people/mia", json={"kind": "player", "name": "Mia"})
-    debt = claim("Sam owes the miller forty coins.", 0, subject="Sam")
-    talk(client, script, "mia", "Sam owes the miller forty coins.", extraction(second={"facts": [debt]}))
+    talk(client, script, "mia", OWES, extraction(second={"facts": [claim(OWES, 0, subject="Sam")]}))
     make(client, "en", "sam_two")
     assert len(remembered(client, "baker", "sam_one")["facts"]) == 1, "only one was called so when it was said"
     assert remembered(client, "baker", "sam_two")["facts"] == []

@@ -162,6 +162,47 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     require_taken_away(client, texts)
 
 
+def test_a_ninth_person_who_comes_in_after_another_left_remembers_the_scene_as_all_others_do(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    whole = {**SCENE, "scene_id": "S008", "participant_character_ids": [f"chara-{name}" for name in "abcdefgh"]}
+    client.post("/scenes", json={"scene": whole}).raise_for_status()
+    script.enqueue(acts("The old bell rang tonight."))
+    play(client, 1, "S008")
+    step_in(client, "remove_person", "S008", person_id="chara-h")
+    step_in(client, "add_person", "S008", person_id="chara-i")
+    script.enqueue(acts("The ferry leaves at dawn."), acts("So it does."))
+    play(client, 2, "S008")
+    script.enqueue(remembers_the_beginning)
+    ended = client.post("/scenes/S008/end?wait=true").json()
+    assert (ended["phase"], len(ended["participants"])) == ("closed", 9)
+    held = {name: client.get(f"/people/chara-{name}/memories").text for name in "abhi"}
+    assert [("The old bell" in one, "The ferry" in one) for one in held.values()] == [
+        (True, True),
+        (True, True),
+        (True, False),
+        (False, True),
+    ]
+
+
+@pytest.mark.parametrize("name", ["ガルド隊長", "エルフの王", "キャラA"])
+def test_a_true_summary_stands_whatever_scripts_the_name_in_it_is_written_in(
+    tmp_path: Path, script: ScriptedModel, name: str
+) -> None:
+    content = classroom(tmp_path / "content")
+    person = content / "characters" / "a.yaml"
+    person.write_text(person.read_text("utf-8").replace("キャラA", name), encoding="utf-8")
+    app = create_app(settings_for(tmp_path, content, language="ja"), models=Models(dict.fromkeys(ROLES, script)))
+    summary = f"{name}は昨日、港で黒い船を見た。"
+    with TestClient(app) as client:
+        begin(client)
+        script.enqueue(acts("昨日、港で黒い船を見たんだ。"), acts("そうなんだ。"), plain(summary))
+        play(client, 2)
+        client.post("/scenes/S001/end?wait=true").raise_for_status()
+        told = client.get("/people/chara-b/memory", params={"about": "chara-a"}).json()
+    assert told["last_meeting"]["summary"] == summary
+
+
 def require_taken_away(client: TestClient, texts: dict[str, str]) -> None:
     """Its log in every form, as one of them saw it, and the report on it."""
     log = client.get("/scenes/S001/log").json()

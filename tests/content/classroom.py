@@ -26,9 +26,9 @@ PEOPLE: dict[str, dict[str, Any]] = {
         "personality": {"en": "A pupil.", "ja": "生徒。"},
         "home": "square",
     }
-    for name in "abc"
+    for name in "abcdefghi"
 }
-"""The two who talk, and one who may come in."""
+"""The two who talk, and others who may come in."""
 
 
 def classroom(directory: Path, *scenes: dict[str, Any]) -> Path:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from service.content.load import Content
-from service.conversation.closing import close, reopen
+from service.conversation.closing import close, machine_time, reopen
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -156,12 +156,14 @@ def test_a_failed_closing_keeps_the_transcript_and_says_why(
     script.enqueue(BROKEN)
     row = _close(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSING_FAILED, EndReason.GOAL_ACHIEVED)
-    assert row.failure == {
+    assert row.failure is not None
+    assert {key: row.failure[key] for key in row.failure if key != "next_try_at"} == {
         "type": "model-broken",
         "role": "closing",
         "en": BROKEN.sentence("en"),
         "ja": BROKEN.sentence("ja"),
     }
+    assert row.failure["next_try_at"] > machine_time()
     assert len(turns(room, conversation_id)) == 4
     assert all(rows(room, table) == [] for table in (*SETTLED, AttitudeChangeRow))
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}

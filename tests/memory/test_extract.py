@@ -18,7 +18,7 @@ from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.extract import ClosingQuestion, closing_prompt, extract
-from service.memory.extraction import ClosingExtraction, KnownFact
+from service.memory.extraction import ClosingExtraction, KnownFact, ref_of
 from service.memory.store import Fact, Recalled
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -102,6 +102,13 @@ def test_the_closing_prompt_is_exactly_this(language: Language) -> None:
 def test_a_first_meeting_without_facts_shows_no_empty_lists(language: Language) -> None:
     where = scene(language, goal_achieved=False)
     check_golden(f"closing_first.{language}.txt", text_of(closing_prompt(where)))
+
+
+def test_however_many_take_part_each_has_a_ref_that_is_no_memorys_and_no_promises() -> None:
+    refs = [ref_of(place) for place in range(60)]
+    assert refs[:9] == list("abcdefghi")
+    assert len(set(refs)) == len(refs)
+    assert not {"m", "p"} & set("".join(refs))
 
 
 def test_the_changing_part_comes_after_a_system_part_that_never_changes() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
-from service.conversation.closing import reopen
+from service.conversation.closing import machine_time, reopen
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -500,6 +500,25 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
         assert {row["person_id"] for row in rows(room, SummaryRow)} == {"aoi", "npc_taro"}
 
     asyncio.run(run())
+
+
+def test_of_two_replicas_one_tries_a_failed_closing_again(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    script.enqueue(*talk_of_family()[:4], ModelServerError(model="m", status_code=500, reason="out of order"))
+    conversation_id = meet(room)
+    assert _carried(room, conversation_id).phase == Phase.CLOSING_FAILED
+    script.enqueue(recollection())
+
+    async def run() -> None:
+        async with _running(room), _running(room):
+            failure = talk(room, conversation_id).failure or {}
+            _set(room, conversation_id, failure={**failure, "next_try_at": machine_time()})
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
+
+    asyncio.run(run())
+    assert [prompt.name for prompt in script.history].count("closing") == 2
+    assert {row["person_id"] for row in rows(room, SummaryRow)} == {"aoi", "npc_taro"}
 
 
 def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_limit(

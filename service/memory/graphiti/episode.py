@@ -32,6 +32,7 @@ from service.memory.graphiti.rows import (
     episode_node,
     episode_uuid,
     fact_marks,
+    fact_uuid,
     moment,
     pack,
     world_time,
@@ -72,7 +73,8 @@ _FOUND = """
     ORDER BY e.uuid
 """
 _TAKE_OUT = """
-    MATCH (n:Episodic {uuid: $uuid}) SET n.entity_edges = [x IN n.entity_edges WHERE NOT x IN $refused]
+    MATCH (n:Episodic {uuid: $uuid})
+    SET n.entity_edges = [x IN n.entity_edges WHERE NOT x IN $refused] + $words
     WITH n UNWIND $refused AS refused
     MATCH ()-[e:RELATES_TO]->() WHERE e.uuid = refused AND e.group_id = $group
     DELETE e
@@ -291,16 +293,18 @@ class _Adoption:
             drafts = [self._draft(found[key], fact) for key, fact in valid.items()]
             retold = await write.tell_again(drafts)
             new = {draft.id: draft for draft in drafts if draft.id not in retold}
-            await run(tx, _TAKE_OUT, refused=[key for key in found if key not in new], **given)
-            await run(
-                tx, _ADOPT, rows=[self._row(draft, found[draft.id], write) for draft in new.values()], at=given["at"]
-            )
+            held = [draft for draft in new.values() if draft.held]
+            words = [draft for draft in new.values() if not draft.held]  # what Graphiti made of them relates nothing
+            edges = [fact_uuid(self._group, draft.id) for draft in words]
+            await run(tx, _TAKE_OUT, refused=list(found.keys() - {one.id for one in held}), words=edges, **given)
+            await run(tx, _ADOPT, rows=[self._row(draft, found[draft.id], write) for draft in held], at=given["at"])
+            await write.add_facts(self._episode, words, self._vectors(words, found))
             kept = {found[key][side] for key in new for side in ("subject", "object")}
             await run(tx, _CLOSED, kept=list(kept), **given)
             await run(tx, _DATE, **given)
             await run(tx, _READ, **given)
             await write.close(list(new.values()), self._episode)
-            write.facts += len(new)
+            write.facts += len(held)
             await write.unlock()
             if len(found) > len(valid):
                 log.info(
@@ -316,6 +320,13 @@ class _Adoption:
         since = found["valid_at"]
         at = self._episode.at if since is None else min(world_time(since), self._episode.at)
         return fact_draft(fact, found["uuid"], at, str, fact.chain[-1] if fact.chain else None)
+
+    def _vectors(self, drafts: Sequence[FactDraft], found: Mapping[str, Mapping[str, Any]]) -> Embedded:
+        """Those that Graphiti was given for them."""
+        return Embedded(
+            model=self._model,
+            vectors={draft.statement: np.array(found[draft.id]["embedding"], dtype=np.float32) for draft in drafts},
+        )
 
     def _row(self, draft: FactDraft, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
         return {

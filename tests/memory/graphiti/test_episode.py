@@ -166,6 +166,28 @@ def test_what_no_turn_carries_is_taken_out_of_the_graph(graph_on: Made, neo4j_se
     assert episode_row["edges"] == [left["uuid"]]
 
 
+def test_what_graphiti_makes_of_words_that_do_not_state_it_relates_nothing(
+    graph_on: Made, neo4j_server: Neo4jServer
+) -> None:
+    async def work() -> None:
+        with FakeOpenAI(answer=Extraction("Ren got hives since his uncle left")) as model:
+            graph = graph_on(model)
+            await graph.deliver(AOI, heard_of(1), [])
+            (fact,) = (await graph.export(AOI)).facts
+            assert (fact.held, fact.words) == (False, f'Ren, asked "{SAID[1]}", said: "{SAID[2]}"')
+            assert [found.fact.id for found in await graph.recall(AOI, "hives", at=MONDAY)] == [fact.id]
+            await graph.aclose()
+
+    run(work)
+    (edge,) = query(
+        neo4j_server,
+        "MATCH (a)-[e:RELATES_TO]->(b) RETURN e.uuid AS uuid, a.name AS one, e.name AS relation, b.name AS other",
+    )
+    assert (edge["one"], edge["relation"], edge["other"]) == ("Ren", "remembers", "Ren")
+    (episode_row,) = query(neo4j_server, "MATCH (n:Episodic) RETURN n.entity_edges AS edges")
+    assert episode_row["edges"] == [edge["uuid"]]
+
+
 @pytest.mark.parametrize(("then", "open_still"), [(KING, True), ("Ren got hives since his uncle left", False)])
 def test_a_fact_stays_closed_only_by_one_that_was_kept(graph_on: Made, then: str, *, open_still: bool) -> None:
     async def work() -> None:

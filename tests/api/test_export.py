@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -33,7 +32,6 @@ def answers(client: TestClient) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
 def test_what_people_remember_and_feel_goes_with_a_world(
     app: FastAPI, script: ScriptedModel, tmp_path: Path, millbrook: Path
 ) -> None:

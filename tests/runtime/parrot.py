@@ -299,9 +299,12 @@ def _is_theirs(
 
 
 def _rows(session: Session) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every row of every table."""
+    """Every row of every table, but for what of a turn's row stood in its speaker's prompt alone: prompts are looked at
+    themselves, and who was told may hold it in mind.
+    """
     for name, table in TABLES.items():
-        yield from ((name, row.model_dump()) for row in session.exec(select(table)).unique())
+        hidden = {"note", "recalled"} if table is TurnRow else set[str]()
+        yield from ((name, row.model_dump(exclude=hidden)) for row in session.exec(select(table)).unique())
 
 
 def _turns_of(session: Session, row: ConversationRow, speaker_id: str) -> Iterator[str]:

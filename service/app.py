@@ -1,5 +1,6 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
@@ -216,6 +217,8 @@ def create_app(
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)
                 ending.push_async_callback(speaking.aclose)
+                if cassette is None:  # what a probe is answered is no part of a story
+                    ending.callback(asyncio.create_task(speaking.keep_probing()).cancel)
                 for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)

@@ -195,6 +195,7 @@ def test_a_talk_is_remembered_on_neo4j_and_found_in_japanese(outage: Outage) -> 
     assert outage.ready == {
         "status": "ok",
         "checks": {"database": "ok", "memory": "ok", "models": "rehearsal"},
+        "degraded": [],
     }
     told = outage.first["changes"]["facts"][0]
     assert outage.first_found["long_term_available"]

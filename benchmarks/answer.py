@@ -29,7 +29,7 @@ from service.memory.extraction import (
     SpokenLine,
 )
 from service.memory.index import PersonIndex, Question
-from service.memory.store import Fact
+from service.memory.record import Fact
 from world.time import WorldTime, parse_time
 
 BEFORE = Path(__file__).parent / "answer_before"

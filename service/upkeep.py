@@ -26,7 +26,7 @@ from service.memory.past_lines import past_lines
 from service.memory.prune import Pruned, owners, prune, prune_talks, talks_of
 from service.memory.seed_lines import Given, read_lines
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database

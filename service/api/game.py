@@ -13,7 +13,7 @@ from service.api.problem import describe
 from service.content.fields import Flag
 from service.errors import Invalid, KeyReused
 from service.locales import Phrase
-from service.memory.store import DEFAULT_IMPORTANCE
+from service.memory.record import DEFAULT_IMPORTANCE
 from service.runtime.author_changes import set_flags
 from service.runtime.observations import Observation, observe
 from service.runtime.world_session import WorldSession

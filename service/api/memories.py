@@ -30,7 +30,7 @@ from service.memory.index import key_of
 from service.memory.lexical import is_named, normal
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
+from service.memory.record import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
 from service.people.worlds import WorldView
 from service.store.tables import OutboxRow, SeedRow
 from world.time import WorldTime

@@ -13,7 +13,7 @@ from service.api.fields import Now, Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import Page, RememberedFact, Summary
 from service.memory.lexical import normal
-from service.memory.store import Fact, Group
+from service.memory.record import Fact, Group
 from service.people.worlds import WorldView
 from world.time import WorldTime
 

@@ -8,7 +8,7 @@ from service.api.fields import NOT_BLANK, Change, MayBeLeftOut, Now, OneToTen, O
 from service.api.schemas import Page
 from service.memory.authoring import Action
 from service.memory.extraction import Mode
-from service.memory.store import Kind
+from service.memory.record import Kind
 
 MOST_TEXT = 2000
 

@@ -21,7 +21,7 @@ from service.locales import Language
 from service.memory.mid_term import mid_term_memories
 from service.memory.recall import RecentMemory, recall, todays_summaries
 from service.memory.self_facts import self_facts
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.attitude import Attitude, attitudes_of, moods, stance
 from service.people.person import person_row
 from service.people.whereabouts import positions, segment_of

@@ -21,7 +21,7 @@ from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.locales import Phrase
 from service.locales.time import ago
-from service.memory.store import Recalled
+from service.memory.record import Recalled
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow

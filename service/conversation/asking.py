@@ -27,7 +27,7 @@ from service.memory.mid_term import mid_term_memories
 from service.memory.recall import remembered, remembered_as
 from service.memory.refs import MemoryKind, ref, ref_of
 from service.memory.self_facts import self_facts
-from service.memory.store import Fact, Group, HeardTurn, Item, Kind, Recalled, known_since
+from service.memory.record import Fact, Group, HeardTurn, Item, Kind, Recalled, known_since
 from service.memory.words import one_line
 from service.people.attitude import moods
 from service.people.worlds import WorldView

@@ -24,7 +24,7 @@ from service.llm.prompt import PromptValues
 from service.memory.attitude_evidence import Evidence, ask_each, evidence
 from service.memory.extraction import AttitudeDraft
 from service.memory.secrets import discretion_among
-from service.memory.store import turn_key
+from service.memory.record import turn_key
 from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
 from service.store.phase import Phase

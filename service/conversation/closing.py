@@ -31,7 +31,7 @@ from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.secrets import discretion
 from service.memory.shown import memories_shown
-from service.memory.store import Recalled, Remember
+from service.memory.record import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.people.agenda import Commitment
 from service.people.attitude import Dimension

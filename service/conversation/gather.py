@@ -31,7 +31,7 @@ from service.memory.recall import RecentMemory, new_lines, newest_within, recent
 from service.memory.refs import refs_told
 from service.memory.secrets import Discretion, discretion_among
 from service.memory.self_facts import self_facts
-from service.memory.store import FACTS, Kind, Recalled
+from service.memory.record import FACTS, Kind, Recalled
 from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of

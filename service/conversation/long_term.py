@@ -19,7 +19,7 @@ from service.memory.claim import share, words
 from service.memory.comparison import are_same
 from service.memory.extraction import Sentence, Turn, Weight
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Fact, Group, Kind
+from service.memory.record import Fact, Group, Kind
 from service.memory.summary import adds_nothing
 from service.memory.validate import CARRIED
 from service.memory.words import one_line

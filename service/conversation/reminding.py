@@ -13,7 +13,7 @@ from service.memory.lexical import query_tokens, says_little, tokens_a_word
 from service.memory.recall import new_lines, remembered, within
 from service.memory.refs import refs_told
 from service.memory.secrets import discretion_among
-from service.memory.store import Kind
+from service.memory.record import Kind
 from service.people.worlds import WorldView
 
 SAYS_WHAT = 4

@@ -22,7 +22,7 @@ from service.locales import Phrase
 from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memory, remembered, within
 from service.memory.secrets import discretion
 from service.memory.self_facts import self_facts
-from service.memory.store import FACTS, Kind
+from service.memory.record import FACTS, Kind
 from service.people.attitude import liking, moods
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted

@@ -30,7 +30,7 @@ from service.export.record import (
 from service.export.write import ROWS
 from service.locales import Phrase
 from service.memory.revision import expect_vectors, next_epoch
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.worlds import count_people_revision
 from service.store.event_kinds import FlagsSet
 from service.store.phase import ClockPolicy

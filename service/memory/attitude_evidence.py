@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from service.memory.memory_store import MemoryStore
 from service.memory.recall import new_lines, remembered, within
 from service.memory.secrets import Discretion
-from service.memory.store import Kind, Recalled
+from service.memory.record import Kind, Recalled
 from service.people.attitude import DIMENSIONS, Dimension
 from service.people.worlds import WorldView
 

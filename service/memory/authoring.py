@@ -17,7 +17,7 @@ from service.memory.index import key_of
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import next_epoch, state_of
-from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind
+from service.memory.record import Episode, Fact, Group, HeardTurn, Insight, Item, Kind
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import new_id
 from service.store.session import Database

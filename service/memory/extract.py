@@ -26,7 +26,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.recall import remembered
 from service.memory.secrets import discretion_among
 from service.memory.self_facts import self_facts
-from service.memory.store import Episode, Fact, Group, Recalled
+from service.memory.record import Episode, Fact, Group, Recalled
 from service.people.agenda import Commitment
 from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.worlds import WorldView

@@ -7,7 +7,7 @@ from typing import Any
 from sqlmodel import Session, col, select
 
 from service.memory.revision import next_epoch, next_revision
-from service.memory.store import Delivery, Episode, Fact, FactDraft, Group, Kind
+from service.memory.record import Delivery, Episode, Fact, FactDraft, Group, Kind
 from service.store.ids import new_id
 from service.store.tables import ConversationKey, OutboxRow
 

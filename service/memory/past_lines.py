@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from service.memory.authoring import memory_id
-from service.memory.store import Episode, Fact, HeardTurn, Insight, Item
+from service.memory.record import Episode, Fact, HeardTurn, Insight, Item
 from service.store.tables import SeedRow
 from world.time import WorldTime, iso
 

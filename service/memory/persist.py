@@ -11,7 +11,7 @@ from service.memory.extract import ClosingQuestion, parted_at, read_before
 from service.memory.mid_term import add_mid_term
 from service.memory.person_side import PersonSide, SideChanges, remember_side, side_changes
 from service.memory.reflections import REFLECTS_AT, begin_reflections
-from service.memory.store import Remember
+from service.memory.record import Remember
 from service.memory.validate import ValidExtraction
 from service.people.commitments import keep_told, told_made
 from service.people.worlds import WorldView

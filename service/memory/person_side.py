@@ -12,7 +12,7 @@ from service.memory.extract import Before, ClosingQuestion
 from service.memory.extraction import Claim
 from service.memory.mid_term import expires_at
 from service.memory.self_facts import new_self_facts
-from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
+from service.memory.record import Episode, FactDraft, Group, Remember, fact_id
 from service.memory.validate import ValidClaim, ValidSide, ValidTowards
 from service.people.agenda import around
 from service.people.agenda import expires_at as commitment_expires

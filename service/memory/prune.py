@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, exists, select
 
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.store.tables import (
     CommitmentRow,
     ConversationRow,

@@ -10,12 +10,10 @@ from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
-from service.locales.time import ago
-from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import mid_term_memories
+from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.signs import asks_of
-from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
+from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -24,7 +22,6 @@ from service.store.phase import ClockPolicy
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
-    MidTermRow,
     ParticipantRow,
     PersonRow,
     SummaryRow,
@@ -62,7 +59,7 @@ class RecentMemory:
     attitude: Attitude
     partners: Attitude
     last_summary: SummaryRow | None
-    mid_term: tuple[MidTermRow, ...]
+    mid_term: tuple[OnMind, ...]
     today: tuple[SummaryRow, ...]
     unsettled: tuple[TurnRow, ...]
 
@@ -79,7 +76,7 @@ class PersonMemory:
     recent: RecentMemory
     facts: tuple[Recalled, ...]
     turns: tuple[Recalled, ...] = ()
-    insights: tuple[Insight, ...] = ()
+    insights: tuple[Memory, ...] = ()
     found: bool = True
     unavailable: GraphUnavailable | None = None
 
@@ -119,7 +116,7 @@ async def recall(
     try:
         facts, heard, thought = await asyncio.gather(
             ask(FACTS, limit),
-            ask({Kind.FACT, Kind.TURN}, MOST_TURNS if query.strip() else 0),
+            ask({*FACTS, Kind.TURN}, MOST_TURNS if query.strip() else 0),
             ask({Kind.INSIGHT}, MOST_INSIGHTS),
         )
     except GraphUnavailable as exc:
@@ -127,7 +124,7 @@ async def recall(
     of_it = partner_id is not None and (not query.strip() or asks_of(query, world.name_of(partner_id)))
     bears = any(one.bears or of_it for one in (*facts, *heard))
     turns = tuple(one for one in heard if isinstance(one.item, HeardTurn) and bears)
-    insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Insight))
+    insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Memory))
     answers = any(one.answers or of_it for one in (*facts, *heard))
     found = answers or (of_it and recent.last_summary is not None)
     return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=found)
@@ -168,7 +165,7 @@ async def remembered(
         _log.warning("asked without long-term memory: %s", exc)
         return []
     counts = partner_id is None or any(one.bears for one in found)
-    return [one for one in found if counts or isinstance(one.item, Fact)]
+    return [one for one in found if counts or (isinstance(one.item, Memory) and one.item.kind in FACTS)]
 
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
@@ -185,14 +182,14 @@ def recent_memories(
     attitudes = attitudes_among(session, world.id, set().union(*pairs), world.now) if pairs else {}
     unsettled = {pair: tuple(_unsettled(session, world, *pair, besides=besides)) for pair in pairs}
     summaries = _summaries(session, world, people.values(), partners)
-    mid_term = mid_term_memories(session, world, *partners)
+    on_mind = mid_term_memories(session, world, *partners)
     return {
         one: RecentMemory(
             person=people[one],
             attitude=attitudes.get((one, str(other)), STRANGERS),
             partners=attitudes.get((str(other), one), STRANGERS),
             last_summary=next((row for row in reversed(summaries) if _is_of(row, one, other)), None),
-            mid_term=tuple(row for row in mid_term if row.person_id == one),
+            mid_term=tuple(on_mind[one]),
             today=tuple(row for row in summaries if _is_todays(row, world, people[one])),
             unsettled=unsettled.get(frozenset((one, str(other))), ()),
         )
@@ -203,32 +200,6 @@ def recent_memories(
 def todays_summaries(session: Session, world: WorldView, person_id: str) -> list[SummaryRow]:
     """The conversations of the day the person lives at the moment of `world`, since it last slept; oldest first."""
     return _summaries(session, world, person_rows(session, world.id, [person_id]).values(), {})
-
-
-def remembered_as(world: WorldView, recalled: Recalled) -> str:
-    """What a speaker is told of it: with when it was learned, or said."""
-    item = recalled.item
-    learned = item.created_at if isinstance(item, Fact) else item.at
-    since = ago(learned, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    told = told_of(item)
-    if isinstance(item, Insight):
-        told = world.say("remembered.thought", text=told)
-    elif isinstance(item, HeardTurn) and item.overheard:
-        told = world.say("remembered.overheard", text=told)
-    return f"({since}) {told}"
-
-
-def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) -> list[str]:
-    """What a speaker is told of what was found, without what stands in a text that it is told already, or in a line
-    before.
-    """
-    known, new = [normal(text) for text in told], list[str]()
-    for one in found:
-        said = normal(one.item.text if isinstance(one.item, HeardTurn) else told_of(one.item)).rstrip(".。!?")
-        if not any(said in text for text in known):
-            known.append(normal(told_of(one.item)))
-            new.append(remembered_as(world, one))
-    return new
 
 
 def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
@@ -245,15 +216,6 @@ def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
 def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
     """The last lines that together take no more than so many tokens; what does not fit is passed over."""
     return tuple(reversed(within(reversed(told), tokens)))
-
-
-def told_of(item: Item) -> str:
-    """What is told of it, without when."""
-    if isinstance(item, Fact):
-        return item.shown
-    if isinstance(item, Insight):
-        return item.text
-    return item.summary if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 
 def _summaries(

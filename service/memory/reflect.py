@@ -12,7 +12,7 @@ from service.llm.chat import Answer, ChatModel, Prompt
 from service.llm.prompt import PromptValues, Templates
 from service.memory.comparison import are_same
 from service.memory.extraction import Ref, Sentence, Weight
-from service.memory.store import Episode, Fact
+from service.memory.record import Episode, Fact
 from service.memory.summary import adds_nothing
 from service.memory.words import one_line
 from service.store.event_kinds import DroppedInsight, DropReason

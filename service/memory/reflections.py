@@ -15,7 +15,7 @@ from sqlmodel import Session, col, func, select
 
 from service.memory.reflect import MOST_KNOWN, ValidInsight
 from service.memory.revision import next_revision
-from service.memory.store import Episode, Group, Insight
+from service.memory.record import Episode, Group, Insight
 from service.people.worlds import WorldView
 from service.store.event_kinds import DroppedInsight, Reflected
 from service.store.events import schedule_event

@@ -11,7 +11,7 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
 from service.memory.index import State
-from service.memory.store import Group
+from service.memory.record import Group
 from service.store.tables import MemoryOwnerRow
 
 _STATE = select(MemoryOwnerRow.epoch, MemoryOwnerRow.revision).where(

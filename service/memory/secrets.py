@@ -13,7 +13,7 @@ from service.memory.claim import share, words
 from service.memory.comparison import squeezed
 from service.memory.lexical import is_named
 from service.memory.recall import RecentMemory, told_of
-from service.memory.store import Episode, HeardTurn, Item, Recalled
+from service.memory.record import Episode, HeardTurn, Item, Recalled
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, SelfFactRow, SummaryRow
 

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails, from_json
 from service.errors import WrongLine
 from service.locales import Phrase, room
 from service.memory.extraction import Mode
-from service.memory.store import DEFAULT_IMPORTANCE, Kind
+from service.memory.record import DEFAULT_IMPORTANCE, Kind
 
 MOST_LINES = 10_000
 """Of one call."""

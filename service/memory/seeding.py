@@ -18,7 +18,7 @@ from service.locales import Phrase
 from service.memory.authoring import Author, audit
 from service.memory.memory_store import MemoryStore
 from service.memory.seed_lines import Given, Line, Statement, Summary, Thought, Turn
-from service.memory.store import Episode, Fact, Group, Kind, turn_key
+from service.memory.record import Episode, Fact, Group, Kind, turn_key
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.tables import InsightRow, PastTurnRow, SeedRow

@@ -36,7 +36,7 @@ from service.memory.promise import ValidPromise, judged_promise, promising_turn
 from service.memory.promise_kept import is_told_kept
 from service.memory.shown import are_shown_alike
 from service.memory.sources import came_from, people_in, people_meant
-from service.memory.store import DEFAULT_IMPORTANCE
+from service.memory.record import DEFAULT_IMPORTANCE
 from service.memory.strict import is_held
 from service.memory.summary import checked_summary
 from service.memory.utterance import sentences

@@ -6,7 +6,7 @@ from sqlmodel import Session, and_, col, select
 
 from service.errors import MemoryMissing
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group
+from service.memory.record import Group
 from service.store.session import Database
 from service.store.tables import ParticipantRow, SummaryRow, WorldRow
 

@@ -13,7 +13,7 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
 from service.store.policy import POLICIES, TABLES

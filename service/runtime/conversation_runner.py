@@ -23,7 +23,7 @@ from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.waiting import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
-from service.memory.store import Group
+from service.memory.record import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id

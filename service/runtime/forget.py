@@ -15,7 +15,7 @@ from service.memory.authoring import delete_memories, naming
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import read_anew
-from service.memory.store import Group, Item, Kind
+from service.memory.record import Group, Item, Kind
 from service.people.worlds import WorldView, count_people_revision
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession

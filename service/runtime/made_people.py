@@ -11,7 +11,7 @@ from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
 from service.memory.authoring import naming, telling_of
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group, Item
+from service.memory.record import Group, Item
 from service.people.person import person_row
 from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people

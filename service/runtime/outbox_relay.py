@@ -11,7 +11,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable
 from service.memory.outbox import hand_over, is_forget, is_of_conversation, take_back, waiting_groups
-from service.memory.store import Delivery, Group
+from service.memory.record import Delivery, Group
 from service.store.tables import ConversationKey, ConversationRow, OutboxRow, SummaryRow
 
 _log = logging.getLogger(__name__)

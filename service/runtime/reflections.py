@@ -20,7 +20,7 @@ from service.memory.reflections import (
     settle_reflection,
 )
 from service.memory.secrets import Discretion, discretion
-from service.memory.store import FACTS, Fact, Group
+from service.memory.record import FACTS, Fact, Group
 from service.people.worlds import WorldView
 from service.store.ids import new_id
 from service.store.lease import Lease

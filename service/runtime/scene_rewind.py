@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from service.errors import NotFound
-from service.memory.store import turn_key
+from service.memory.record import turn_key
 from service.runtime.rewind import REOPENED, awaiting, goes_on, stayed
 from service.store.event_kinds import (
     CommitmentKept,

@@ -21,7 +21,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable, NotFound, SnapshotUnusable, WorldExists, WorldMoves
 from service.locales import Phrase
 from service.memory.outbox import leave_forgetting, leave_items, read_episode, read_fact
-from service.memory.store import Group
+from service.memory.record import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
 from service.runtime.scene_rewind import without_turns

@@ -15,7 +15,7 @@ from service.errors import NotFound
 from service.locales import Listed, Phrase
 from service.memory.reflections import read_insights
 from service.memory.refs import Remembered, look_up, remembered_line
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.commitments import told_kept_in
 from service.people.worlds import WorldView
 from service.store.event_kinds import (

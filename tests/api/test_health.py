@@ -18,7 +18,7 @@ from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from tests.api.play import (
     TALK,
     problem,

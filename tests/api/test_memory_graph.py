@@ -13,7 +13,7 @@ from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.store import Episode, FactDraft, Group, fact_id
+from service.memory.record import Episode, FactDraft, Group, fact_id
 from service.store.tables import FactRow
 from tests.api.play import (
     SISTER,

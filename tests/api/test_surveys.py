@@ -21,7 +21,7 @@ from service.llm.reply import read_answer
 from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Retrying
 from service.locales import Language
-from service.memory.store import Fact, Group
+from service.memory.record import Fact, Group
 from tests.api.play import problem, settings_for, write_village
 from tests.content.village import Village
 from world.time import WorldTime

@@ -18,7 +18,7 @@ from service.memory.episodes import overhear
 from service.memory.recall import PersonMemory, recall, recent_memory, remembered_as
 from service.memory.secrets import Discretion
 from service.memory.self_facts import self_facts
-from service.memory.store import Group, HeardTurn, Kind, Recalled
+from service.memory.record import Group, HeardTurn, Kind, Recalled
 from service.people.attitude import attitudes_of, mood_changes
 from service.runtime.exact_run import AHEAD_MINUTES
 from service.runtime.forget import forget_everywhere, forget_person

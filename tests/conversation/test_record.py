@@ -14,7 +14,7 @@ from service.conversation.transcript import prompt_of
 from service.errors import NotFound
 from service.llm.chat import Message, Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.record import Embedded, Episode, FactDraft, Group
 from service.people.person import person_row
 from service.store.tables import ConversationRow, NoticeRow, PromptRow, WorldRow
 from tests.conversation.talks import (

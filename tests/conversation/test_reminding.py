@@ -14,7 +14,7 @@ from service.conversation.prompt import render_reminder
 from service.llm.chat import estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.record import Embedded, Episode, FactDraft, Group
 from tests.conversation.talks import FAMILY, GOAL, HELLO, THANKS, meet, replies, says, turns
 from tests.memory.memories import put_conversation, put_summary
 from tests.store.conversations import main

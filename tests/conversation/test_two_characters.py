@@ -14,7 +14,7 @@ from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingContext
-from service.memory.store import Group
+from service.memory.record import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row
 from service.people.worlds import WorldRepository

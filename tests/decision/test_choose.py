@@ -19,7 +19,7 @@ from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelU
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, Recalled
+from service.memory.record import Episode, FactDraft, Group, Recalled
 from service.store.tables import MidTermRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import (

@@ -17,7 +17,7 @@ import pytest
 
 from service.app import create_app
 from service.errors import GraphUnavailable
-from service.memory.store import Group, GroupDump
+from service.memory.record import Group, GroupDump
 from service.settings import MemorySettings
 from tests.api.play import TALK, serve, settings_for, write_village
 from tests.end_to_end.process import kataribe

@@ -22,7 +22,7 @@ from service.export.write import Span
 from service.locales import Language
 from service.memory.episodes import overhear, read_turns
 from service.memory.fading import NOTHING
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings, WorldSettings
 from service.store.lock import DataLock

@@ -14,7 +14,7 @@ from service.export.read import Imported, read_story
 from service.export.record import written
 from service.export.write import Span, held, story
 from service.llm.scripted import ScriptedModel
-from service.memory.store import Group
+from service.memory.record import Group
 from service.store.policy import exported
 from service.store.tables import CommitmentRow, WorldRow
 from tests.runtime.promised import appointment

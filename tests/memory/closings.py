@@ -11,7 +11,7 @@ from service.memory.extract import ClosingQuestion, prepare, read_before
 from service.memory.extraction import ClosingExtraction
 from service.memory.persist import persist_closing
 from service.memory.sql import write
-from service.memory.store import Embedded, Recalled, Remember
+from service.memory.record import Embedded, Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings

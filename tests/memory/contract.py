@@ -12,7 +12,7 @@ import pytest
 
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import next_revision
-from service.memory.store import Episode, Fact, FactDraft, Group, GroupDump, HeardTurn, Insight, Kind, Recalled, fact_id
+from service.memory.record import Episode, Fact, FactDraft, Group, GroupDump, HeardTurn, Insight, Kind, Recalled, fact_id
 from service.store.session import Database
 from service.store.tables import InsightRow
 from tests.memory.memories import Memory

@@ -8,7 +8,7 @@ from sqlmodel import Session
 from service.memory.fading import Fading
 from service.memory.index import key_of
 from service.memory.revision import next_revision
-from service.memory.store import Episode, FactDraft, Group, HeardTurn, Kind
+from service.memory.record import Episode, FactDraft, Group, HeardTurn, Kind
 from service.store.tables import ConversationRow, DecisionRow, MemoryAuditRow, PromptRow, TurnRow
 from tests.memory.contract import HANAKO, TARO, OnStore, draft, episode, insight_row
 from tests.memory.memories import Memory, put_conversation

@@ -13,7 +13,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.outbox import hand_over
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.session import Database

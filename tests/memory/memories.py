@@ -9,7 +9,7 @@ from sqlmodel import Session, col, delete, select
 
 from service.memory.memory_store import MemoryStore
 from service.memory.outbox import hand_over
-from service.memory.store import Episode, FactDraft, Group, GroupDump, Recalled
+from service.memory.record import Episode, FactDraft, Group, GroupDump, Recalled
 from service.store.session import Database
 from service.store.tables import ConversationRow, OutboxRow, SummaryRow, TurnRow
 from tests.store.conversations import conversation_row

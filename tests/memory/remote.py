@@ -11,7 +11,7 @@ from service.memory.embedding.embedder import Vectors, VectorSpace
 from service.memory.index import PersonIndex, key_of
 from service.memory.memory_store import MemoryStore
 from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
-from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
+from service.memory.record import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
 from world.time import WorldTime
 
 

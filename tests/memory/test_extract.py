@@ -19,7 +19,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.extract import ClosingQuestion, closing_prompt, extract
 from service.memory.extraction import ClosingExtraction, KnownFact, ref_of
-from service.memory.store import Fact, Recalled
+from service.memory.record import Fact, Recalled
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database

@@ -11,7 +11,7 @@ from service.conversation.gather import gather
 from service.conversation.transcript import read_transcript
 from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
-from service.memory.store import Fact, Group, Kind
+from service.memory.record import Fact, Group, Kind
 from service.store.tables import FactRow, MemoryOwnerRow, MidTermRow, MoodRow, ParticipantRow, SelfFactRow, SummaryRow
 from tests.conversation.talks import begin, place, rows
 from tests.memory.rumours import HANDS, RUMOURS, goes_round, tell

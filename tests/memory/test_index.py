@@ -8,7 +8,7 @@ import pytest
 
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import IndexCache, PersonIndex, Question, State, key_of, text_of
-from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind
+from service.memory.record import Episode, Fact, Group, HeardTurn, Item, Kind
 from world.time import WorldTime
 
 NOON = WorldTime(1_000_000)

@@ -11,7 +11,7 @@ from service.content.profile import Mood
 from service.memory.outbox import leave_episode, outbox_entry
 from service.memory.recall import recent_memory, todays_summaries
 from service.memory.self_facts import self_facts
-from service.memory.store import Group, fact_id
+from service.memory.record import Group, fact_id
 from service.people.attitude import attitude, attitudes_among, mood, set_affinity
 from service.people.worlds import WorldRepository
 from service.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 
 from service.memory.index import PersonIndex, Question, key_of
 from service.memory.stem import stem
-from service.memory.store import Fact, HeardTurn, Item, Kind, Recalled
+from service.memory.record import Fact, HeardTurn, Item, Kind, Recalled
 from world.time import WorldTime, parse_time
 
 MAY = parse_time("2026-05-03T10:00")

@@ -10,7 +10,7 @@ from service.errors import GraphUnavailable
 from service.locales.time import ago
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
 from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, Recalled, fact_id
+from service.memory.record import Episode, FactDraft, Group, Recalled, fact_id
 from service.people.attitude import STRANGERS
 from service.people.worlds import WorldRepository
 from service.settings import Settings

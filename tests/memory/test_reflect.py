@@ -18,7 +18,7 @@ from service.memory.reflect import (
     reflection_prompt,
     valid_insights,
 )
-from service.memory.store import Episode, Fact
+from service.memory.record import Episode, Fact
 from world.time import WorldTime
 
 EVIDENCE = (

@@ -16,7 +16,7 @@ from service.memory.embedding.embedder import Vectors
 from service.memory.index import State
 from service.memory.revision import next_revision, state_of
 from service.memory.sql import SqlMemory
-from service.memory.store import Kind
+from service.memory.record import Kind
 from service.store.session import Database
 from service.store.tables import FactRow, SummaryRow
 from tests.export.stories import BEGUN, NOW

@@ -7,7 +7,7 @@ import pytest
 
 from service.locales import Language
 from service.memory.extraction import Claim, ClosingContext, Mode, Source
-from service.memory.store import confidence
+from service.memory.record import confidence
 from service.memory.validate import ValidClaim, validate_extraction
 from tests.memory.scenes import AT, answer, heard, scene
 from world.time import WorldTime

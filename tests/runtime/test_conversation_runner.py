@@ -22,7 +22,7 @@ from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingExtraction
-from service.memory.store import Group
+from service.memory.record import Group
 from service.runtime import conversation_runner as runner_module
 from service.runtime.conversation_runner import ConversationRunner
 from service.store.phase import EndReason, Phase

@@ -10,7 +10,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.revision import next_revision
 from service.memory.seeding import past_conversation
-from service.memory.store import Group
+from service.memory.record import Group
 from service.runtime import outbox_relay as outbox_module
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.forget import forget_character, forget_world

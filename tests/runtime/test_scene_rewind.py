@@ -18,7 +18,7 @@ from service.errors import NotFound
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingContext, ClosingExtraction
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.people.attitude import attitude
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.scene_rewind import without_turns

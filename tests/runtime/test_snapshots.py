@@ -16,7 +16,7 @@ from service.conversation.transcript import held as row_of
 from service.errors import SnapshotUnusable, WorldExists, WorldRestored
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound

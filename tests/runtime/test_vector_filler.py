@@ -10,7 +10,7 @@ from service.decision.dependencies import DecisionDependencies
 from service.memory.embedding.embedder import Vectors
 from service.memory.revision import vectors_due
 from service.memory.sql import SqlMemory
-from service.memory.store import Group
+from service.memory.record import Group
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.vector_filler import VectorFiller

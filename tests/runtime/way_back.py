@@ -27,7 +27,7 @@ from service.export.record import written
 from service.export.write import Span, story
 from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
-from service.memory.store import Group
+from service.memory.record import Group
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, fact_id
+from service.memory.record import Episode, FactDraft, Group, fact_id
 from service.store.session import Database
 from tests.memory.memories import Memory
 from tests.servers.sqlite import put_migrated

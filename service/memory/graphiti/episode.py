@@ -48,7 +48,7 @@ from service.memory.graphiti.vendor import (
 from service.memory.graphiti.write import GroupWriter, Write
 from service.memory.index import IndexCache
 from service.memory.person_side import fact_draft
-from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.record import Embedded, Episode, FactDraft, Group
 from service.memory.validate import FoundFact, ValidClaim, validate_found
 from service.people.worlds import WorldRepository
 from service.store.session import Database

@@ -21,7 +21,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
 from service.memory.reflections import read_insights
 from service.memory.revision import expect_vectors, next_epoch, state_of
-from service.memory.store import Delivery, Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
+from service.memory.record import Delivery, Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
 from service.store.tables import MAIN_WORLD, WorldRow
 from world.time import WorldTime

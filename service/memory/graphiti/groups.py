@@ -9,7 +9,7 @@ from neo4j import AsyncManagedTransaction
 from service.errors import MemoryOfAnother
 from service.memory.embedding.embedder import VectorSpace
 from service.memory.graphiti.connection import Neo4jConnection, run
-from service.memory.store import Group
+from service.memory.record import Group
 from service.store.ids import new_id
 
 PREFIX = "KATARIBE_MEMORY__GROUP_PREFIX"

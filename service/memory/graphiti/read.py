@@ -9,7 +9,7 @@ from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import EPISODE_COLUMNS, FACT_COLUMNS, episode_uuid, read_episode, read_fact
 from service.memory.index import Packed, State
-from service.memory.store import Episode, Fact, GroupDump, Item, Kind
+from service.memory.record import Episode, Fact, GroupDump, Item, Kind
 
 # The server keeps these two counts itself: asking for them costs nothing.
 _STATE = """

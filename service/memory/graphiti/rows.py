@@ -15,7 +15,7 @@ import numpy as np
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodeType, EpisodicEdge, EpisodicNode
 from service.memory.lexical import normal
-from service.memory.store import Embedded, Episode, Fact, Group
+from service.memory.record import Embedded, Episode, Fact, Group
 from world.time import WorldTime, iso, parse_time, to_datetime
 
 _NAMESPACE = uuid.UUID("0d1c6a4e-6a0b-5c57-9d0e-5f6f0b7c2a31")

@@ -28,7 +28,7 @@ from service.memory.graphiti.rows import (
 )
 from service.memory.graphiti.vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
 from service.memory.lexical import normal
-from service.memory.store import Embedded, Episode, Fact, FactDraft, Kind
+from service.memory.record import Embedded, Episode, Fact, FactDraft, Kind
 from world.time import WorldTime
 
 DELETE_BATCH = 5_000

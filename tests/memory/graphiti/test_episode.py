@@ -11,7 +11,7 @@ from service.content.load import Content
 from service.errors import EmbedderChanged, ModelRejected
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
 from service.memory.graphiti.rows import moment
-from service.memory.store import Episode, Group
+from service.memory.record import Episode, Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database

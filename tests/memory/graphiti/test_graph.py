@@ -26,7 +26,7 @@ from service.memory.graphiti.groups import QUERIES as GROUP_QUERIES
 from service.memory.graphiti.read import QUERIES
 from service.memory.graphiti.rows import fact_uuid, moment
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodicNode
-from service.memory.store import Episode, FactDraft, Group
+from service.memory.record import Episode, FactDraft, Group
 from service.store.session import Database
 from tests.memory.contract import (
     MONDAY,

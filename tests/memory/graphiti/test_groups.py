@@ -6,7 +6,7 @@ import pytest
 
 from service.errors import EmbedderChanged, MemoryOfAnother
 from service.memory.graphiti.graph import GraphitiMemory
-from service.memory.store import Group
+from service.memory.record import Group
 from service.store.installation import installation_id
 from service.store.session import Database
 from service.store.tables import WorldRow

@@ -9,7 +9,7 @@ import pytest
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
-from service.memory.store import Group
+from service.memory.record import Group
 from tests.memory.graphiti.test_graph import empty, graph_on
 from tests.memory.memories import Memory
 from tests.memory.rumours import HANDS, RUMOURS, goes_round

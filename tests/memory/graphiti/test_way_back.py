@@ -15,7 +15,7 @@ from service.memory.extraction import ClosingExtraction
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import next_revision
 from service.memory.sql import SqlMemory
-from service.memory.store import Group, GroupDump, Kind
+from service.memory.record import Group, GroupDump, Kind
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.snapshots import keep, picture
 from service.store.budget import DailyBudget

@@ -9,7 +9,7 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recall
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from tests.memory.graphiti.test_graph import empty, graph_on
 from tests.memory.memories import Memory
 from tests.memory.whispers import FIVE, KNOWING, tells_everybody, whispered

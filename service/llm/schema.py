@@ -62,6 +62,7 @@ def _plain(node: Any, defs: dict[str, Any], within: tuple[str, ...], bounded: bo
         elif key not in ("title", "default", "$defs"):
             result[key] = _plain(value, defs, within, bounded)
     if "properties" in result:
+        result.pop("description", None)  # a docstring speaks to who reads the code, and costs tokens in every call
         result |= {"required": list(result["properties"]), "additionalProperties": False}
     return result if bounded else _said(result)
 

@@ -34,15 +34,14 @@ class RejectionReason(StrEnum):
     """Why something was not stored."""
 
     NO_SUCH_TURN = "no_such_turn"
-    NOT_SAID_BY_ITSELF = "not_said_by_npc"
-    NOT_HEARD = "not_heard"
-    NOT_IN_THE_TURN = "not_in_the_turn"
-    NOT_MEANT = "not_meant"
-    CONTRADICTS_AUTHOR = "contradicts_author"
+    NO_SUCH_REF = "no_such_ref"
+    NO_SUCH_DATE = "no_such_date"
+    NOT_PERCEIVED = "not_perceived"
     KNOWN_ALREADY = "known_already"
     EMPTY = "empty"
-    NOT_TOLD_KEPT = "not_told_kept"
-    NOT_PERCEIVED = "not_perceived"
+    OTHER_NUMBER = "other_number"
+    CONTRADICTED = "contradicted"
+
 
 
 def _is_none(value: object) -> bool:

@@ -24,6 +24,7 @@ from service.conversation.transcript import (
     world_of,
 )
 from service.errors import BudgetExhausted, KataribeError, ModelError, NotFound
+from service.llm.chat import Role
 from service.memory.attitude_evidence import Evidence, ask_each, evidence, fixed_questions
 from service.memory.closing.ask import Before, ClosingQuestion, ask, perceiving, prepare, read_before
 from service.memory.closing.check import Checked, check
@@ -61,7 +62,7 @@ REPLACEABLE = frozenset({*FACTS, Kind.SELF, Kind.MID_TERM})
 class _Extracted:
     """What the model calls gave, what they cost by role, and what of it may be stored."""
 
-    usage: Mapping[str, Usage]
+    usage: Mapping[Role, Usage]
     turns: list[TurnRow]
     question: ClosingQuestion
     checked: Checked
@@ -217,15 +218,17 @@ async def _extract(
     answer = await ask(deps.models.for_role("closing"), question.context, thread)
     checked = check(answer.value, question, affinity_step=settings.affinity_step)
     checked, spent = await _verified(deps, question, checked, thread)
-    usage = {"closing": answer.usage, **({"verify": spent} if spent.calls else {})}
+    usage: dict[Role, Usage] = {"closing": answer.usage}
+    if spent.calls:
+        usage["verify"] = spent
     return _Extracted(usage=usage, turns=said.turns, question=question, checked=checked, timeline=world.timeline)
 
 
 async def _verified(
     deps: ConversationDependencies, question: ClosingQuestion, checked: Checked, thread: str
 ) -> tuple[Checked, Usage]:
-    """Hold what was written against the turns, and say what that cost. Where that fails, it stays as it was written, for
-    good. A rehearsal writes only what its own templates know to be so.
+    """Hold what was written against the turns, and say what that cost. Where that fails, it stays as it was written.
+    A rehearsal writes only what its own templates know to be so.
     """
     context = claims_of(checked, question.context)
     if context is None or not deps.settings.memory.verify or deps.settings.llm.provider == "rehearsal":

@@ -6,7 +6,7 @@ Talks of a past that was given to it are rows of its memories (seeding.py), and 
 corrected (authoring.py).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Select, select
 from sqlmodel import Session, col
 
 from service.memory.fading import Faded
-from service.memory.revision import next_revision
 from service.memory.record import Episode, Group, HeardTurn, Kind, Source, Support
+from service.memory.revision import next_revision
 from service.people.worlds import WorldView
 from service.store.perceived import perceives, told_of_turn
 from service.store.tables import (
@@ -38,17 +38,17 @@ def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Ep
     row = SummaryRow
     own = select(row).where(*_mine(row, group, after), col(row.summary) != "")
     found = [episode_of(one) for one in session.scalars(own)]
-    for given in session.scalars(_views(group, Kind.SUMMARY, after)):
-        found.append(
-            Episode(
-                conversation_id=given.id,
-                partner_id=given.partner_id,
-                summary=given.text,
-                topics=tuple(given.topics),
-                at=WorldTime(given.known_from),
-                support=Support.AUTHOR,
-            )
+    found += [
+        Episode(
+            conversation_id=given.id,
+            partner_id=given.partner_id,
+            summary=given.text,
+            topics=tuple(given.topics),
+            at=WorldTime(given.known_from),
+            support=Support.AUTHOR,
         )
+        for given in _views(session, group, Kind.SUMMARY, after)
+    ]
     return sorted(found, key=lambda one: (one.at, one.conversation_id))
 
 
@@ -69,20 +69,19 @@ def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1)
     """What the person perceived in the conversations that it remembers since after that revision, and what it overheard
     since, but for faded ones and for turns that are not to be quoted.
     """
-    given = {one.id: _given_turn(one) for one in session.scalars(_views(group, Kind.TURN, -1))}
+    given = {one.id: _given_turn(one) for one in _views(session, group, Kind.TURN, -1)}
     heard = _perceived(session, group, faded, after)
     took_part = {one.key for one in heard}
     heard += [one for one in _overheard(session, group, faded, after) if one.key not in took_part]
     heard = [replace(one, text=given.pop(one.key).text) if one.key in given else one for one in heard]
-    past = {one.id for one in session.scalars(_views(group, Kind.TURN, after)) if one.source != Source.AUTHOR}
+    past = {one.id for one in _views(session, group, Kind.TURN, after) if one.source != Source.AUTHOR}
     return heard + [one for key, one in given.items() if key in past]
 
 
-def _views(group: Group, kind: Kind, after: int) -> Select[tuple[MemoryRow]]:
+def _views(session: Session, group: Group, kind: Kind, after: int) -> Sequence[MemoryRow]:
     """Rows that stand for turns or summaries: those given, and corrections by an author."""
-    return select(MemoryRow).where(
-        *_mine(MemoryRow, group, after), col(MemoryRow.kind) == kind, col(MemoryRow.deleted).is_(False)
-    )
+    which = (*_mine(MemoryRow, group, after), col(MemoryRow.kind) == kind, col(MemoryRow.deleted).is_(False))
+    return session.scalars(select(MemoryRow).where(*which)).all()
 
 
 def _given_turn(row: MemoryRow) -> HeardTurn:
@@ -128,7 +127,7 @@ def acquainted(session: Session, world: WorldView, person_ids: Collection[str]) 
     """
     one, other = col(MemoryRow.person_id), col(MemoryRow.partner_id)
     here = (col(MemoryRow.world_id) == world.id, one.in_(person_ids), other.in_(person_ids))
-    given = select(one, other).where(*here, MemoryRow.given_id != "")
+    given = select(one, other).where(*here, col(MemoryRow.given_id) != "")
     authored = (pair for pair in combinations(person_ids, 2) if world.cast.are_acquainted(*pair))
     return {frozenset(pair) for pair in (*session.execute(given.distinct()), *authored)}
 

@@ -41,7 +41,6 @@ from service.memory.ranking import (
     in_context,
     in_order,
 )
-from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
 from service.memory.record import (
     FACTS,
     VIEWS,
@@ -56,6 +55,7 @@ from service.memory.record import (
     known_since,
     turn_key,
 )
+from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024
@@ -83,7 +83,7 @@ MOST_FADED = 0.25
 class State(NamedTuple):
     """How far a source is: all that bears a revision up to this one is in it. Another epoch is another memory."""
 
-    epoch: int | str
+    epoch: int
     revision: int
 
 

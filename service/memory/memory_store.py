@@ -8,14 +8,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import insert
+from sqlalchemy import and_, insert, or_
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, SQLModel, col, delete, select
 
 from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.episodes import deleted, read_episodes, read_turns
-from service.memory.fading import NEVER, WHOLE, NOTHING, Fading
+from service.memory.fading import NEVER, NOTHING, WHOLE, Fading
 from service.memory.index import IndexCache, OtherDay, Packed, PersonIndex, Question, State, key_of, text_of
 from service.memory.record import (
     FACTS,
@@ -92,7 +92,12 @@ class MemoryStore:
         self._asked: dict[str, Vectors] = {}
 
     def remember(
-        self, session: Session, group: Group, memories: Sequence[Memory], embedded: Embedded, episode: Episode | None = None
+        self,
+        session: Session,
+        group: Group,
+        memories: Sequence[Memory],
+        embedded: Embedded,
+        episode: Episode | None = None,
     ) -> int:
         """Write what the person takes away, with the vectors of these texts and of the `episode`, in the caller's
         transaction; what these memories replace is ended. Answers the revision, which the episode's row is to bear.
@@ -136,7 +141,9 @@ class MemoryStore:
         if row is not None:
             told = row_of(group, item, revision).model_dump() if isinstance(item, Memory) else {"text": item.summary}
             kept = {"given_id", "given_in", "fingerprint", "topics"}
-            row.sqlmodel_update({name: value for name, value in told.items() if name not in kept} | {"revision": revision})
+            row.sqlmodel_update(
+                {name: value for name, value in told.items() if name not in kept} | {"revision": revision}
+            )
         elif isinstance(item, Episode):
             talk = session.get_one(SummaryRow, group.key(key))
             talk.summary, talk.revision = item.summary, revision
@@ -190,7 +197,9 @@ class MemoryStore:
         return await self._database.read(
             lambda s: GroupDump(
                 episodes=tuple(read_episodes(s, group)),
-                memories=tuple(sorted(read_memories(s, group), key=lambda one: (one.known_from, one.valid_from, one.id))),
+                memories=tuple(
+                    sorted(read_memories(s, group), key=lambda one: (one.known_from, one.valid_from, one.id))
+                ),
             )
         )
 
@@ -478,16 +487,21 @@ class MemoryStore:
             del self._asked[next(iter(self._asked))]
         return vector
 
+
 def _end_older(session: Session, group: Group, one: Memory, revision: int) -> None:
     """End what the memory replaces, and older values of its slot; a later value of that ends the memory itself."""
     slot = slot_of(one)
     mine = group.owns(MemoryRow)
-    open_rows = (*mine, col(MemoryRow.replaced_by).is_(None), MemoryRow.id != one.id, col(MemoryRow.deleted).is_(False))
-    which = col(MemoryRow.id).in_(one.replaces)
-    if slot:
-        which |= (col(MemoryRow.slot) == slot) & (col(MemoryRow.mode) == one.mode)
+    open_rows = (
+        *mine,
+        col(MemoryRow.replaced_by).is_(None),
+        col(MemoryRow.id) != one.id,
+        col(MemoryRow.deleted).is_(False),
+    )
     if not (slot or one.replaces):
         return
+    same_slot = and_(col(MemoryRow.slot) == slot, col(MemoryRow.mode) == one.mode, col(MemoryRow.slot) != "")
+    which = or_(col(MemoryRow.id).in_(one.replaces), same_slot)
     for row in session.exec(select(MemoryRow).where(*open_rows, which).order_by(col(MemoryRow.id))).all():
         old = memory_of(row)
         if row.id not in one.replaces and old.valid_from > one.valid_from:

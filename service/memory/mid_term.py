@@ -1,4 +1,4 @@
-"""Owns what a person has on its mind: mid-term memories, how long each lasts and which are over; what it told of itself.
+"""Owns what a person has on its mind: mid-term memories, how long each lasts, which are over; what it told of itself.
 
 They are only ever added: what is on somebody's mind at a moment is a filter, and what has expired is told once.
 """

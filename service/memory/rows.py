@@ -40,7 +40,9 @@ def memory_of(row: Any) -> Memory:
     level: Importance | None = columns["level"]
     kinds = {"kind": Kind(columns["kind"]), "mode": Mode(columns["mode"])}
     return Memory(
-        **columns | kinds | {"support": Support(columns["support"]), "source": Source(columns["source"]), "level": level}
+        **columns
+        | kinds
+        | {"support": Support(columns["support"]), "source": Source(columns["source"]), "level": level}
     )
 
 
@@ -48,4 +50,6 @@ def read_memories(session: Session, group: Group, *, after: int = -1) -> list[Me
     """Those written or ended after that revision, in no order; turns and summaries are no memories (episodes.py)."""
     row = MemoryRow
     mine = (*group.owns(row), col(row.revision) > after, col(row.deleted).is_(False), col(row.kind).not_in(VIEWS))
-    return [memory_of(one) for one in session.execute(select(*(col(getattr(row, name)) for name in _NAMES)).where(*mine))]
+    return [
+        memory_of(one) for one in session.execute(select(*(col(getattr(row, name)) for name in _NAMES)).where(*mine))
+    ]

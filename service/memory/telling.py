@@ -91,9 +91,7 @@ def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
     return f"({_since(world, item)}) {told_of(world, item, owner_id)}"
 
 
-def tell(
-    world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: int, told: Iterable[str] = ()
-) -> Told:
+def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: int, told: Iterable[str] = ()) -> Told:
     """What the owner is told of what was found, best first, in at most so many tokens: what one teller told stands in
     one line. What does not fit is passed over, and what stands in a text that is `told` already, or in a line before,
     also as another memory of the same turn. Of several values of one slot the newest comes first, and the older ones

@@ -47,8 +47,8 @@ class ShortMemoryDraft(Bounded):
 
 
 class MemoryDraft(ShortMemoryDraft):
-    """The same with whom the teller has it from (a ref or a name, ""), what of `about` has one value at a time (""), and
-    a short line worth keeping in its own voice ("").
+    """The same with whom the teller has it from (a ref or a name), what of `about` has one value at a time, and a short
+    line worth keeping in its own voice; each may be "".
     """
 
     heard_from: Short
@@ -57,8 +57,8 @@ class MemoryDraft(ShortMemoryDraft):
 
 
 class PromiseDraft(Bounded):
-    """A promise that was made in `turn`, or an open one (`ref`) that was moved, released or kept there. `place` is an id
-    or a name, `day` YYYY-MM-DD, `time` HH:MM or a part of the day; each may be "".
+    """A promise that was made in `turn`, or an open one (`ref`) that was moved, released or kept there. `place` is an
+    id or a name, `day` YYYY-MM-DD, `time` HH:MM or a part of the day; each may be "".
     """
 
     status: Literal["made", "moved", "released", "kept"]

@@ -14,9 +14,9 @@ from service.memory.closing.answer import AttitudeDraft, ClosingAnswer, PromiseD
 from service.memory.closing.ask import ClosingQuestion
 from service.memory.closing.context import ClosingContext, Participant, SpokenLine
 from service.memory.lexical import normal
+from service.memory.mid_term import expires_at
 from service.memory.record import Kind, Memory, Mode, Support, derived_memory_id
 from service.memory.telling import one_line
-from service.memory.mid_term import expires_at
 from service.people.attitude import moved_affinity
 from service.people.commitments import BadDue, PromiseTold, due_of
 from service.store.event_kinds import RejectionReason
@@ -73,7 +73,7 @@ class CheckedSide:
     @property
     def importance(self) -> int:
         """The sum of that of what it takes away; what was kept out counts too: something was there."""
-        return sum(one.importance for one in (*self.memories, *self.rejected))
+        return sum(one.importance for one in self.memories) + sum(one.importance for one in self.rejected)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +121,13 @@ def _side(answer: ClosingAnswer, context: ClosingContext, owner: "_Owner", step:
     towards = []
     for other, stood in context.others_of(who):
         liked = stood.affinity if who.is_player else answer.affinity(who.ref, other.ref)
+        is_judged = context.is_judged(stood) and not who.is_player
         towards.append(
             CheckedTowards(
                 other_id=other.person_id,
                 before=stood.affinity,
                 affinity=moved_affinity(stood.affinity, liked, step),
-                attitude=answer.attitude(who.ref, other.ref) if context.is_judged(stood) and not who.is_player else None,
+                attitude=answer.attitude(who.ref, other.ref) if is_judged else None,
             )
         )
     topics = {normal(one): plain(one) for one in entry.topics if plain(one)}

@@ -86,8 +86,8 @@ class Participant:
     """One who took part, as the closing is told of it.
 
     `facts` are what its author wrote about it that bears on what was said, `memories` what it remembered of the others.
-    `affinity` is how it liked the partner, `mood` how it felt, when they parted. Of a player only the paragraph and what
-    it promised is asked: what a human feels and believes is its own affair.
+    `affinity` is how it liked the partner, `mood` how it felt, when they parted. Of a player only the paragraph and
+    what it promised is asked: what a human feels and believes is its own affair.
 
     Of more than two, `towards` is how it stood to each of those it was there with, by person id; it was there from turn
     `joined` until before turn `left` (None: to the end).

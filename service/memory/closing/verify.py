@@ -37,8 +37,8 @@ class Verdicts(Bounded):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A sentence to be held against the turns. `told_by` is the name of who is said to have told it ("": nobody), `mode`
-    how it is said to have been meant; of a sentence of a paragraph both are "".
+    """A sentence to be held against the turns. `told_by` is the name of who is said to have told it, `mode` how it is
+    said to have been meant; of a sentence of a paragraph both are "".
     """
 
     number: int

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlmodel import Session, col, update
+from sqlmodel import Session, select
 
 from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_before
 from service.memory.closing.check import Checked, CheckedSide, CheckedTowards
-from service.memory.mid_term import tell_over
-from service.memory.record import Episode, Group, Kind, Memory, Source, Support, derived_memory_id
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Embedded
+from service.memory.mid_term import tell_over
+from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id
 from service.memory.reflections import REFLECTS_AT, begin_reflections
 from service.memory.rows import row_of
 from service.people.attitude import felt_moods, stance, sum_of
@@ -79,8 +78,8 @@ def write_closing(
         lambda one: max(said_at[one.turn], *(late.get(i, WorldTime(0)) for i in (one.by_id, one.to_id))),
     )
     if checked.not_to_quote:
-        turns = (*said_in(conversation.key), col(TurnRow.turn).in_(checked.not_to_quote))
-        session.exec(update(TurnRow).where(*turns).values(not_to_quote=True))  # type: ignore[call-overload] # an update
+        for turn in session.exec(select(TurnRow).where(*said_in(conversation.key))):
+            turn.not_to_quote = turn.not_to_quote or turn.turn in checked.not_to_quote
     _tell_rejected(session, world, conversation, taken[::-1])
     by_person = {one.person_id: (one, changes[one.person_id][0]) for one in taken}
     first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
@@ -125,7 +124,12 @@ def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQue
 
 
 def _remember(
-    session: Session, conversation: ConversationRow, one: _Taken, memory: MemoryStore, embedded: Embedded, now: WorldTime
+    session: Session,
+    conversation: ConversationRow,
+    one: _Taken,
+    memory: MemoryStore,
+    embedded: Embedded,
+    now: WorldTime,
 ) -> None:
     """Write what the person remembers; its memory is locked from now on."""
     group, side = Group(world_id=conversation.world_id, person_id=one.person_id), one.side
@@ -217,9 +221,7 @@ def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> dic
     }
 
 
-def _tell_rejected(
-    session: Session, world: WorldView, conversation: ConversationRow, taken: Sequence[_Taken]
-) -> None:
+def _tell_rejected(session: Session, world: WorldView, conversation: ConversationRow, taken: Sequence[_Taken]) -> None:
     """Say of each statement that was kept out why. The log names whose memory it would have been; of a talk of two with
     an NPC, the NPC.
     """
@@ -242,7 +244,9 @@ _NOTHING_CHANGED = {"affinity": {"before": 0, "after": 0}, "stance": "", "attitu
 """Between two who were never there together."""
 
 
-def _seen(checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]) -> dict[str, Any]:
+def _seen(
+    checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
+) -> dict[str, Any]:
     """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
     (own, changes), (partner, partners) = one, other
     towards = changes["towards"].get(partner.person_id, _NOTHING_CHANGED)

@@ -56,8 +56,8 @@ from service.errors import Misconfigured
 from service.llm.cassette import open_cassette
 from service.llm.choose import Models, choose_models
 from service.locales import Phrase
-from service.memory.choose import choose_memory
-from service.memory.memory_store import MemoryStore
+from service.memory.choose import choose_memory, choose_projection
+from service.memory.projection import Projection
 from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
@@ -151,11 +151,11 @@ def create_app(
     settings: Settings,
     *,
     models: Models | None = None,
-    memory: Callable[[Database], MemoryStore] | None = None,
+    projection: Callable[[Database], Projection] | None = None,
     carries: bool = True,
     reload_content: bool = False,
 ) -> FastAPI:
-    """The service. `models` and `memory` stand in for those the settings would choose; `carries`: see
+    """The service. `models` and `projection` stand in for those the settings would choose; `carries`: see
     ConversationRunner. `reload_content`: content files that are changed while it runs are taken in.
 
     Raises:
@@ -171,7 +171,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with opened_database(settings) as database:
-            store = memory(database) if memory else choose_memory(settings, database, worlds, cassette)
+            store = choose_memory(settings, database, cassette)
+            graph = projection(database) if projection else choose_projection(settings, database, store, cassette)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget, cassette)
             conversation = ConversationDependencies(
@@ -183,6 +184,7 @@ def create_app(
                 budget=budget,
                 stream=Stream(),
                 quality=TurnChecks(settings.quality, speaking) if settings.quality.is_on else None,
+                projection=graph,
             )
             runner = ConversationRunner(conversation, carries=carries)
             decision = DecisionDependencies(
@@ -198,7 +200,7 @@ def create_app(
                     conversation=conversation,
                     decision=decision,
                     engine=Engine(conversation),
-                    outbox=runner.outbox,
+                    graph=runner.graph,
                     vectors=vectors,
                 )
             )
@@ -215,6 +217,8 @@ def create_app(
             )
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)
+                if graph is not None:
+                    ending.push_async_callback(graph.aclose)
                 ending.push_async_callback(speaking.aclose)
                 for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
@@ -308,7 +312,7 @@ async def conversations_apart(
         with opened_database(settings) as database:
             worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
             cassette = None if models else open_cassette(settings.llm)
-            memory = choose_memory(settings, database, worlds, cassette)
+            memory = choose_memory(settings, database, cassette)
             chosen = models or choose_models(settings, offline, budget, cassette)
             try:
                 yield ConversationDependencies(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 from fastapi.openapi.models import Example
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
@@ -28,11 +28,11 @@ from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, change_memory, find, memory_id, seeds_of
 from service.memory.index import key_of
 from service.memory.lexical import is_named, normal
+from service.memory.record import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
-from service.memory.record import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
 from service.people.worlds import WorldView
-from service.store.tables import OutboxRow, SeedRow
+from service.store.tables import SeedRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -213,7 +213,7 @@ async def list_memories(
     return MemoriesPage(
         person_id=person_id,
         total=len(wanted),
-        waiting=await deps.conversation.database.read(lambda s: _waiting(s, group)),
+        waiting=await deps.conversation.database.read(lambda s: deps.runner.graph.waiting(s, world_id, person_id)),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
         items=[_item(one, world, given, gone) for one in found],
         next=following,
@@ -315,10 +315,9 @@ async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 async def _change(
     deps: ApiDependencies, world_id: str, person_id: str, wanted: str, change: Change | None, author: Author
 ) -> Item | None:
-    """What waits for the memory graph is brought there first, so that nothing is overwritten, and the change after."""
+    """Change it, and bring the change to the memory graph."""
     await deps.read(world_id, lambda _, world: world.cast.person(person_id))
     talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
-    await deps.runner.outbox.deliver(group)
     item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
     await _brought(deps, world_id, person_id)
     return item
@@ -329,19 +328,16 @@ async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tupl
     waits for the graph, and for a vector.
     """
     talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
-    await deps.runner.outbox.deliver(group)
+    await deps.runner.graph.deliver(group)
     deps.vectors.wake()
-    now, waiting = await deps.read(world_id, lambda s, world: (world.now, _waiting(s, group)))
+    now, waiting = await deps.read(
+        world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, world_id, person_id))
+    )
     try:
         await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is
         return waiting, await talk.memory.pending_vectors(group, now)
     except GraphUnavailable:
         return waiting, 0  # what waits has no vectors that could be counted
-
-
-def _waiting(session: Session, group: Group) -> int:
-    mine = group.owns(OutboxRow)
-    return len(session.exec(select(OutboxRow.revision).where(*mine)).all())
 
 
 async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: Item) -> MemoryItemOut:

@@ -25,7 +25,7 @@ class SeededOut(Out):
     insights: int = Field(description="how many insights became memories")
     known: int = Field(description="how many lines had been given before, and changed nothing")
     waiting: int = Field(
-        description="how many entries of this person the memory graph has yet to be given; 0 where memory is in SQL"
+        description="1 while the graph in Neo4j has yet to be given some of the person's memory; it is found all the same"
     )
     pending_vectors: int = Field(
         description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
@@ -111,7 +111,7 @@ class MemoriesPage(Page):
 
     person_id: str = Field(description="id of the one who remembers")
     total: int = Field(description="how many there are of what was asked for, on all pages")
-    waiting: int = Field(description="how many entries the memory graph has yet to be given; 0 where memory is in SQL")
+    waiting: int = Field(description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same")
     pending_vectors: int = Field(
         description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
     )

@@ -20,8 +20,8 @@ from service.content.profile import Mood, Profile
 from service.locales import Language
 from service.memory.mid_term import mid_term_memories
 from service.memory.recall import RecentMemory, recall, todays_summaries
-from service.memory.self_facts import self_facts
 from service.memory.record import Group
+from service.memory.self_facts import self_facts
 from service.people.attitude import Attitude, attitudes_of, moods, stance
 from service.people.person import person_row
 from service.people.whereabouts import positions, segment_of
@@ -188,7 +188,7 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: As
         lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, character_id),
         asked=asked,
     )
-    await deps.runner.forget(world_id, [character_id])
+    await deps.runner.graph.deliver_due(world_id)
     return Response(status_code=204)
 
 
@@ -225,7 +225,7 @@ async def _remembered(
     return PersonMemoryOut.of(
         memory,
         person_id=person_id,
-        group_id=deps.conversation.memory.group_id(Group(world_id=world.id, person_id=person_id)),
+        group_id=deps.conversation.group_id(Group(world_id=world.id, person_id=person_id)),
         about=about,
         now=world.now,
         relation=None if about is None else _relation(recent, world.language),

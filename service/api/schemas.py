@@ -633,7 +633,7 @@ class WorldOut(Out):
     characters: int = Field(description="how many characters live in it")
     npcs: int = Field(description="how many NPCs stand in it")
     conversations_running: int = Field(description="how many conversations are being spoken now")
-    memories_waiting: int = Field(description="closed conversations the long-term memory has yet to be given")
+    memories_waiting: int = Field(description="people of whose memories the graph in Neo4j has yet to be given something")
     until: WorldTimeText = Field(description="where the clock was told to go; `now` where it stands")
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")

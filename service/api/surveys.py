@@ -273,7 +273,7 @@ async def _remember(
             observe(session, deps.conversation.memory, world_session, seen)
 
     await deps.world_runner.command(world.id, work, asked=asked)
-    await deps.runner.outbox.deliver_due()
+    await deps.runner.graph.deliver_due()
     deps.vectors.wake()
 
 

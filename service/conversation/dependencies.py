@@ -9,6 +9,8 @@ from service.conversation.stream import Stream
 from service.errors import ModelError
 from service.llm.chat import Answer, ChatModel, Role
 from service.memory.memory_store import MemoryStore
+from service.memory.projection import Projection
+from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
@@ -72,6 +74,12 @@ class ConversationDependencies:
     budget: DailyBudget
     stream: Stream
     quality: TurnQuality | None = None
+    projection: Projection | None = None
+    """The graph that holds what people remember too; None: there is none."""
+
+    def group_id(self, group: Group) -> str:
+        """What the person's memory is called, in the graph too."""
+        return group.id if self.projection is None else self.projection.group_id(group)
 
     @property
     def models_missing(self) -> bool:

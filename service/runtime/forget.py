@@ -14,7 +14,8 @@ from service.errors import WorldInUse
 from service.memory.authoring import delete_memories, naming
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
-from service.memory.revision import read_anew
+from service.memory.projection import held_by_graph
+from service.memory.revision import next_epoch, read_anew
 from service.memory.record import Group, Item, Kind
 from service.people.worlds import WorldView, count_people_revision
 from service.runtime.availability import require_free
@@ -41,21 +42,20 @@ from service.store.world_rows import delete_rows
 _DUE = ("running", "closing")
 
 
-def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[str]:
-    """Remove every row of a world that stands; the caller commits. Answers those who remembered something.
+def forget_world(session: Session, world_id: str) -> None:
+    """Remove every row of a world that stands; the caller commits. Whom the memory graph holds stays as a row until it
+    has let go of it.
 
     Raises:
         WorldInUse: conversations that clients started run or are being closed.
     """
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
-    kept = ((TABLES[name], one.whose) for name, one in POLICIES.items() if one.whose and one.goes != GoesWith.PERSON)
-    whose = [getattr(table, column) for table, column in kept]
-    people = sorted({one for who in whose for one in session.exec(select(who).where(who.class_.world_id == world_id))})
+    held = held_by_graph(session, world_id)
     delete_rows(session, [world_id], everything=True)
-    for person_id in people:
-        memory.forget(session, Group(world_id=world_id, person_id=person_id))
-    return people
+    session.expire_all()
+    for group in held:
+        next_epoch(session, group)
 
 
 def forget_character(session: Session, memory: MemoryStore, world_session: WorldSession, character_id: str) -> None:

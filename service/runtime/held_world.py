@@ -346,7 +346,7 @@ class HeldWorld:
 
     async def _keep_day(self, session: WorldSession, day_before: int) -> None:
         if session.world.day > day_before:
-            await keep_day(self._deps.conversation, self._deps.outbox, self.world_id, session.world.now)
+            await keep_day(self._deps.conversation, self.world_id, session.world.now)
 
     def _look(self, session: Session) -> WorldSession:
         world_session = self._read(session, self._worlds.open(session, self.world_id))

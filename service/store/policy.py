@@ -77,5 +77,5 @@ def exported() -> list[tuple[Table, Policy]]:
 
 
 def policy_of(name: str) -> Policy:
-    """That of the table. What is remembered outside our database is as what it stands for."""
-    return POLICIES[{"graph_facts": "facts", "graph_episodes": "summaries"}.get(name, name)]
+    """That of the table."""
+    return POLICIES[name]

@@ -4,7 +4,7 @@ otherwise. Each declares its policy (store/policy.py).
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint, inspect
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
@@ -575,7 +575,7 @@ class SummaryRow(OfPerson, table=True):
     day it has it in mind. `importance` is the sum of that of what the person took from it. `revision`: of the person's
     memory, when this was written (MemoryOwnerRow). `support`: whether its sentences were verified (memory/record.py).
     Of more than two, `partner_id` is with whom it shared most of it, and `others` are the rest of those who were there
-    with it.
+    with it. `is_read`: graphiti-core's `add_episode` has read it (memory/graphiti/episode.py).
     """
 
     __tablename__ = "summaries"
@@ -595,6 +595,7 @@ class SummaryRow(OfPerson, table=True):
     importance: int = 0
     others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     support: str = "model"
+    is_read: bool = False
     revision: int
 
 
@@ -604,6 +605,8 @@ class MemoryOwnerRow(OfPerson, table=True):
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
     in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
     `vectors_due` counts how often something was given to it, or changed, whose vectors are to be made (0: all are).
+    Neo4j holds it as it was at `projected_epoch` and `projected_revision` (-1: it never was there). What failed, with
+    `projection_error`, is tried again at `projection_due` (machine time).
     """
 
     __tablename__ = "memory_owners"
@@ -613,6 +616,11 @@ class MemoryOwnerRow(OfPerson, table=True):
     embedder: str = ""
     dimensions: int = 0
     vectors_due: int = 0
+    projected_epoch: int = Field(default=0, sa_type=BigInteger)
+    projected_revision: int = -1
+    projection_attempts: int = 0
+    projection_due: float = 0.0
+    projection_error: str = ""
 
 
 @Policy(
@@ -842,24 +850,6 @@ class DecisionRow(OfPerson, table=True):
     cached_tokens: int
     duration_ms: int
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", passing=True)
-class OutboxRow(OfPerson, table=True):
-    """What a long-term memory outside this database still has to be given; gone once it is there.
-
-    `revision` is of the person's memory when this was written: entries are given in that order. `due` is machine time.
-    """
-
-    __tablename__ = "outbox"
-    __table_args__ = (UniqueConstraint("world_id", "conversation_id", "person_id"),)
-
-    revision: int = Field(primary_key=True)
-    conversation_id: str
-    payload: dict[str, Any] = _json()
-    attempts: int = 0
-    due: float = 0.0
-    last_error: str = ""
 
 
 @Policy(known="at", exported=False)

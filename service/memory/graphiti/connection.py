@@ -2,12 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
 
 from neo4j import (
     READ_ACCESS,
@@ -51,9 +50,6 @@ SCHEMA: Mapping[str, str] = {
     "saga_group_id": "CREATE INDEX saga_group_id IF NOT EXISTS FOR (n:Saga) ON (n.group_id)",
     "relation_group_id": f"CREATE INDEX relation_group_id IF NOT EXISTS {_FACT} ON (e.group_id)",
     "kataribe_fact": f"CREATE INDEX kataribe_fact IF NOT EXISTS {_FACT} ON (e.group_id, e.fact_id)",
-    "kataribe_fact_revision": f"CREATE INDEX kataribe_fact_revision IF NOT EXISTS {_FACT} ON (e.group_id, e.revision)",
-    "kataribe_episode_revision": "CREATE INDEX kataribe_episode_revision IF NOT EXISTS "
-    "FOR (n:Episodic) ON (n.group_id, n.revision)",
     "episode_content": "CREATE FULLTEXT INDEX episode_content IF NOT EXISTS FOR (e:Episodic) "
     f"ON EACH [e.content, e.source, e.source_description, e.group_id] {_CJK}",
     "node_name_and_summary": "CREATE FULLTEXT INDEX node_name_and_summary IF NOT EXISTS FOR (n:Entity) "
@@ -99,7 +95,6 @@ class _PerLoop:
     graphiti: Neo4jDriver | None = None
     ready: bool = False
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
-    locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
 
 class Neo4jConnection:
@@ -203,13 +198,6 @@ class Neo4jConnection:
         """
         self._mine().ready, self._away = False, None
         await self.driver()
-
-    @asynccontextmanager
-    async def one_at_a_time(self, group_id: str) -> AsyncIterator[None]:
-        """Hold the group for one writer of this event loop; between processes Neo4j's own lock does."""
-        lock = self._mine().locks.setdefault(group_id, asyncio.Lock())
-        async with lock:
-            yield
 
     async def aclose(self) -> None:
         """Close the drivers of every loop that still runs."""

@@ -135,8 +135,10 @@ class _Reader:
         record = parsed(next(lines, b""))
         if record.get("type") != "kataribe":
             raise Unreadable(Phrase("export.no_export"))
-        if record.get("version") not in range(1, FORMAT + 1):
-            raise Unreadable(Phrase("export.version", version=record.get("version"), known=FORMAT))
+        version = record.get("version")
+        if version != FORMAT:
+            key = "export.older" if version in range(1, FORMAT) else "export.version"
+            raise Unreadable(Phrase(key, version=version, known=FORMAT))
         header = Header.model_validate(record)
         if header.since > header.until:
             raise Unreadable(Phrase("export.from_after_to"))

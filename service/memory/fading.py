@@ -177,11 +177,9 @@ def _changed(session: Session, group: Group) -> Mapping[str, set[str]]:
     row = MemoryAuditRow
     mine = group.owns(row)
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name in session.exec(select(row.memory_id).where(*mine, col(row.action).in_(("edited", "closed")))):
-        kind, _, key = (name or "").partition(".")
-        if kind == "turn":
-            key = key.rpartition(".")[0]
-        found["talk" if kind in ("turn", "summary") else "memory"].add(key)
+    changed = select(row.kind, row.memory_id).where(*mine, col(row.action).in_(("edited", "closed")))
+    for kind, key in session.exec(changed):
+        found["talk" if kind in ("turn", "summary") else "memory"].add((key or "").partition("/")[0])
     return found
 
 

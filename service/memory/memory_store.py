@@ -4,7 +4,7 @@ recalled: what is held of it in the process is brought up to date and ranked.
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ from service.memory.revision import (
     state_of,
 )
 from service.memory.rows import memory_of, read_memories, row_of, slot_of
+from service.store.policy import names, policy_of, reopened
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
 from world.time import WorldTime
@@ -121,13 +122,17 @@ class MemoryStore:
 
     def add(self, session: Session, group: Group, rows: Sequence[MemoryRow]) -> int:
         """Write rows that the person does not hold yet, as they stand but for their revision, in the caller's
-        transaction. Answers it. They are found by their words at once; `fill_vectors` makes their vectors.
+        transaction; what these replace is ended. Answers the revision. They are found by their words at once;
+        `fill_vectors` makes their vectors.
         """
         revision = next_revision(session, group)
         if rows:
             written = [{**row.model_dump(), "revision": revision} for row in rows]
             session.execute(insert(SQLModel.metadata.tables[str(MemoryRow.__tablename__)]), written)
             expect_vectors(session, group)
+        for row in rows:
+            if row.slot:
+                _end_older(session, group, memory_of(row), revision)
         return revision
 
     def replace(self, session: Session, group: Group, item: Memory | Episode) -> None:
@@ -146,7 +151,7 @@ class MemoryStore:
             )
         elif isinstance(item, Episode):
             talk = session.get_one(SummaryRow, group.key(key))
-            talk.summary, talk.revision = item.summary, revision
+            talk.summary, talk.support, talk.revision = item.summary, item.support, revision
         expect_vectors(session, group)
 
     def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
@@ -161,31 +166,32 @@ class MemoryStore:
                 **group.whose, id=key, kind=kind, text="", support="author", source="author",
                 valid_from=0, known_from=0, revision=revision, deleted=True,
             )  # fmt: skip
+        _reopen(session, group, {key: row}, revision)
         row.text, row.quote, row.about, row.deleted, row.revision = "", "", "", True, revision
+        row.topics, row.evidence = [], []
         session.add(row)
         if kind is Kind.SUMMARY and (talk := session.get(SummaryRow, group.key(key))) is not None:
             talk.summary, talk.topics, talk.revision = "", [], revision
-        _reopen(session, group, [key], revision)
 
-    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
-        """Remove all memories of the person in the caller's transaction; with `partner_id` only those that came of its
-        conversations with that one. The summaries of talks that were held here are the caller's to remove.
+    def forget(self, session: Session, group: Group, person_id: str | None = None) -> None:
+        """Remove all memories of the person in the caller's transaction; with `person_id` only those that came of that
+        one or tell of it. The summaries of talks that were held here are the caller's to remove.
         """
-        which = [*group.owns(MemoryRow)]
-        if partner_id is not None:
-            which.append(col(MemoryRow.partner_id) == partner_id)
-        gone = list(session.exec(select(MemoryRow.id).where(*which)))
-        talks = [*group.owns(SummaryRow), *([col(SummaryRow.partner_id) == partner_id] if partner_id else [])]
+        which, talks = ([*group.owns(table)] for table in (MemoryRow, SummaryRow))
+        if person_id is not None:
+            which.append(names(MemoryRow, person_id))
+            talks.append(names(SummaryRow, person_id))
+        gone = {row.id: row for row in session.exec(select(MemoryRow).where(*which))}
         items = [*gone, *session.exec(select(SummaryRow.conversation_id).where(*talks))]
         for start in range(0, len(items), 500):
             of = col(VectorRow.item_id).in_(items[start : start + 500])
             session.execute(delete(VectorRow).where(*group.owns(VectorRow), of))
-        session.execute(delete(MemoryRow).where(*which))
-        if partner_id is None:
+        if person_id is None:
             if space_of(session, group) != NO_VECTORS:
                 set_space(session, group, NO_VECTORS)
         elif gone:
             _reopen(session, group, gone, next_revision(session, group))
+        session.execute(delete(MemoryRow).where(*which).execution_options(synchronize_session="fetch"))
         read_anew(session, group)
 
     async def embed(self, texts: Collection[str]) -> Embedded:
@@ -519,12 +525,14 @@ def _end(row: MemoryRow, by: Memory, revision: int) -> None:
     row.replaced_by, row.revision = by.id, revision
 
 
-def _reopen(session: Session, group: Group, gone: Sequence[str], revision: int) -> None:
-    """Let be true again what these had ended."""
-    for start in range(0, len(gone), 500):
-        ended = col(MemoryRow.replaced_by).in_(gone[start : start + 500])
-        for row in session.exec(select(MemoryRow).where(*group.owns(MemoryRow), ended)):
-            row.valid_to, row.known_until, row.replaced_by, row.revision = None, None, None, revision
+def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revision: int) -> None:
+    """Let what these had ended be true until they ended themselves, or again."""
+    keys, ends = list(gone), {key: row.model_dump() for key, row in gone.items()}
+    for start in range(0, len(keys), 500):
+        ended = col(MemoryRow.replaced_by).in_(keys[start : start + 500])
+        for row in session.exec(select(MemoryRow).where(*group.owns(MemoryRow), ended)).all():
+            if row.id not in gone:
+                row.sqlmodel_update(reopened(row.model_dump(), policy_of("memories"), ends) | {"revision": revision})
 
 
 def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:

@@ -98,12 +98,12 @@ async def told_of(memory: MemoryStore, world: WorldView, person_id: str) -> dict
     Raises:
         GraphUnavailable.
     """
-    found, names = dict[Group, list[Item]](), naming(world, person_id)
+    found, is_meant = dict[Group, list[Item]](), naming(world, person_id)
     for other_id in world.cast.everybody:
         if other_id != person_id:
             group = Group(world_id=world.id, person_id=other_id)
             items = await memory.items(group, world.now, forgotten=True)
-            found[group] = telling_of(items, person_id, names)
+            found[group] = telling_of(items, person_id, is_meant)
     return {group: items for group, items in found.items() if items}
 
 

@@ -13,9 +13,8 @@ from service.decision.basis import Basis
 from service.decision.descriptions import action_name, clock_of, need_name, option_line, refusal_lines
 from service.errors import NotFound
 from service.locales import Listed, Phrase
-from service.memory.reflections import read_insights
+from service.memory.record import Group, Kind
 from service.memory.refs import Remembered, look_up, remembered_line
-from service.memory.record import Group
 from service.people.commitments import told_kept_in
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
@@ -50,7 +49,7 @@ from service.store.event_kinds import (
     WeatherSet,
 )
 from service.store.events import payload_in
-from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MidTermRow, TurnRow
+from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MemoryRow, TurnRow
 from world.actions import TALK
 from world.option import Option
 from world.time import WorldTime
@@ -111,7 +110,6 @@ async def why_happened(deps: ConversationDependencies, world: WorldView, event_i
 
     Raises:
         NotFound: the world has no such event.
-        GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
     """
     why = await deps.database.read(lambda s: _read(s, world.id, event_id))
     if isinstance(why.payload, Reflected):
@@ -119,7 +117,7 @@ async def why_happened(deps: ConversationDependencies, world: WorldView, event_i
     if why.question is None:
         return why
     row, basis = why.question.row, why.question.basis
-    memories = await look_up(deps.database, deps.memory, world, row.person_id, basis.memories)
+    memories = await look_up(deps.database, world, row.person_id, basis.memories)
     return replace(why, question=replace(why.question, memories=memories))
 
 
@@ -128,12 +126,14 @@ async def _drawn(
 ) -> tuple[tuple[str, tuple[Remembered, ...]], ...]:
     person_id = event.person_id or ""
     group = Group(world_id=world.id, person_id=person_id)
-    known = await deps.database.read(lambda s: read_insights(s, group))
+    row = MemoryRow
+    thought = select(row).where(*group.owns(row), row.kind == Kind.INSIGHT, row.known_from == event.at)
+    known = await deps.database.read(lambda s: s.exec(thought.order_by(col(row.id))).all())
     return tuple(
         [
-            (one.text, await look_up(deps.database, deps.memory, world, person_id, one.evidence))
+            (one.text, await look_up(deps.database, world, person_id, one.evidence))
             for one in known
-            if one.at == event.at
+            if not one.deleted
         ]
     )
 
@@ -196,11 +196,11 @@ def _source(session: Session, event: EventRow, payload: Payload, promise: Commit
         conversation_id = payload.conversation_id
         turn = payload.turn if isinstance(payload, FactRejected) else None
     elif isinstance(payload, MemoryExpired):
-        over = select(MidTermRow).where(
-            MidTermRow.world_id == event.world_id,
-            MidTermRow.person_id == event.person_id,
-            MidTermRow.expires_at == event.at,
-            MidTermRow.content == payload.content,
+        over = select(MemoryRow).where(
+            MemoryRow.world_id == event.world_id,
+            MemoryRow.person_id == event.person_id,
+            MemoryRow.expires_at == event.at,
+            MemoryRow.text == payload.content,
         )
         memory = session.exec(over).first()
         conversation_id = memory.conversation_id if memory else None

@@ -2,12 +2,12 @@
 they are known, whom they name. Forgetting, going back, copying and comparing walk over these declarations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import JSON, ColumnElement, String, Table, cast, or_
 from sqlmodel import SQLModel
 
 TableT = TypeVar("TableT", bound=SQLModel)
@@ -49,6 +49,7 @@ class Policy:
     known: str | None = None
     ended: str | None = None
     unended: dict[str, Any] = field(default_factory=dict)
+    ended_by: str | None = None
     memory: str | None = None
     remembered_as: str | None = None
     text: str = ""
@@ -68,6 +69,27 @@ class Policy:
 def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
     """The tables whose rows go with that of their person, each with its policy."""
     return ((TABLES[name], policy) for name, policy in POLICIES.items() if policy.goes == what)
+
+
+def names(table: Any, person_id: str) -> ColumnElement[bool]:
+    """The row is of that person, beside the one whose it is: a column that says so is its id, or a list with it."""
+    columns = [getattr(table, name) for name in policy_of(table.__tablename__).names]
+    return or_(
+        *(
+            cast(one, String).contains(f'"{person_id}"', autoescape=True)
+            if isinstance(one.type, JSON)
+            else one == person_id
+            for one in columns
+        )
+    )
+
+
+def reopened(row: Mapping[str, Any], policy: Policy, gone: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The row without what `gone` rows, by id, have ended: it ends where those did."""
+    by = row
+    while by[policy.ended_by or ""] in gone:
+        by = gone[by[policy.ended_by or ""]]
+    return {**row, **{name: by[name] for name in policy.unended}}
 
 
 def exported() -> list[tuple[Table, Policy]]:

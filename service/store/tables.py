@@ -8,7 +8,7 @@ from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, Me
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
-from service.content.profile import Importance, PersonKind
+from service.content.profile import PersonKind
 from service.store.ids import new_id
 from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 from service.store.policy import GoesWith, Policy, TableT
@@ -564,6 +564,7 @@ class EngagementRow(OfPerson, table=True):
     names=("partner_id",),
     conversation="conversation_id",
     known="at",
+    memory="conversation_id",
     remembered_as="summary",
     text="summary",
     exported=False,
@@ -655,11 +656,12 @@ class ReflectionRow(OfPerson, table=True):
 @Policy(
     whose="person_id",
     goes=GoesWith.MEMORY,
-    names=("partner_id",),
+    names=("partner_id", "subject_id", "told_by", "via"),
     conversation="conversation_id",
     known="known_from",
     ended="known_until",
     unended={"valid_to": None, "known_until": None, "replaced_by": None},
+    ended_by="replaced_by",
     memory="id",
     remembered_as="kind",
     text="text",
@@ -728,7 +730,7 @@ class VectorRow(OfPerson, table=True):
     revision: int
 
 
-@Policy(whose="person_id", goes=GoesWith.MEMORY, known="at", memory="memory_id")
+@Policy(whose="person_id", goes=GoesWith.MEMORY, known="at", memory="memory_id", words=("before", "after"))
 class MemoryAuditRow(OfPerson, table=True):
     """What an author did to a person's memory: `action` on one memory (`kind`, `memory_id`), or `seeded` with how many
     lines. `at` is world time; `written_at` is the machine's, in UTC. `author` is the name the caller gave.
@@ -799,9 +801,9 @@ class MoodRow(OfPerson, table=True):
 class CommitmentRow(_OfWorld, table=True):
     """What one person promised another: `what`, where, and by when (None: no time was said).
 
-    `words` are those it was promised in, `place` is as it was said, `node_id` where that is on the map. `due_at` is the
-    moment that was said, or the end of the day (`has_hour` False). `is_firm`: it may move the world. It is open until
-    `expires_at`, or `ended_at` where something ended it before; `state` says what came of it.
+    `place` is as it was said, `node_id` where that is on the map. `due_at` is the moment that was said (`has_hour`), or
+    the end of the part of a day that began at `since_at`, or of a day. It is open until `expires_at`, or `ended_at`
+    where something ended it before; `state` says what came of it.
     """
 
     __tablename__ = "commitments"
@@ -814,12 +816,11 @@ class CommitmentRow(_OfWorld, table=True):
     by_id: str
     to_id: str
     what: str
-    words: str
     place: str = ""
     node_id: str | None = None
     due_at: int | None = Field(default=None, sa_type=BigInteger)
+    since_at: int | None = Field(default=None, sa_type=BigInteger)
     has_hour: bool = False
-    is_firm: bool = False
     conversation_id: str
     turn: int
     made_at: int = Field(sa_type=BigInteger)

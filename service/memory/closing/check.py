@@ -18,7 +18,8 @@ from service.memory.mid_term import expires_at
 from service.memory.record import Kind, Memory, Mode, Support, derived_memory_id
 from service.memory.telling import one_line
 from service.people.attitude import moved_affinity
-from service.people.commitments import BadDue, PromiseTold, due_of
+from service.people.commitment import BadDue, due_of
+from service.people.commitments import PromiseTold
 from service.store.event_kinds import RejectionReason
 
 _NUMBER = re.compile(r"\d+")
@@ -224,7 +225,7 @@ class _Owner:
             support=Support.PERCEIVED if seen else Support.MODEL,
             conversation_id=self._question.conversation_id,
             turns=turns,
-            partner_id=self._partner(turns[0]),
+            partner_id="" if kind is Kind.SELF else self._partner(turns[0]),  # its own, whoever heard it
             valid_from=max(line.at for line in lines),
             known_from=known_from,
             level=draft.lasts if is_short_lived and draft.lasts != "long" else None,

@@ -12,7 +12,7 @@ from service.api.paging import After, AtMost, cut
 from service.api.problem import describe
 from service.api.schemas import AgendaPage, CommitmentIn, CommitmentOut
 from service.errors import CommitmentOver, NotFound
-from service.people.commitments import settle
+from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
 from service.runtime.world_session import WorldSession
 from service.store.phase import CommitmentState
@@ -74,5 +74,5 @@ async def settle_commitment(
 
 
 def _out(row: CommitmentRow) -> CommitmentOut:
-    moves = row.is_firm and row.has_hour and row.node_id is not None
+    moves = as_commitment(row).appointment is not None
     return CommitmentOut.of(row, moves=moves, expires_at=WorldTime(row.expires_at))

@@ -323,20 +323,24 @@ class CommitmentIn(In):
 
 
 class CommitmentOut(Out):
-    """A promise, in the words it was made in. What was not said is empty, or null."""
+    """A promise. What was not said is empty, or null."""
 
     id: str = Field(description="id of the promise")
     by_id: str = Field(description="id of the person who promised")
     to_id: str = Field(description="id of the person it was promised to")
-    words: str = Field(description="the words it was made in")
-    state: Literal["open", "kept", "broken", "released", "lapsed"] = Field(
-        description="open, or what became of it; lapsed: its time went by and nobody said"
+    what: str = Field(description="what was promised")
+    state: Literal["open", "kept", "broken", "moved", "released", "lapsed"] = Field(
+        description="open, or what became of it; moved: another one stands in its place; lapsed: its time went by and "
+        "nobody said"
     )
     place: str = Field(description="where, as it was said")
     node_id: str | None = Field(description="where, if that is on the map")
-    due_at: WorldTimeText | None = Field(description="when: a minute, or the end of the day that was said")
-    has_hour: bool = Field(description="an hour was said, not a day alone")
-    moves: bool = Field(description="it was planned for a place and an hour: who made it goes there")
+    due_at: WorldTimeText | None = Field(
+        description="when: a minute, or the end of the day, or of the part of it, that was said"
+    )
+    since_at: WorldTimeText | None = Field(description="of a part of a day: when it begins")
+    has_hour: bool = Field(description="an hour was said")
+    moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
     made_at: WorldTimeText = Field(description="the world time at which it was made")
     expires_at: WorldTimeText = Field(description="until when it is open, if nothing ends it before")
     ended_at: WorldTimeText | None = Field(

@@ -34,7 +34,8 @@ from service.memory.recall import remembered
 from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.memory.secrets import discretion
 from service.people.attitude import Dimension
-from service.people.commitments import Commitment, open_commitments
+from service.people.commitment import Commitment
+from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed

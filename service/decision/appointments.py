@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.people.agenda import EARLY_MINUTES, LATE_MINUTES, Commitment, around
+from service.people.commitment import Commitment, around
 from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
 from world.option import Option
@@ -55,10 +55,10 @@ def in_time(setting: Setting, snapshot: Snapshot, option: Option, wake_at: World
 
 def _keeps(setting: Setting, option: Option, arrival: int, one: Commitment) -> bool:
     """Whether the option is to be there for it."""
-    at = one.appointment
-    if option.action_id != WAIT or at is None or _goal(setting, option.node_id, one) != option.node_id:
+    at, window = one.appointment, one.window
+    if option.action_id != WAIT or window is None or _goal(setting, option.node_id, one) != option.node_id:
         return False
-    return arrival + option.minutes in (at, at + LATE_MINUTES)
+    return arrival + option.minutes in (at, window[1])
 
 
 def earliest(*times: WorldTime | None) -> WorldTime | None:
@@ -77,16 +77,16 @@ def _way(setting: Setting, snapshot: Snapshot, one: Commitment) -> Option | None
     """Go there, and wait until the time, though the other may be there before; whoever is late or waits in vain, until
     it is over.
     """
-    at, goal = one.appointment, _goal(setting, snapshot.node_id, one)
-    if at is None or goal is None or not one.is_open(snapshot.time):
+    at, window, goal = one.appointment, one.window, _goal(setting, snapshot.node_id, one)
+    if at is None or window is None or goal is None or not one.is_open(snapshot.time):
         return None
     if snapshot.time >= at and _are_together(setting, snapshot, one):
         return None
     walk = setting.routes.minutes(snapshot.node_id, goal)
     arrival = snapshot.time + walk
-    if not at - EARLY_MINUTES <= arrival < at + LATE_MINUTES:
+    if not window[0] <= arrival < window[1]:
         return None
-    until = at if arrival < at else at + LATE_MINUTES
+    until = at if arrival < at else window[1]
     return Option(action_id=WAIT, node_id=goal, walk_minutes=walk, minutes=until - arrival)
 
 

@@ -24,7 +24,7 @@ from service.decision.situation import Situation
 from service.errors import KataribeError
 from service.memory.recall import remembered_as
 from service.memory.refs import ref_of
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
 from service.store.quality import Checked

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from service.decision.appointments import Keeping, keeping
 from service.decision.day import Slot, at_home
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from world.actions import TALK, WAIT, ActionDef, Where
 from world.errors import Unreachable

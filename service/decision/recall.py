@@ -9,8 +9,8 @@ from sqlmodel import Session, col
 
 from service.decision.dependencies import DecisionDependencies
 from service.memory.recall import remembered
-from service.memory.secrets import discretion
 from service.memory.record import Recalled
+from service.memory.secrets import discretion
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
 

@@ -9,7 +9,7 @@ from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.appointments import earliest, in_time, keeping, wake_for
 from service.decision.day import Slot, at_home, day_blocks, slot_at
 from service.decision.relief import at_hand, helps, relief, wanted
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from world.actions import WAIT, ActionDef, Where
 from world.errors import Unreachable
 from world.option import Option

@@ -37,7 +37,7 @@ from service.decision.relief import helps
 from service.locales import Listed
 from service.memory.refs import MemoryKind, ref
 from service.memory.secrets import discretion
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
@@ -200,7 +200,7 @@ class Situation:
         """Without those whose words would give a secret away."""
         kept = discretion(self.speaker)
         promised = [one for one in self.agenda if one.is_open(self.snapshot.time)]
-        return [one for one in promised if kept.lets(one.words)][:MAX_PROMISES]
+        return [one for one in promised if kept.lets(one.what)][:MAX_PROMISES]
 
     def _day(self) -> tuple[PlanLine, ...]:
         slot, facilities = self.slot, self.world.map.facilities

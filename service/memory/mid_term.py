@@ -13,7 +13,7 @@ from service.memory.record import Kind, Memory
 from service.memory.refs import MemoryKind, ref
 from service.memory.rows import memory_of
 from service.memory.telling import told_of
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.commitments import commitment_line, open_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import MemoryExpired

@@ -1,51 +1,66 @@
 """Owns promises in the store: which are open, how each reads, whether one was kept, and what follows from that.
 
-A promise with a place and an hour is an appointment: whether it was kept shows in where the two were. Any other is kept
-or broken only where somebody says so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes
-after the promise was judged: nobody has lived so far ahead of the clock that judges it (docs/decisions/0014).
+A promise with a place and an hour, or a part of a day, is an appointment: whether it was kept shows in where the two
+were. Any other is kept or broken only where somebody says so; else it lapses, and nothing follows. What follows is felt
+`FELT_AFTER` minutes after the promise was judged: nobody has lived so far ahead of the clock that judges it
+(docs/decisions/0014).
 """
 
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from sqlmodel import Session, col, select
 
-from service.locales.time import clock_label, date_label
-from service.people.agenda import EARLY_MINUTES, LAPSE_MINUTES, LATE_MINUTES, Commitment, around
+from service.locales.time import ago, clock_label, date_label
+from service.people.commitment import LAPSE_MINUTES, Commitment, Due, around, expires_at
 from service.people.whereabouts import segments_between, standing_players
 from service.people.worlds import WorldView
-from service.store.event_kinds import CommitmentBroken, CommitmentDue, CommitmentKept, CommitmentMade
+from service.store.event_kinds import (
+    CommitmentBroken,
+    CommitmentDue,
+    CommitmentKept,
+    CommitmentMade,
+    CommitmentMoved,
+    CommitmentReleased,
+)
 from service.store.events import note, schedule_event
 from service.store.ids import derived_id
+from service.store.memory_owner import count_up
 from service.store.phase import CommitmentState
 from service.store.publish import publish
-from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MidTermRow
+from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow
 from world.movement import latest, node_at, walking_at
 from world.time import WorldTime, iso
 
-MOST_TOLD = 6
-"""How many promises a closing is told of."""
 FELT_AFTER = 20
 """Minutes between the judgement of the clock and what follows from it: as far as the quickest live ahead."""
+
+
+PromiseStatus = Literal["made", "moved", "released", "kept"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromiseTold:
+    """What a closing says of a promise, in `turn`: that it was made, or that the open one with `commitment_id` was
+    moved to that `due`, released or kept. `place` is as it was said ("": none was), `node_id` where that is on the map.
+    """
+
+    status: PromiseStatus
+    by_id: str
+    to_id: str
+    what: str
+    turn: int
+    place: str = ""
+    node_id: str | None = None
+    due: Due | None = None
+    commitment_id: str | None = None
 
 
 def open_commitments(session: Session, world: WorldView, *person_ids: str) -> list[Commitment]:
     """Those by these persons, and to them, that are open at the moment of `world`; the soonest first."""
     involved = col(CommitmentRow.by_id).in_(person_ids) | col(CommitmentRow.to_id).in_(person_ids)
     return [one for one in _lasting(session, world, involved) if one.is_open(world.now)]
-
-
-def told_commitments(session: Session, world: WorldView, one_id: str, other_id: str) -> list[Commitment]:
-    """What the two have promised each other and is open at the moment of `world`, and is no appointment: only words may
-    keep it. What is over soonest comes first, at most `MOST_TOLD`.
-    """
-    pair = {one_id, other_id}
-    found = (
-        one
-        for one in open_commitments(session, world, one_id)
-        if {one.by_id, one.to_id} == pair and one.appointment is None
-    )
-    return list(islice(found, MOST_TOLD))
 
 
 def agendas(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:
@@ -58,14 +73,11 @@ def agendas(session: Session, world: WorldView) -> dict[str, tuple[Commitment, .
 
 
 def commitment_line(world: WorldView, one: Commitment, person_id: str) -> str:
-    """How it stands in the person's prompts: whose promise, to whom, for when and where, and its words."""
+    """How it stands in the person's prompts: whose promise, since when, what, for when and where."""
     key = "people.promise.own" if one.by_id == person_id else "people.promise.others"
-    return world.say(key, name=world.name_of(one.other(person_id)), about=_about(world, one), words=one.words)
-
-
-def told_made(row: CommitmentRow) -> CommitmentMade:
-    """What is told of a promise that was just made."""
-    return CommitmentMade(conversation_id=row.conversation_id, **_told(row))
+    since = ago(one.made_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    name = world.name_of(one.other(person_id))
+    return world.say(key, name=name, since=since, what=one.what.rstrip(".。"), about=_about(world, one))
 
 
 def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
@@ -97,19 +109,63 @@ def settle(session: Session, world: WorldView, row: CommitmentRow, state: Commit
     session.add(row)
 
 
-def keep_told(
-    session: Session, world: WorldView, conversation: ConversationRow, commitment_id: str, at: WorldTime, *, index: int
-) -> None:
-    """The words of the conversation, over at `at`, say that the promise was kept; the caller commits. Nothing happens
-    where something else ended it meanwhile. `index` parts several of one conversation.
+def settle_told(
+    session: Session,
+    world: WorldView,
+    conversation: ConversationRow,
+    told: Sequence[PromiseTold],
+    at: WorldTime,
+    made_at: Callable[[PromiseTold], WorldTime],
+) -> list[CommitmentRow]:
+    """Write what a closing, of a conversation that was over `at`, says of promises; the caller commits. Nothing happens
+    to one that something else ended meanwhile. Answers those that were made, also by moving one.
     """
+    made = []
+    for index, one in enumerate(told):
+        old = None if one.commitment_id is None else _open_row(session, world, one.commitment_id)
+        if one.commitment_id is not None and old is None:
+            continue
+        if old is not None:
+            old.state, old.ended_at = CommitmentState(one.status), at
+            publish(session, conversation, at, _outcome(old), old.by_id, index=index)
+        if old is not None and one.status == "kept":
+            _follow(session, world, old, at, conversation.id)
+        elif one.status in ("made", "moved"):
+            row = _made(conversation, one, made_at(one), index, old)
+            session.add(row)
+            told_made = CommitmentMade(conversation_id=conversation.id, **_told(row))
+            publish(session, conversation, at, told_made, row.by_id, index=index)
+            made.append(row)
+    session.flush()
+    return made
+
+
+def _open_row(session: Session, world: WorldView, commitment_id: str) -> CommitmentRow | None:
     row = session.get(CommitmentRow, (world.id, commitment_id), with_for_update=True)
-    if row is None or row.state != CommitmentState.OPEN:
-        return
-    row.state, row.ended_at = CommitmentState.KEPT, at
-    publish(session, conversation, at, _outcome(row), row.by_id, index=index)
-    _follow(session, world, row, at, conversation.id)
-    session.add(row)
+    return row if row is not None and row.state == CommitmentState.OPEN else None
+
+
+def _made(
+    conversation: ConversationRow, one: PromiseTold, at: WorldTime, index: int, old: CommitmentRow | None
+) -> CommitmentRow:
+    """The row of a promise; of one that was moved the place stays where none was said."""
+    place, node_id = (one.place, one.node_id) if one.place or old is None else (old.place, old.node_id)
+    return CommitmentRow(
+        world_id=conversation.world_id,
+        id=derived_id(conversation.id, one.by_id, "commitment", index),
+        by_id=one.by_id,
+        to_id=one.to_id,
+        what=one.what,
+        place=place,
+        node_id=node_id,
+        due_at=None if one.due is None else one.due.at,
+        since_at=None if one.due is None else one.due.since,
+        has_hour=one.due is not None and one.due.has_hour,
+        conversation_id=conversation.id,
+        turn=one.turn,
+        made_at=at,
+        expires_at=expires_at(at, one.due, node_id),
+    )
 
 
 def told_kept_in(session: Session, row: CommitmentRow) -> str | None:
@@ -125,12 +181,11 @@ def as_commitment(row: CommitmentRow) -> Commitment:
         by_id=row.by_id,
         to_id=row.to_id,
         what=row.what,
-        words=row.words,
         place=row.place,
         node_id=row.node_id,
         due_at=None if row.due_at is None else WorldTime(row.due_at),
+        since=None if row.since_at is None else WorldTime(row.since_at),
         has_hour=row.has_hour,
-        is_firm=row.is_firm,
         made_at=WorldTime(row.made_at),
         ends_at=WorldTime(row.expires_at if row.ended_at is None else row.ended_at),
     )
@@ -154,27 +209,31 @@ def _about(world: WorldView, one: Commitment) -> str:
     """``Thursday 2 April, 17:00, the pier``; "" where neither was said."""
     parts = [one.place]
     if one.due_at is not None:
-        last = WorldTime(one.due_at - 1)
-        parts.insert(0, clock_label(one.due_at, world.language) if one.has_hour else date_label(last, world.language))
+        day = date_label(one.since or WorldTime(one.due_at - 1), world.language)
+        until = clock_label(one.due_at, world.language)
+        when = world.say("people.promise.until", until=until) if one.since else day
+        parts.insert(0, until if one.has_hour else when)
     told = world.say("common.semicolon").join(filter(None, parts))
     return world.say("people.promise.about", about=told) if told else ""
 
 
 def _judged(session: Session, world: WorldView, row: CommitmentRow) -> CommitmentState:
     """Of an appointment: kept, if both were there at once; broken, if who promised it never was; else it lapses."""
-    at = as_commitment(row).appointment
-    if at is None or row.node_id is None or row.node_id not in world.map.nodes:
+    window = as_commitment(row).window
+    if window is None or row.node_id is None or row.node_id not in world.map.nodes:
         return CommitmentState.LAPSED
-    there = [_minutes_at(session, world, person_id, row.node_id, at) for person_id in (row.by_id, row.to_id)]
+    there = [_minutes_at(session, world, person_id, row.node_id, *window) for person_id in (row.by_id, row.to_id)]
     if there[0] & there[1]:
         return CommitmentState.KEPT
     return CommitmentState.LAPSED if there[0] else CommitmentState.BROKEN
 
 
-def _minutes_at(session: Session, world: WorldView, person_id: str, node_id: str, at: WorldTime) -> set[int]:
-    """The minutes around `at` in which the person stands within talking distance of the place."""
+def _minutes_at(
+    session: Session, world: WorldView, person_id: str, node_id: str, since: WorldTime, until: WorldTime
+) -> set[int]:
+    """The minutes from `since` to before `until` in which the person stands within talking distance of the place."""
     near = around(world.setting, node_id)
-    minutes = range(at - EARLY_MINUTES, at + LATE_MINUTES)
+    minutes = range(since, until)
     if person_id in world.map.posts:
         return set(minutes) if world.map.posts[person_id] in near else set()
     if person_id in world.cast.players:
@@ -207,31 +266,50 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
     )
     for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id)):
         whose = "own" if person_id == row.by_id else "others"
+        text = world.say(
+            f"people.promise.{row.state}_{whose}", name=world.name_of(other_id), what=row.what.rstrip(".。")
+        )
         session.add(
-            MidTermRow(
+            MemoryRow(
                 world_id=world.id,
                 person_id=person_id,
                 id=derived_id(row.id, "outcome", person_id),
-                content=world.say(f"people.promise.{row.state}_{whose}", name=world.name_of(other_id), words=row.words),
-                importance="high",
-                created_at=at,
-                expires_at=WorldTime(at + LAPSE_MINUTES),
-                partner_id=other_id,
+                kind="mid_term",
+                text=world.say(f"people.promise.{row.state}_{whose}", name=name, what=what),
+                about=name,
+                subject_id=other_id,
+                importance=7,
+                support="perceived",
+                source="promise",
                 conversation_id=told_in or row.conversation_id,
-                kind="commitment",
+                partner_id=other_id,
+                valid_from=at,
+                known_from=at,
+                expires_at=WorldTime(at + LAPSE_MINUTES),
+                level="high",
+                revision=count_up(session, world.id, person_id),
             )
         )
 
 
-def _outcome(row: CommitmentRow) -> CommitmentKept | CommitmentBroken:
-    return (CommitmentKept if row.state == CommitmentState.KEPT else CommitmentBroken)(**_told(row))
+_Outcome = CommitmentKept | CommitmentBroken | CommitmentMoved | CommitmentReleased
+_OUTCOMES: dict[CommitmentState, type[_Outcome]] = {
+    CommitmentState.KEPT: CommitmentKept,
+    CommitmentState.BROKEN: CommitmentBroken,
+    CommitmentState.MOVED: CommitmentMoved,
+    CommitmentState.RELEASED: CommitmentReleased,
+}
+
+
+def _outcome(row: CommitmentRow) -> _Outcome:
+    return _OUTCOMES[CommitmentState(row.state)](**_told(row))
 
 
 def _told(row: CommitmentRow) -> dict[str, str | None]:
     return {
         "commitment_id": row.id,
         "to_id": row.to_id,
-        "words": row.words,
+        "what": row.what,
         "place": row.place,
         "node_id": row.node_id,
         "due_at": None if row.due_at is None else iso(WorldTime(row.due_at)),

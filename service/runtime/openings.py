@@ -189,7 +189,7 @@ def _reasons(
     for promise in open_commitments(session, world, opener_id):
         soon = SOON_MINUTES if promise.has_hour else MINUTES_PER_DAY
         if promise.other(opener_id) == player_id and promise.due_at is not None and promise.due_at <= world.now + soon:
-            yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.words, urgency=promise.due_at)
+            yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.what, urgency=promise.due_at)
     keeps = discretion(world.cast.actor(opener_id), player_id, attitude.affinity)
     for row in mid_term_memories(session, world, opener_id):
         if row.kind == "seen" and row.importance == "high" and row.content not in known and keeps.lets(row.content):

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, func, select
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.commitments import agendas
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of

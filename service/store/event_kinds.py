@@ -43,7 +43,6 @@ class RejectionReason(StrEnum):
     CONTRADICTED = "contradicted"
 
 
-
 def _is_none(value: object) -> bool:
     return value is None
 
@@ -107,12 +106,12 @@ class _OfCommitment(Payload):
         description="of GET /people/{id}/agenda", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
     )
     to_id: str = Field(description="to whom the person promised it", examples=["npc_taro"])
-    words: str = Field(
-        description="in which it was promised", examples=['Mio said: "I will come to the pier tomorrow at five."']
-    )
+    what: str = Field(description="what was promised", examples=["come to the pier with the net"])
     place: str = Field(description="where, as it was said; empty: no place was", examples=["the pier"])
     node_id: str | None = left_out("where, if that is on the map", "pier")
-    due_at: str | None = left_out("when: a minute, or the end of the day that was said", "2026-04-02T17:00")
+    due_at: str | None = left_out(
+        "when: a minute, or the end of the day, or of the part of it, that was said", "2026-04-02T17:00"
+    )
 
 
 class CommitmentDue(_OfCommitment):
@@ -121,6 +120,14 @@ class CommitmentDue(_OfCommitment):
 
 class CommitmentKept(_OfCommitment):
     """The person kept its promise: both were there, or it was said so."""
+
+
+class CommitmentMoved(_OfCommitment):
+    """The two agreed on another time: another promise stands in the place of this one."""
+
+
+class CommitmentReleased(_OfCommitment):
+    """The promise was taken back; nothing follows."""
 
 
 class CommitmentBroken(_OfCommitment):
@@ -396,6 +403,8 @@ IN_A_MINUTE: tuple[type[Payload], ...] = (
     ConversationClosed,
     ClosingFailed,
     FactRejected,
+    CommitmentMoved,
+    CommitmentReleased,
     CommitmentMade,
     Planned,
     Decided,

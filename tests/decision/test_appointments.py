@@ -11,7 +11,7 @@ from service.decision.recall import Recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.locales import Language
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.commitments import as_commitment
 from service.people.worlds import WorldView
 from tests.decision.desks import NINE, snapshot_of, world_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from service.people.agenda import expires_at
+from service.people.commitment import expires_at
 from service.people.worlds import WorldRepository
 from service.store.session import Database
 from service.store.tables import CommitmentRow

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from service.content.load import Content
 from service.content.made import Made
-from service.people.agenda import LATE_MINUTES
+from service.people.commitment import LATE_MINUTES
 from service.people.commitments import FELT_AFTER
 from service.runtime.client_actions import take_control
 from service.runtime.made_people import place_person, put_person

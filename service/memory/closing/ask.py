@@ -24,7 +24,7 @@ from service.memory.record import Memory, Recalled
 from service.memory.secrets import discretion_among
 from service.memory.telling import one_line, told_of
 from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
-from service.people.commitments import Commitment
+from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.perceived import are_together, known_late, perceives
 from service.store.phase import CallState

@@ -15,6 +15,7 @@ from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source
 from service.memory.reflections import REFLECTS_AT, begin_reflections
 from service.memory.rows import row_of
 from service.people.attitude import felt_moods, stance, sum_of
+from service.people.commitment import around
 from service.people.commitments import PromiseTold, settle_told
 from service.people.place_names import node_named
 from service.people.worlds import WorldView
@@ -162,10 +163,12 @@ def _remember(
 
 
 def _node(world: WorldView, conversation: ConversationRow, one: PromiseTold) -> str | None:
-    """Where the promise is to be kept on the map; None: nowhere."""
-    if one.place in world.map.facilities:
-        return world.map.facilities[one.place].node_ids[0]
-    return node_named(world.map, one.place, conversation.node_id)
+    """Where the promise is to be kept on the map; None: nowhere. An NPC stays at its post: nobody meets it elsewhere."""
+    facility = world.map.facilities.get(one.place)
+    node_id = facility.node_ids[0] if facility else node_named(world.map, one.place, conversation.node_id)
+    posts = [world.map.posts[i] for i in (one.by_id, one.to_id) if i in world.map.posts]
+    is_there = node_id is not None and all(node_id in around(world.setting, post) for post in posts)
+    return node_id if is_there else None
 
 
 _Changed = tuple[dict[str, Any], list[AttitudeChangeRow | MoodRow]]

@@ -266,9 +266,7 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
     )
     for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id)):
         whose = "own" if person_id == row.by_id else "others"
-        text = world.say(
-            f"people.promise.{row.state}_{whose}", name=world.name_of(other_id), what=row.what.rstrip(".。")
-        )
+        name, what = world.name_of(other_id), row.what.rstrip(".。")
         session.add(
             MemoryRow(
                 world_id=world.id,

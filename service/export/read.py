@@ -29,8 +29,8 @@ from service.export.record import (
 )
 from service.export.write import ROWS
 from service.locales import Phrase
-from service.memory.revision import expect_vectors, next_epoch
 from service.memory.record import Group
+from service.memory.revision import expect_vectors, next_epoch
 from service.people.worlds import count_people_revision
 from service.store.event_kinds import FlagsSet
 from service.store.phase import ClockPolicy
@@ -230,6 +230,7 @@ class _Reader:
                 "night": ENDED_NIGHT,
                 **summary.model_dump(exclude={"character_id"}),
                 "others": summary.others,
+                "support": summary.support,
                 "at": summary.at,
                 "revision": 0,
             }

@@ -15,7 +15,7 @@ from service.memory.embedding.embedder import Vectors, VectorSpace
 from service.memory.episodes import read_episodes
 from service.memory.index import State
 from service.memory.record import VIEWS, Episode, Group, Memory
-from service.memory.revision import next_epoch, state_of
+from service.memory.revision import next_epoch
 from service.memory.rows import memory_of
 from service.memory.telling import one_line, told_of
 from service.people.worlds import WorldRepository
@@ -49,6 +49,11 @@ class Changes:
     facts: Sequence[Fact]
     episodes: Sequence[Episode]
     space: VectorSpace
+
+    @property
+    def is_nothing(self) -> bool:
+        """The person remembers nothing."""
+        return self.is_whole and not self.facts and not self.episodes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,17 +164,18 @@ def _facts(
     ]
 
 
-def projected(session: Session, group: Group, now: State) -> None:
-    """The graph holds the memory as it was `now`; the caller commits. What was forgotten on the way is to go there too,
-    and nobody waits any more for one whose world is gone.
+def projected(session: Session, changes: Changes) -> None:
+    """The graph has been given these; the caller commits. What was forgotten on the way is to go there too, and nobody
+    waits any more for one who remembers nothing and whose world is gone.
     """
+    group, now = changes.group, changes.now
     owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
     if owner is None:
         next_epoch(session, group)
         return
     owner.projected_epoch, owner.projected_revision = now
     owner.projection_attempts, owner.projection_error = 0, ""
-    if state_of(session, group) == now and session.get(WorldRow, group.world_id) is None:
+    if changes.is_nothing and State(owner.epoch, owner.revision) == now and not session.get(WorldRow, group.world_id):
         session.delete(owner)
 
 

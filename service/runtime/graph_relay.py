@@ -79,7 +79,7 @@ class GraphRelay:
                 return
             is_whole = not await projection.write(changes)
             if not is_whole:
-                await database.write(partial(projected, group=group, now=changes.now))
+                await database.write(partial(projected, changes=changes))
 
     async def _read(self, projection: Projection, group: Group) -> bool:
         """Have the graph's own reader read the oldest summary that it has not read; False: there is none, or somebody

@@ -66,9 +66,9 @@ _SETTLE = (
     # Whom both it and we say to be mentioned is mentioned once.
     """
     MATCH (n:Episodic {uuid: $uuid})-[m:MENTIONS]->(x:Entity)
-    WITH x, collect(m) AS all
-    FOREACH (more IN tail(all) | DELETE more)
-    FOREACH (one IN all[..1] | SET one.created_at = $at)
+    WITH x, collect(m) AS links
+    FOREACH (more IN tail(links) | DELETE more)
+    FOREACH (one IN links[..1] | SET one.created_at = $at)
     WITH x WHERE COUNT { (x)<-[:MENTIONS]-() } = 1 SET x.created_at = $at
     """,
 )
@@ -106,11 +106,10 @@ class EpisodeReader:
             ModelError: the model or its server failed; the same call may be made again.
         """
         given = {"group": group.id, "uuid": episode_uuid(group, episode.conversation_id)}
-        rows = await self._connection.read(_FOUND, **given)
-        if not rows:
+        if not await self._connection.read(_FOUND, **given):
             await self._ask(group, episode, space)
-            await self._connection.write(lambda tx: _settle(tx, **given, at=moment(episode.at)))
-            rows = await self._connection.read(_FOUND, **given)
+        await self._connection.write(lambda tx: _settle(tx, **given, at=moment(episode.at)))
+        rows = await self._connection.read(_FOUND, **given)
         return [
             Found(
                 id=row["uuid"],

@@ -19,7 +19,6 @@ from service.memory.graphiti.groups import GraphGroup, Groups
 from service.memory.graphiti.rows import (
     edge_values,
     entity_node,
-    entity_uuid,
     episode_marks,
     episode_node,
     episode_uuid,
@@ -29,9 +28,9 @@ from service.memory.graphiti.rows import (
 )
 from service.memory.graphiti.vendor import add_nodes_and_edges_bulk_tx
 from service.memory.index import State
+from service.memory.lexical import normal
 from service.memory.projection import Changes, Fact, Found
 from service.memory.record import Embedded, Episode, Group
-from world.time import WorldTime
 
 AT_ONCE = 500
 """Facts that are written in one transaction."""
@@ -140,10 +139,14 @@ class GraphitiProjection:
     async def write(self, changes: Changes) -> bool:
         """See Projection. More facts than `AT_ONCE` take several transactions: the last one says that all are there."""
         group = self._groups.of(changes.group)
-        if changes.is_whole and not changes.facts and not changes.episodes:
+        if changes.is_nothing:
             await self.erase(group)
             return True
-        names = await self._names(group, changes)
+        held = await self._held(group)
+        if not changes.is_whole and not held.takes(changes.space):
+            return False  # no width stands beside another: all is written anew
+        names = await self._names(group, changes, held)
+        space = changes.space if changes.space.model or not names.vectors else names.space
         writer, found = str(uuid4()), set[str]()
         for start in range(0, max(len(changes.facts), 1), AT_ONCE):
             last = start + AT_ONCE >= len(changes.facts)
@@ -155,7 +158,7 @@ class GraphitiProjection:
                 found.update(await write.facts(changes.facts[start : start + AT_ONCE]))
                 if last:
                     await write.episodes(changes, found)
-                    await write.seal(changes)
+                    await write.seal(changes, space)
                 return True
 
             if not await self._connection.write(work):
@@ -209,20 +212,19 @@ class GraphitiProjection:
         group.require_own(row["installation"])
         return VectorSpace(row["embedder"], row["dimensions"])
 
-    async def _names(self, group: GraphGroup, changes: Changes) -> Embedded:
+    async def _names(self, group: GraphGroup, changes: Changes, held: VectorSpace) -> Embedded:
         """Vectors of the entities that are not there yet, of all where the group gets another embedder's, and of the
         facts that have none of their own.
         """
-        held = await self._held(group)
         there = await self._connection.read(_ENTITIES, group=group.id)
-        known = {row["uuid"] for row in there}
+        known = {normal(row["name"]) for row in there}
         wanted = {name for one in changes.facts for name in (one.source, one.target)}
-        wanted = {name for name in wanted if entity_uuid(group, name) not in known}
-        if held not in (changes.space, NO_VECTORS):
+        wanted = {name for name in wanted if normal(name) not in known}
+        if held != changes.space:
             wanted |= {row["name"] for row in there}
         wanted |= {one.text for one in changes.facts if one.vector is None}
-        embedded = await self._embed(wanted) if wanted and changes.space != NO_VECTORS else Embedded()
-        return embedded if embedded.space == changes.space else Embedded()
+        embedded = await self._embed(wanted)
+        return embedded if (changes.space if changes.space.model else held).takes(embedded.space) else Embedded()
 
 
 class _Write:
@@ -235,6 +237,7 @@ class _Write:
         self._tx = tx
         self._group = group
         self._vectors = embedded.vectors
+        self._entities: dict[str, str] = {}
 
     async def lock(self, changes: Changes, writer: str, *, first: bool) -> bool:
         """Have the group for oneself; False: it is not as it was `before`, or somebody else has begun to write it.
@@ -267,8 +270,8 @@ class _Write:
         found = {row["uuid"] for row in await self._run(_SET_FOUND, rows=[edge_values(group, one) for one in facts])}
         ours = [one for one in facts if one.memory.id not in found]
         await self._run(_DELETE_SOME, ids=[one.memory.id for one in ours])
-        await self._entities(ours)
-        edges = [fact_edge(group, one, self._vector(one)) for one in ours]
+        await self._put_entities(ours)
+        edges = [fact_edge(group, one, self._ends(one), self._vector(one)) for one in ours]
         await self._save([], edges=edges)
         lacking = [fact_uuid(group, one.memory.id) for one in ours if self._vector(one) is None]
         await self._run(_NO_FACT_VECTOR, uuids=lacking)
@@ -281,24 +284,24 @@ class _Write:
     def _vector(self, fact: Fact) -> Any:
         return self._vectors.get(fact.text) if fact.vector is None else fact.vector
 
-    async def _entities(self, facts: Sequence[Fact]) -> None:
-        names: dict[str, str] = {}
-        since: dict[str, WorldTime] = {}
-        for fact in facts:
-            for name in (fact.source, fact.target):
-                key = entity_uuid(self._group, name)
-                names.setdefault(key, name)
-                since[key] = min(since.get(key, fact.memory.known_from), fact.memory.known_from)
+    def _ends(self, fact: Fact) -> tuple[str, str]:
+        return self._entities[normal(fact.source)], self._entities[normal(fact.target)]
+
+    async def _put_entities(self, facts: Sequence[Fact]) -> None:
+        """Make the entities that the group has not yet; Graphiti may have made one under a uuid of its own."""
         there = {row["uuid"]: row["name"] for row in await self._run(_ENTITIES)}
-        fresh = [
-            entity_node(self._group, name, since[key], self._vectors.get(name))
-            for key, name in names.items()
-            if key not in there
-        ]
+        self._entities = {normal(name): uuid for uuid, name in there.items()}
+        fresh = list[Any]()
+        for fact in sorted(facts, key=lambda one: one.memory.known_from):
+            for name in (fact.source, fact.target):
+                if normal(name) not in self._entities:
+                    node = entity_node(self._group, name, fact.memory.known_from, self._vectors.get(name))
+                    self._entities[normal(name)] = node.uuid
+                    fresh.append(node)
         await self._save([], entities=fresh)
         await self._run(_NO_NAME_VECTOR, uuids=[one.uuid for one in fresh if one.name not in self._vectors])
-        again = [(key, self._vectors[name]) for key, name in there.items() if name in self._vectors]
-        await self._run(_NAME_VECTORS, rows=[{"uuid": key, "vector": one.tolist()} for key, one in again])
+        again = [(uuid, self._vectors[name]) for uuid, name in there.items() if name in self._vectors]
+        await self._run(_NAME_VECTORS, rows=[{"uuid": uuid, "vector": one.tolist()} for uuid, one in again])
 
     async def episodes(self, changes: Changes, found: Collection[str]) -> None:
         """Write episodes with the ids of the facts that came of them, and what they mention."""
@@ -317,20 +320,19 @@ class _Write:
         await self._save(nodes)
         await self._run(_MARK, marks=[episode_marks(group, one) for one in changes.episodes])
         mentions = [
-            mention(group, one.conversation_id, name, one.at)
+            mention(group, one.conversation_id, entity, one.at)
             for one in changes.episodes
             for fact in of_talk.get(one.conversation_id, ())
             if fact.memory.id not in found
-            for name in {fact.source, fact.target}
+            for entity in self._ends(fact)
         ]
         await self._run(_MENTION, mentions=mentions)
 
-    async def seal(self, changes: Changes) -> None:
+    async def seal(self, changes: Changes, space: VectorSpace) -> None:
         """Say that the group is as the memory is now."""
         if changes.is_whole:
             await self._run(_DELETE_LONELY)
-        now, space = changes.now, changes.space
-        given = {"epoch": now.epoch, "revision": now.revision}
+        given = {"epoch": changes.now.epoch, "revision": changes.now.revision}
         await self._run(_SEAL, **given, embedder=space.model, dimensions=space.dimensions)
 
     async def _save(self, episodes: Sequence[Any], *, entities: Sequence[Any] = (), edges: Sequence[Any] = ()) -> None:

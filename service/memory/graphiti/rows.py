@@ -101,28 +101,28 @@ def entity_node(group: Group, name: str, at: WorldTime, vector: Vectors | None) 
     )
 
 
-def mention(group: Group, episode_id: str, name: str, at: WorldTime) -> dict[str, Any]:
+def mention(group: Group, episode_id: str, entity: str, at: WorldTime) -> dict[str, Any]:
     """Graphiti's link (EpisodicEdge) from an episode to an entity that it names."""
     return {
         "episode": episode_uuid(group, episode_id),
-        "entity": entity_uuid(group, name),
+        "entity": entity,
         "edge": {
-            "uuid": _derived(group, "mention", f"{episode_id}/{normal(name)}"),
+            "uuid": _derived(group, "mention", f"{episode_id}/{entity}"),
             "group_id": group.id,
             "created_at": moment(at),
         },
     }
 
 
-def fact_edge(group: Group, fact: Fact, vector: Vectors | None) -> EntityEdge:
-    """Graphiti's fact; the columns of the memory ride along as attributes."""
+def fact_edge(group: Group, fact: Fact, ends: tuple[str, str], vector: Vectors | None) -> EntityEdge:
+    """Graphiti's fact, between two entities; the columns of the memory ride along as attributes."""
     one = fact.memory
     told = edge_values(group, fact)
     return EntityEdge(
         uuid=fact_uuid(group, one.id),
         group_id=group.id,
-        source_node_uuid=entity_uuid(group, fact.source),
-        target_node_uuid=entity_uuid(group, fact.target),
+        source_node_uuid=ends[0],
+        target_node_uuid=ends[1],
         name=(one.kind if one.mode is Mode.STATED else one.mode).upper(),
         fact_embedding=NO_VECTOR if vector is None else vector.tolist(),
         attributes={name: value for name, value in told.items() if name not in _FIELDS},

@@ -201,7 +201,9 @@ async def list_memories(
     limit: Most = 100,
     forgotten: Forgotten = False,
 ) -> MemoriesPage:
-    """A person's memories one by one, the latest first, with what has ended. And whether vectors, or the memory graph, are behind."""
+    """A person's memories one by one, the latest first, with what has ended. And whether vectors, or the memory graph,
+    are behind.
+    """
     world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
     group = Group(world_id=world_id, person_id=person_id)

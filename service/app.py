@@ -57,6 +57,7 @@ from service.llm.cassette import open_cassette
 from service.llm.choose import Models, choose_models
 from service.locales import Phrase
 from service.memory.choose import choose_memory, choose_projection
+from service.memory.memory_store import MemoryStore
 from service.memory.projection import Projection
 from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
@@ -151,11 +152,12 @@ def create_app(
     settings: Settings,
     *,
     models: Models | None = None,
+    memory: Callable[[Database], MemoryStore] | None = None,
     projection: Callable[[Database], Projection] | None = None,
     carries: bool = True,
     reload_content: bool = False,
 ) -> FastAPI:
-    """The service. `models` and `projection` stand in for those the settings would choose; `carries`: see
+    """The service. `models`, `memory` and `projection` stand in for those the settings would choose; `carries`: see
     ConversationRunner. `reload_content`: content files that are changed while it runs are taken in.
 
     Raises:
@@ -171,7 +173,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with opened_database(settings) as database:
-            store = choose_memory(settings, database, cassette)
+            store = memory(database) if memory else choose_memory(settings, database, cassette)
             graph = projection(database) if projection else choose_projection(settings, database, store, cassette)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget, cassette)

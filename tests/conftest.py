@@ -14,7 +14,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
@@ -125,7 +125,7 @@ def room(database: Database, village: Content, settings: Settings, script: Scrip
         settings=settings,
         worlds=WorldRepository(village, settings.world),
         database=database,
-        memory=SqlMemory(database),
+        memory=MemoryStore(database),
         models=Models(dict.fromkeys(ROLES, script)),
         budget=DailyBudget(database, settings.llm),
         stream=Stream(),

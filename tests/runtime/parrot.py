@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from service.memory.extraction import ClosingContext, Participant
 from sqlmodel import Session, select
 
 from service.content.load import Content
@@ -21,7 +22,6 @@ from service.conversation.perception import those_there
 from service.export.write import Span, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
-from service.memory.extraction import ClosingContext, Participant
 from service.memory.reflect import Evidence, ReflectionContext
 from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage

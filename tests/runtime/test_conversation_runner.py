@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from service.memory.extraction import ClosingExtraction
 from sqlmodel import Session
 
 from service.conversation.closing import machine_time, reopen
@@ -21,7 +22,6 @@ from service.conversation.transcript import end
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingExtraction
 from service.memory.record import Group
 from service.runtime import conversation_runner as runner_module
 from service.runtime.conversation_runner import ConversationRunner

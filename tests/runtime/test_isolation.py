@@ -4,15 +4,14 @@ before.
 
 from typing import Any
 
+from service.memory.self_facts import self_facts
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
-from service.memory.self_facts import self_facts
 from service.people.whereabouts import positions
 from service.runtime.client_actions import sleep
-from service.runtime.outbox_relay import waiting
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.usage import usage_rows
@@ -35,7 +34,6 @@ def _answers(room: ConversationDependencies, world_id: str) -> dict[str, Any]:
             "learned": [row.model_dump() for row in self_facts(session, world_id, "npc_taro", history=True)],
             "events": [row.model_dump() for row in events_after(session, world_id, 0, 999)],
             "usage": [row.model_dump() for row in usage_rows(session, world_id)],
-            "waiting": waiting(session, world_id),
         }
 
     return room.database.read_now(work)

@@ -18,9 +18,9 @@ from service.errors import ModelServerError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import remembered, remembered_as
+from service.memory.record import Kind
 from service.memory.reflect import Reflection, ReflectionContext
 from service.memory.reflections import KNOWN_AFTER_MINUTES, REFLECTS_AT, due_reflections
-from service.memory.record import Kind
 from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.client_actions import sleep

@@ -1,12 +1,12 @@
 """Owns the tests that one scene goes back to a turn by itself, while its world and its other scenes stay."""
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from service.memory.extraction import ClosingContext, ClosingExtraction
 
 from service.content.scenes import Effect, Scene, SceneParticipant
 from service.conversation.closing import close
@@ -17,21 +17,17 @@ from service.conversation.staging import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingContext, ClosingExtraction
 from service.memory.record import Group, Kind
 from service.people.attitude import attitude
-from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.scene_rewind import without_turns
-from service.runtime.snapshots import picture, take_back
+from service.runtime.snapshots import take_back
 from service.store.ids import derived_id
 from service.store.phase import ProposalState
 from service.store.tables import ConversationKey
 from service.store.world_rows import Rows, read_rows
 from tests.conversation.scenes import acts, play
 from tests.conversation.talks import recollection
-from tests.conversation.talks import turns as talk_turns
 from tests.memory.answers import claim, commitment, self_claim
-from tests.memory.remote import RemoteMemory
 from tests.runtime.way_back import held
 from tests.runtime.worlds import fill, marked
 from tests.store.conversations import main
@@ -81,9 +77,7 @@ def finish(room: ConversationDependencies, script: ScriptedModel, scene_id: str,
 
 
 def back(room: ConversationDependencies, scene_id: str, turn: int) -> None:
-    seen = asyncio.run(picture(room, OutboxRelay(room), "main"))
-    work = partial(take_back, deps=room, key=main(scene_id), turn=turn, seen=seen)
-    assert room.database.write_now(work) is not None
+    room.database.write_now(lambda s: take_back(s, main(scene_id), turn))
 
 
 def told(room: ConversationDependencies) -> Rows:
@@ -204,30 +198,6 @@ def test_no_search_finds_what_was_said_later_in_it(room: ConversationDependencie
     assert found() == {"Fact", "Episode", "HeardTurn"}
     back(room, one, 1)
     assert found() == set()
-
-
-def test_a_memory_outside_our_database_goes_back_too_of_those_who_were_in_it(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    far = RemoteMemory()
-    away = replace(room, memory=far)
-    outbox = OutboxRelay(away)
-    other = stage(away, "S002", "ren", "npc_taro")
-    one = stage(away, "S001", "aoi", "npc_taro")
-    groups = [Group(world_id="main", person_id=one) for one in ("ren", "aoi", "npc_taro")]
-    for scene_id in (other, one):
-        speak(away, script, scene_id, *LINES)
-        kept = [asyncio.run(far.export(group)) for group in groups]
-        finish(away, script, scene_id, taken())
-        asyncio.run(outbox.deliver_due())
-    assert len(far.held) == 3
-    seen = asyncio.run(picture(away, outbox, "main"))
-    back(away, one, 2)
-    asyncio.run(outbox.deliver_due())
-    assert [asyncio.run(far.export(group)) for group in groups] == kept
-    stale = partial(take_back, deps=away, key=main(one), turn=1, seen=seen)
-    assert away.database.write_now(stale) is None, "what they remember has changed since it was seen"
-    assert len(talk_turns(away, one)) == 2
 
 
 def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_asked_for_later(

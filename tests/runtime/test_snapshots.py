@@ -18,7 +18,6 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
-from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
 from service.store.phase import Phase
@@ -26,7 +25,6 @@ from service.store.tables import ConversationKey, ConversationRow, SnapshotRow, 
 from service.store.world_rows import pack, read_rows, unpack
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
-from tests.memory.remote import RemoteMemory
 from tests.runtime.lives import hamlet
 from tests.runtime.way_back import exported, held, kill_restores, retold, walk
 from tests.runtime.worlds import fill, marked, tick
@@ -35,18 +33,18 @@ from world.time import WorldTime
 
 
 def save(room: ConversationDependencies, name: str, world_id: str = "main") -> None:
-    asyncio.run(keep(room, OutboxRelay(room), world_id, name))
+    asyncio.run(keep(room, world_id, name))
 
 
-def load(room: ConversationDependencies, name: str, world_id: str = "main") -> list[str]:
+def load(room: ConversationDependencies, name: str, world_id: str = "main") -> None:
     kept = room.database.read_now(lambda s: read_snapshot(s, world_id, name))
-    return room.database.write_now(lambda s: restore(s, room, world_id, kept, made_at(s, world_id, name)))
+    room.database.write_now(lambda s: restore(s, world_id, kept, made_at(s, world_id, name)))
 
 
 def part(room: ConversationDependencies, to_world: str, moment: Moment | None = None) -> None:
-    found = asyncio.run(picture(room, OutboxRelay(room), "main"))
+    found = asyncio.run(picture(room, "main"))
     at = found if moment is None else rewound(found, moment)
-    room.database.write_now(lambda s: branch(s, room, "main", at, made_at(s, "main", None), to_world))
+    room.database.write_now(lambda s: branch(s, "main", at, made_at(s, "main", None), to_world))
 
 
 def talked(room: ConversationDependencies, script: ScriptedModel, world_id: str = "main") -> ConversationKey:
@@ -136,7 +134,7 @@ def test_what_was_asked_on_the_abandoned_timeline_can_write_nothing(
         async def complete(self, prompt: Any, on_text: Any = None) -> Any:
             answer = await script.complete(prompt, on_text)
             await room.database.write(
-                lambda s: restore(s, room, "main", read_snapshot(s, "main", "one turn"), made_at(s, "main", "one turn"))
+                lambda s: restore(s, "main", read_snapshot(s, "main", "one turn"), made_at(s, "main", "one turn"))
             )
             return answer
 
@@ -258,24 +256,6 @@ def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencie
     kept = [one for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
     assert len(kept) == room.settings.world.daily_snapshots == 3
     assert all(one.at % 1440 == 0 for one in kept), "each as its day began"
-
-
-def test_a_memory_outside_our_database_is_brought_back_too(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    far = RemoteMemory()
-    away = replace(room, memory=far)
-    relay = OutboxRelay(away)
-    fill(away, script)
-    asyncio.run(relay.deliver_due())
-    save(away, "quiet")
-    kept = {group: asyncio.run(far.export(group)) for group in far.held}
-    key = talked(away, script)
-    asyncio.run(relay.deliver_due())
-    assert any(key.conversation_id in found for found in far.held.values())
-    load(away, "quiet")
-    asyncio.run(relay.deliver_due())
-    assert {group: asyncio.run(far.export(group)) for group in kept} == kept
 
 
 def test_whichever_way_a_moment_is_come_to_it_is_the_same(village: Content, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TypedDict
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, FactDraft, Group, fact_id
 from service.store.session import Database
 from tests.memory.memories import Memory
@@ -41,7 +41,7 @@ def remember(data_dir: Path, *talks: tuple[str, str, list[Told], bool]) -> None:
     async def write() -> None:
         put_migrated(data_dir / "kataribe.db")
         database = Database(f"sqlite:///{data_dir / 'kataribe.db'}")
-        memory = Memory(SqlMemory(database), database)
+        memory = Memory(MemoryStore(database), database)
         before: list[str] = []
         for number, (partner_id, at, told, replaces) in enumerate(talks):
             name = f"talk-{number}"

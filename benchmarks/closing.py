@@ -32,13 +32,14 @@ from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.connection import Neo4jConnection
-from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
-from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
+from service.memory.graphiti.groups import Groups
+from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
-from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.graph_relay import GraphRelay
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase
@@ -110,11 +111,11 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         tempfile.TemporaryDirectory() as directory,
     ):
         deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
-        outbox = OutboxRelay(deps)
+        relay = GraphRelay(deps)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
         await close(deps, ConversationKey(ingestion, warm_up))
-        await outbox.deliver(group)
+        await relay.deliver(group)
         asked.clear()
         embedder.calls = 0
         spent = 0.0
@@ -122,7 +123,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             conversation_id = await deps.database.write(partial(_talk, deps=deps, world_id=ingestion, n=n))
             begun = time.perf_counter()
             row = await close(deps, ConversationKey(ingestion, conversation_id))
-            await outbox.deliver(group)
+            await relay.deliver(group)
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")
@@ -131,6 +132,8 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             raise RuntimeError("nothing was remembered")
         await deps.models.for_role("closing").aclose()
         await deps.memory.aclose()
+        if deps.projection is not None:
+            await deps.projection.aclose()
         deps.database.close()
     return {
         f"{ingestion}_calls": len(asked) / conversations,
@@ -140,19 +143,15 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
     }
 
 
-def _memory(
-    ingestion: str,
-    server: Neo4jServer,
-    database: Database,
-    worlds: WorldRepository,
-    embedder: CountingEmbedder,
-    base_url: str,
-) -> MemoryStore:
+def _graph(ingestion: str, server: Neo4jServer, memory: MemoryStore, base_url: str) -> GraphitiProjection:
     connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
-    if ingestion == "direct":
-        return GraphitiMemory(database, connection, embedder, installation="bench")
     asked = ExtractionModel(model=MODEL, base_url=base_url, api_key=None)
-    return EpisodeGraphitiMemory(database, connection, embedder, worlds, asked, installation="bench")
+    reader = EpisodeReader(connection, memory.embed, asked) if ingestion == "episode" else None
+
+    async def worlds() -> set[str]:
+        return {ingestion}
+
+    return GraphitiProjection(connection, Groups(connection, "bench", ""), memory.embed, worlds, reader)
 
 
 def _deps(
@@ -163,14 +162,16 @@ def _deps(
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
     worlds = WorldRepository(load_content(bundled_content()), settings.world)
+    memory = MemoryStore(database, embedder)
     return ConversationDependencies(
         settings=settings,
         worlds=worlds,
         database=database,
-        memory=_memory(ingestion, server, database, worlds, embedder, base_url),
+        memory=memory,
         models=Models(dict.fromkeys(ROLES, model)),
         budget=DailyBudget(database, settings.llm),
         stream=Stream(),
+        projection=_graph(ingestion, server, memory, base_url),
     )
 
 

@@ -14,7 +14,7 @@ from service.settings import MemorySettings
 from tests.api.play import TALK, problem, recollection, settings_for, turn
 from tests.conversation.talks import FAMILY, replies
 from tests.memory.answers import claim, extraction, plain
-from tests.memory.graphiti.test_graph import empty, query
+from tests.memory.graphiti.graphs import empty, query
 from tests.servers.neo4j import Neo4jServer
 
 MIKA = {"kind": "player", "name": "Mika"}

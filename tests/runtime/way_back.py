@@ -1,6 +1,6 @@
 """Owns the random ways through a world (saves, restores, branches, stops, kill -9) by which the way back is proved.
 
-By hand: ``python -m tests.runtime.way_back --ways 50 --kills 10 [--postgresql] [--neo4j]``.
+By hand: ``python -m tests.runtime.way_back --ways 50 --kills 10 [--postgresql]``.
 """
 
 import argparse
@@ -25,14 +25,10 @@ from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.export.record import written
 from service.export.write import Span, story
-from service.memory.memory_store import MemoryStore
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
-from service.store.session import Database
 from service.store.world_rows import Rows, read_rows
 from tests.end_to_end.process import forked
-from tests.memory.graphiti.test_graph import empty, graph_on
 from tests.runtime.lives import Slow, hamlet, house, rehearsal
-from tests.servers.neo4j import Neo4jServer
 from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
@@ -40,8 +36,6 @@ NAMES = {"en": "Village", "ja": "村"}
 
 LEASE_SECONDS = 1.0
 """After so long a world is taken from who was killed, where others may hold it."""
-
-Remember = Callable[[Database], MemoryStore]
 
 
 def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
@@ -78,16 +72,14 @@ def branched(room: ConversationDependencies, world_id: str, found: Rows, to_worl
     branch(session, world_id, found, made_at(session, world_id, None), to_world)
 
 
-async def walk(
-    seed: int, content: Content, directory: Path, *, url: str | None = None, memory: Remember = MemoryStore
-) -> int:
+async def walk(seed: int, content: Content, directory: Path, *, url: str | None = None) -> int:
     """Random ticks, saves, restores, branches and stops in the middle: a world tells the same story of a span of time,
     and its people remember the same, however it came through it. How often it came through one again.
     """
     rng = random.Random(seed)
     model = Slow(rehearsal(), seed=seed, longest_seconds=0.002)
     known, worlds, saves, again = dict[tuple[str, WorldTime], str](), ["main"], list[tuple[str, str]](), 0
-    place: dict[str, Any] = {"url": url, "memory": memory, "lease_seconds": LEASE_SECONDS, "daily_snapshots": 0}
+    place: dict[str, Any] = {"url": url, "lease_seconds": LEASE_SECONDS, "daily_snapshots": 0}
     begun = partial(house, hamlet(content), directory, model, **place)
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(begun())
@@ -173,26 +165,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first way")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--postgresql", action="store_true")
-    parser.add_argument("--neo4j", action="store_true")
     asked = parser.parse_args()
     content = load_content(bundled_content())
-    remember: Remember = MemoryStore
     new_url: Callable[[], str] | None = None
     with ExitStack() as stack:
         if asked.postgresql:
             binaries = find_binaries()
             assert binaries is not None
             new_url = stack.enter_context(PostgresServer(binaries)).create_database
-        if asked.neo4j:
-            server = Neo4jServer(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-            server.start()
-            stack.callback(server.kill)
-            remember = partial(graph_on, server, None)
         for seed in range(asked.first, asked.first + asked.ways):
-            if asked.neo4j:
-                empty(server)
             directory = Path(tempfile.mkdtemp())
-            again = asyncio.run(walk(seed, content, directory, url=new_url() if new_url else None, memory=remember))
+            again = asyncio.run(walk(seed, content, directory, url=new_url() if new_url else None))
             shutil.rmtree(directory)
             print(f"way {seed}: as its model, {again} moments come to again", flush=True)
         directory = Path(tempfile.mkdtemp())

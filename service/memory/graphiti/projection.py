@@ -82,17 +82,17 @@ _GONE = """
     MATCH (n:Episodic {group_id: $group}) WHERE n.conversation_id IS NOT NULL AND NOT n.uuid IN $episodes
     RETURN n.uuid AS uuid
 """
-# What Graphiti found in an episode that is gone, and what it made of it beside its entities' names, goes with it.
+# What Graphiti found in an episode that is gone goes with it, and what it wrote of anybody in its own words.
 _PRUNE = (
     """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND (NOT e.fact_id IN $ids
         OR (e.fact_id IS NULL AND any(x IN e.episodes WHERE x IN $gone)))
     DELETE e
     """,
-    "MATCH (n:Episodic)-[:MENTIONS]->(x:Entity) WHERE n.uuid IN $gone SET x.summary = ''",
+    "MATCH (x:Entity {group_id: $group}) WHERE x.summary <> '' SET x.summary = ''",
     "MATCH (n:Episodic) WHERE n.uuid IN $gone DETACH DELETE n",
 )
-_DELETE_LONELY = "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)--() DELETE n"
+_DELETE_LONELY = "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)-[:RELATES_TO]-() DETACH DELETE n"
 _ERASE = (
     """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group WITH e LIMIT $batch DELETE e RETURN count(*) AS deleted

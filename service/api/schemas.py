@@ -695,7 +695,7 @@ class OneMemoryOut(Out):
     )
     line: str = Field(
         description="as the person is told of it in a prompt, with its teller and when: true whatever is the case",
-        examples=["What Harue has told you: Misaki was her best friend (yesterday)."],
+        examples=["(yesterday) What Harue has told you: Misaki was her best friend."],
     )
     about: str | None = Field(description="whom or what it is about, by name; null: nobody")
     subject_id: str | None = Field(description="id of the person it is about; null: it is of nobody of this world")

@@ -175,23 +175,27 @@ class MemoryStore:
 
     def forget(self, session: Session, group: Group, person_id: str | None = None) -> None:
         """Remove all memories of the person in the caller's transaction; with `person_id` only those that came of that
-        one or tell of it. The summaries of talks that were held here are the caller's to remove.
+        one or tell of it, and what was thought of them. The summaries of talks that were held here are the caller's to
+        remove.
         """
-        which, talks = ([*group.owns(table)] for table in (MemoryRow, SummaryRow))
-        if person_id is not None:
-            which.append(names(MemoryRow, person_id))
-            talks.append(names(SummaryRow, person_id))
-        gone = {row.id: row for row in session.exec(select(MemoryRow).where(*which))}
-        items = [*gone, *session.exec(select(SummaryRow.conversation_id).where(*talks))]
-        for start in range(0, len(items), 500):
-            of = col(VectorRow.item_id).in_(items[start : start + 500])
-            session.execute(delete(VectorRow).where(*group.owns(VectorRow), of))
+        mine = group.owns(MemoryRow)
         if person_id is None:
+            session.execute(delete(VectorRow).where(*group.owns(VectorRow)))
+            session.execute(delete(MemoryRow).where(*mine))
             if space_of(session, group) != NO_VECTORS:
                 set_space(session, group, NO_VECTORS)
-        elif gone:
-            _reopen(session, group, gone, next_revision(session, group))
-        session.execute(delete(MemoryRow).where(*which).execution_options(synchronize_session="fetch"))
+        else:
+            gone = {row.id: row for row in session.exec(select(MemoryRow).where(*mine, names(MemoryRow, person_id)))}
+            talks = select(SummaryRow.conversation_id).where(*group.owns(SummaryRow), names(SummaryRow, person_id))
+            sources = {*gone, *session.exec(talks)}
+            thoughts = session.exec(select(MemoryRow).where(*mine, MemoryRow.kind == Kind.INSIGHT))
+            gone |= {row.id: row for row in thoughts if sources & set(map(_source, row.evidence))}
+            for key in sources | gone.keys():
+                session.execute(delete(VectorRow).where(*group.owns(VectorRow), col(VectorRow.item_id) == key))
+            for row in gone.values():
+                session.delete(row)
+            if gone:
+                _reopen(session, group, gone, next_revision(session, group))
         read_anew(session, group)
 
     async def embed(self, texts: Collection[str]) -> Embedded:
@@ -533,6 +537,11 @@ def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revis
         for row in session.exec(select(MemoryRow).where(*group.owns(MemoryRow), ended)).all():
             if row.id not in gone:
                 row.sqlmodel_update(reopened(row.model_dump(), policy_of("memories"), ends) | {"revision": revision})
+
+
+def _source(ref: str) -> str:
+    """The id of the memory, or of the talk, that the reference leads to (refs.py)."""
+    return ref.partition(":")[2].partition("/")[0]
 
 
 def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:

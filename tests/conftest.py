@@ -71,13 +71,16 @@ def village() -> Content:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings of a service of its own, whose database is migrated: lexical recall only, in English, no .env read."""
+    """Settings of a service of its own, whose database is migrated: lexical recall only, nothing is verified, in
+    English, no .env read.
+    """
     put_migrated(tmp_path / "data" / "kataribe.db")
     return Settings(
         _env_file=None,
         data_dir=tmp_path / "data",
         allowed_hosts=["testserver"],
         embedding={"provider": "none"},
+        memory={"verify": False},
         world={"language": "en", "decision": "routine"},
     )
 

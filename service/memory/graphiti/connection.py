@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from neo4j import (
-    READ_ACCESS,
     AsyncDriver,
     AsyncGraphDatabase,
     AsyncManagedTransaction,
-    AsyncSession,
     NotificationMinimumSeverity,
     Record,
 )
@@ -82,7 +80,7 @@ CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 2.0
 INDEX_SECONDS = 30
 REST_SECONDS = 3.0
-"""After a failure nobody asks for so long: a world asks its memory at every decision, and each would wait in vain."""
+"""After a failure nobody asks for so long: of many people who wait for the graph each would wait in vain."""
 
 T = TypeVar("T")
 
@@ -128,25 +126,15 @@ class Neo4jConnection:
         return self._database
 
     async def read(self, query: str, **given: Any) -> list[Record]:
-        """All records of one reading query. It is sent by itself, which needs one exchange with the server and a
-        transaction two; where that fails and a retry can help, it is a transaction's.
+        """All records of one reading query.
 
         Raises:
             GraphUnavailable.
         """
-
-        async def work(tx: AsyncSession | AsyncManagedTransaction) -> list[Record]:
-            return await run(tx, query, **given)
-
         driver = await self.driver()
         with self._translated():
-            async with driver.session(database=self._database, default_access_mode=READ_ACCESS) as session:
-                try:
-                    return await work(session)
-                except (Neo4jError, DriverError) as error:
-                    if not error.is_retryable():
-                        raise
-                return await session.execute_read(work)
+            async with driver.session(database=self._database) as session:
+                return await session.execute_read(lambda tx: run(tx, query, **given))
 
     async def write(self, work: Callable[[AsyncManagedTransaction], Awaitable[T]]) -> T:
         """Do the work in one transaction: all of it or nothing.
@@ -275,8 +263,8 @@ class Neo4jConnection:
             self._away, self._rests_until = away, self._seconds() + REST_SECONDS
 
 
-async def run(tx: AsyncSession | AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
-    """All records of a query within a transaction, or by itself."""
+async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
+    """All records of a query within a transaction."""
     result = await tx.run(query, given)
     return [record async for record in result]
 

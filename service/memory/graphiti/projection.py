@@ -6,9 +6,7 @@ Every write locks its group's node (KataribeGroup) first, which says how far the
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from neo4j import AsyncManagedTransaction
 
@@ -32,21 +30,16 @@ from service.memory.lexical import normal
 from service.memory.projection import Changes, Fact, Found
 from service.memory.record import Embedded, Episode, Group
 
-AT_ONCE = 500
-"""Facts that are written in one transaction."""
-DELETE_BATCH = 5_000
-
 # Setting a property, even to itself, takes the lock.
 _LOCK = """
     MERGE (g:KataribeGroup {id: $group})
     ON CREATE SET g.world_id = $world, g.person_id = $person, g.installation = $installation,
         g.epoch = 0, g.revision = -1, g.embedder = '', g.dimensions = 0
     SET g.revision = g.revision
-    RETURN g.epoch AS epoch, g.revision AS revision, g.writer AS writer, g.installation AS installation
+    RETURN g.epoch AS epoch, g.revision AS revision, g.installation AS installation
 """
-_BEGIN = "MATCH (g:KataribeGroup {id: $group}) SET g.writer = $writer"
 _SEAL = """
-    MATCH (g:KataribeGroup {id: $group}) REMOVE g.writer
+    MATCH (g:KataribeGroup {id: $group})
     SET g.epoch = $epoch, g.revision = $revision, g.embedder = $embedder, g.dimensions = $dimensions
 """
 _HELD = """
@@ -94,14 +87,11 @@ _PRUNE = (
 )
 _DELETE_LONELY = "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)-[:RELATES_TO]-() DETACH DELETE n"
 _ERASE = (
-    """
-    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group WITH e LIMIT $batch DELETE e RETURN count(*) AS deleted
-    """,
     *(
-        f"MATCH (n:{label} {{group_id: $group}}) WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
+        f"MATCH (n:{label} {{group_id: $group}}) DETACH DELETE n"
         for label in ("Entity", "Episodic", "Community", "Saga")
     ),
-    "MATCH (g:KataribeGroup {id: $group}) DELETE g RETURN 0 AS deleted",
+    "MATCH (g:KataribeGroup {id: $group}) DELETE g",
 )
 
 Embed = Callable[[Collection[str]], Awaitable[Embedded]]
@@ -137,43 +127,27 @@ class GraphitiProjection:
         return await self._reader.read(self._groups.of(group), episode, space)
 
     async def write(self, changes: Changes) -> bool:
-        """See Projection. More facts than `AT_ONCE` take several transactions: the last one says that all are there."""
+        """See Projection. All of it is there, or nothing."""
         group = self._groups.of(changes.group)
-        if changes.is_nothing:
-            await self.erase(group)
-            return True
         held = await self._held(group)
+        if changes.is_nothing:
+            await self._erase(group)
+            return True
         if not changes.is_whole and not held.takes(changes.space):
             return False  # no width stands beside another: all is written anew
         names = await self._names(group, changes, held)
         space = changes.space if changes.space.model or not names.vectors else names.space
-        writer, found = str(uuid4()), set[str]()
-        for start in range(0, max(len(changes.facts), 1), AT_ONCE):
-            last = start + AT_ONCE >= len(changes.facts)
 
-            async def work(tx: AsyncManagedTransaction, start: int = start, *, last: bool = last) -> bool:
-                write = _Write(self._connection, tx, group, names)
-                if not await write.lock(changes, writer, first=start == 0):
-                    return False
-                found.update(await write.facts(changes.facts[start : start + AT_ONCE]))
-                if last:
-                    await write.episodes(changes, found)
-                    await write.seal(changes, space)
-                return True
-
-            if not await self._connection.write(work):
+        async def work(tx: AsyncManagedTransaction) -> bool:
+            write = _Write(self._connection, tx, group, names)
+            if not await write.lock(changes):
                 return False
-        return True
+            found = await write.facts(changes.facts)
+            await write.episodes(changes, found)
+            await write.seal(changes, space)
+            return True
 
-    async def erase(self, group: GraphGroup) -> None:
-        """Remove all of the group, whoever wrote it, a batch at a time; the group's own node last, so that a rest is
-        found again.
-
-        Raises:
-            MemoryOfAnother, GraphUnavailable.
-        """
-        await self._held(group)
-        await self._erase(group)
+        return await self._connection.write(work)
 
     async def check(self) -> None:
         """See Projection."""
@@ -185,11 +159,7 @@ class GraphitiProjection:
         return await self._groups.take_over(world_id)
 
     async def purge(self, world_id: str) -> int:
-        """Remove the groups of the world that another installation wrote; answers how many.
-
-        Raises:
-            GraphUnavailable: some may be left; the same call may be made again.
-        """
+        """Remove the groups of the world that another installation wrote; answers how many."""
         groups = await self._groups.of_others([world_id])
         for group in groups:
             await self._erase(group)
@@ -200,9 +170,13 @@ class GraphitiProjection:
         await self._connection.aclose()
 
     async def _erase(self, group: GraphGroup) -> None:
-        for query in _ERASE:
-            while await self._connection.write(partial(_deleted, query=query, group=group)):
-                pass
+        """Remove all of the group, whoever wrote it."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            for query in _ERASE:
+                await run(tx, query, group=group.id)
+
+        await self._connection.write(work)
 
     async def _held(self, group: GraphGroup) -> VectorSpace:
         """Which vectors the group has. Raises: MemoryOfAnother."""
@@ -239,8 +213,8 @@ class _Write:
         self._vectors = embedded.vectors
         self._entities: dict[str, str] = {}
 
-    async def lock(self, changes: Changes, writer: str, *, first: bool) -> bool:
-        """Have the group for oneself; False: it is not as it was `before`, or somebody else has begun to write it.
+    async def lock(self, changes: Changes) -> bool:
+        """Have the group for oneself; False: it is not as it was `before`.
 
         Raises:
             MemoryOfAnother: another installation wrote the group.
@@ -249,14 +223,9 @@ class _Write:
         given = {"world": group.world_id, "person": group.person_id, "installation": group.installation}
         (row,) = await self._run(_LOCK, **given)
         group.require_own(row["installation"])
-        if not first:
-            return bool(row["writer"] == writer)
-        if not changes.is_whole and changes.before != State(row["epoch"], row["revision"]):
-            return False
-        await self._run(_BEGIN, writer=writer)
         if changes.is_whole:
             await self._prune(changes)
-        return True
+        return changes.is_whole or changes.before == State(row["epoch"], row["revision"])
 
     async def _prune(self, changes: Changes) -> None:
         episodes = [episode_uuid(self._group, one.conversation_id) for one in changes.episodes]
@@ -341,8 +310,3 @@ class _Write:
 
     async def _run(self, query: str, **given: Any) -> Sequence[Any]:
         return await run(self._tx, query, group=self._group.id, **given)
-
-
-async def _deleted(tx: AsyncManagedTransaction, query: str, group: GraphGroup) -> int:
-    rows = await run(tx, query, group=group.id, batch=DELETE_BATCH)
-    return int(rows[0]["deleted"]) if rows else 0

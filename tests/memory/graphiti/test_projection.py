@@ -195,8 +195,8 @@ def test_what_is_deleted_or_forgotten_goes_and_what_others_wrote_stays(
     remember(graph, told("Ken is ill", partner_id="ken", told_by="ken", conversation_id="c2"))
     remember(graph, told("Aoi sings", told_by="aoi"), group=TARO)
     deliver(graph, AOI, TARO)
-    query(server, "MATCH (a:Entity {group_id: 'main--aoi'}) WITH a LIMIT 1 "
-                  "CREATE (a)-[:RELATES_TO {uuid: 'x', group_id: 'main--aoi', fact: 'Theirs', episodes: []}]->(a)")  # fmt: skip
+    theirs = "{uuid: 'x', group_id: 'main--aoi', fact: 'Theirs', episodes: []}"
+    query(server, f"MATCH (a:Entity {{group_id: 'main--aoi'}}) WITH a LIMIT 1 CREATE (a)-[:RELATES_TO {theirs}]->(a)")
     graph.database.write_now(lambda s: graph.memory.remove(s, AOI, Kind.FACT, "fish"))
     deliver(graph, AOI)
     assert len(facts(server)) == 3
@@ -232,19 +232,6 @@ def test_a_graph_that_was_emptied_or_is_another_one_is_written_whole_at_the_next
     remember(graph, FISH)
     deliver(graph, AOI)
     assert set(before) < set(facts(server))
-
-
-def test_more_than_one_transaction_holds_is_written_whole(
-    graph: ConversationDependencies, server: Neo4jServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(projection, "AT_ONCE", 2)
-    remember(graph, *(told(f"Taro has {number} nets", id=str(number)) for number in range(5)), episode=talked("c1"))
-    deliver(graph, AOI)
-    assert len(facts(server)) == 5
-    (episode,) = query(server, "MATCH (n:Episodic) RETURN size(n.entity_edges) AS edges")
-    assert episode["edges"] == 5
-    (state,) = query(server, "MATCH (g:KataribeGroup) RETURN g.writer AS writer")
-    assert state["writer"] is None
 
 
 def test_a_branch_has_a_graph_of_its_own(graph: ConversationDependencies, server: Neo4jServer) -> None:

@@ -53,15 +53,17 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     assert talks
     for name in ("turns", "participants"):
         assert [row for row in before[name] if row["conversation_id"] not in talks] == after[name]
-    for name in ("facts", "summaries", "mid_term_memories", "attitude_changes"):
+    for name in ("memories", "summaries", "attitude_changes"):
         kept = [row for row in before[name] if row["world_id"] != "main" or "aoi" not in row.values()]
         assert len(kept) < len(before[name]), f"{name} held nothing to forget"
         assert kept == after[name]
     assert [row for row in before["conversations"] if row["id"] not in talks] == after["conversations"]
     assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
-    thought = {(row["world_id"], row["person_id"]) for row in after["insights"]}
+    thought = {(row["world_id"], row["person_id"]) for row in after["memories"] if row["kind"] == "insight"}
     assert thought == {("other", "aoi"), ("other", "npc_taro")}, "nor does Taro think anything of it any more"
-    for name in ("self_facts", "movements", "usage", "notices"):
+    told = [row for row in after["memories"] if row["kind"] == "self"]
+    assert told == [row for row in before["memories"] if row["kind"] == "self"], "what he told of himself stays"
+    for name in ("movements", "usage", "notices"):
         assert after[name] == before[name]
 
 

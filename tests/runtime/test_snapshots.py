@@ -180,7 +180,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     assert [row["id"] for row in then["quality"]] == [f"{key.conversation_id}/0"]
     assert [(row["id"], row["phase"]) for row in then["conversations"]] == [(key.conversation_id, "running")]
     assert {row["person_id"] for row in then["engagements"]} == {"ren", "npc_taro"}
-    for name in ("facts", "summaries", "attitude_changes", "moods", "mid_term_memories", "self_facts"):
+    for name in ("memories", "summaries", "attitude_changes", "moods"):
         assert whole[name], name
         assert not then[name], name
     assert held(room) == whole
@@ -188,7 +188,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     script.enqueue(*talk_of_family()[1:])
     asyncio.run(Engine(room).converse(branched))
     asyncio.run(close(room, branched))
-    assert {row["statement"] for row in held(room, "what-if")["facts"]} == {row["statement"] for row in whole["facts"]}
+    assert {row["text"] for row in held(room, "what-if")["memories"]} == {row["text"] for row in whole["memories"]}
 
 
 def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
@@ -217,13 +217,19 @@ def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
 def test_a_fact_that_was_closed_later_is_true_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     fill(room, script)
     found = room.database.read_now(lambda s: read_rows(s, "main"))
-    fact = next(row for row in found["facts"] if row["person_id"] == "aoi")
-    over = {"invalid_at": fact["created_at"] + 5, "expired_at": fact["created_at"] + 5, "replaced_by": "later"}
-    newer = {**fact, "id": "later", "created_at": fact["created_at"] + 5, "conversation_id": "unknown"}
-    found["facts"] = [{**fact, **over}, newer]
+    fact = next(row for row in found["memories"] if (row["person_id"], row["kind"]) == ("aoi", "fact"))
+    at = fact["known_from"]
+    over = {"valid_to": at + 5, "known_until": at + 5, "replaced_by": "later"}
+    newer = {**fact, "id": "later", "known_from": at + 5, "valid_from": at + 5, "conversation_id": ""}
+    found["memories"] = [{**fact, **over}, newer]
+    found["vectors"] = [
+        {"person_id": "aoi", "kind": "fact", "item_id": one["id"], "model": "m"} for one in found["memories"]
+    ]
     found["worlds"][0]["now"] += 10
-    then = rewound(found, Moment(at=WorldTime(fact["created_at"] + 1)))
-    assert then["facts"] == [fact]
+    then = rewound(found, Moment(at=WorldTime(at + 1)))
+    assert then["memories"] == [fact]
+    assert [row["item_id"] for row in then["vectors"]] == [fact["id"]], "vectors go with their memory"
+    assert rewound(found, Moment(at=WorldTime(at + 6)))["memories"] == [{**fact, **over}, newer]
 
 
 def test_damaged_bytes_and_another_version_leave_the_world_as_it_is(

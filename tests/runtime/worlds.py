@@ -224,13 +224,19 @@ def reflect(session: Session, world_id: str) -> None:
     for person_id, partner_id in (("aoi", "npc_taro"), ("npc_taro", "aoi")):
         whose: dict[str, Any] = {"world_id": world_id, "person_id": person_id}
         session.add(tables.ReflectionRow(**whose, at=0, since=-1, known_at=60, phase="done"))
-        thought: dict[str, Any] = {
-            "text": "It is a small world.",
-            "evidence": [],
-            "partner_ids": [partner_id],
-            "importance": 5,
-        }
-        session.add(tables.InsightRow(**whose, **thought, id=f"{world_id}-{person_id}", at=60, revision=1))
+        thought = tables.MemoryRow(
+            **whose,
+            id=f"{world_id}-{person_id}",
+            kind="insight",
+            text="It is a small world.",
+            support="model",
+            source="reflection",
+            partner_id=partner_id,
+            valid_from=60,
+            known_from=60,
+            revision=1,
+        )
+        session.add(thought)
 
 
 def converse_silently(room: ConversationDependencies, script: ScriptedModel, world_id: str) -> str:

@@ -156,7 +156,7 @@ class MemoryStore:
 
     def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
         """Remove a memory or a summary in the caller's transaction, and let be true again what it had ended. It never
-        comes back: its row stays without words. Who holds the memory in mind reads it anew.
+        comes back: its row stays, and says nothing. Who holds the memory in mind reads it anew.
         """
         revision = next_epoch(session, group)
         _drop_vectors(session, group, kind, key)
@@ -167,8 +167,9 @@ class MemoryStore:
                 valid_from=0, known_from=0, revision=revision, deleted=True,
             )  # fmt: skip
         _reopen(session, group, {key: row}, revision)
-        row.text, row.quote, row.about, row.deleted, row.revision = "", "", "", True, revision
-        row.topics, row.evidence = [], []
+        row.deleted, row.revision = True, revision
+        row.text = row.quote = row.about = row.slot = row.partner_id = ""
+        row.told_by, row.subject_id, row.via, row.topics, row.evidence = None, None, [], [], []
         session.add(row)
         if kind is Kind.SUMMARY and (talk := session.get(SummaryRow, group.key(key))) is not None:
             talk.summary, talk.topics, talk.revision = "", [], revision

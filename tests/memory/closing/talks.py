@@ -2,19 +2,20 @@
 closing.
 """
 
-from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from sqlmodel import Session
 
-from service.memory.extract import ClosingQuestion, prepare, read_before
-from service.memory.extraction import ClosingExtraction
-from service.memory.persist import persist_closing
-from service.memory.sql import write
-from service.memory.record import Embedded, Recalled, Remember
-from service.memory.validate import ValidExtraction, validate_extraction
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.ask import ClosingQuestion, prepare, read_before
+from service.memory.closing.check import Checked, check
+from service.memory.closing.write import write_closing
+from service.memory.memory_store import MemoryStore
+from service.memory.record import Embedded, Recalled
+from service.people.commitment import Commitment
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings
+from service.store.session import Database
 from service.store.tables import ConversationRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
 from world.time import parse_time
@@ -22,8 +23,8 @@ from world.time import parse_time
 CHARACTER, NPC = "mio", "npc_taro"
 NAMES = {CHARACTER: "Mio", NPC: "Taro"}
 START = parse_time("2026-04-01T07:00")
-
-in_the_database: Remember = partial(write, embedded=Embedded())
+STORE = MemoryStore(cast(Database, None))
+"""What it writes goes into the session it is given."""
 
 
 def set_clock(
@@ -91,32 +92,32 @@ def talk(
 
 
 def prepared(
-    session: Session, world: WorldView, row: ConversationRow, memories: tuple[Recalled, ...] = ()
+    session: Session,
+    world: WorldView,
+    row: ConversationRow,
+    memories: tuple[Recalled, ...] = (),
+    promised: tuple[Commitment, ...] = (),
 ) -> ClosingQuestion:
     """The closing's question; `memories` are the character's."""
     remembered = {row.opener_id: memories, row.partner_id: ()}
     before = read_before(session, world, row, mood_cools_hours=6)
-    return prepare(
-        world, row, _turns(session, row), remembered, dict.fromkeys(remembered, ()), before, mood_cools_hours=6
-    )
+    evidence = dict.fromkeys(remembered, ())
+    return prepare(world, row, _turns(session, row), remembered, evidence, before, promised, mood_cools_hours=6)
 
 
 def closed(
     session: Session,
     world: WorldView,
     row: ConversationRow,
-    answered: ClosingExtraction,
-    memories: tuple[Recalled, ...] = (),
+    answered: ClosingAnswer,
     question: ClosingQuestion | None = None,
-    remember: Remember = in_the_database,
-) -> tuple[ValidExtraction, dict[str, Any]]:
-    """Validate the answer and persist it, as the closing does."""
-    question = question or prepared(session, world, row, memories)
-    valid = validate_extraction(answered, question.context, affinity_step=20)
-    turns = _turns(session, row)
-    changes = persist_closing(session, world, row, turns, question, valid, MemorySettings(), remember, world.now)
+) -> tuple[Checked, dict[str, Any]]:
+    """Check the answer and write it, as the closing does."""
+    question = question or prepared(session, world, row)
+    checked, settings = check(answered, question, affinity_step=20), MemorySettings()
+    changes = write_closing(session, world, row, question, checked, settings, STORE, Embedded(), world.now)
     session.flush()
-    return valid, changes
+    return checked, changes
 
 
 def _turns(session: Session, row: ConversationRow) -> list[TurnRow]:

@@ -1,22 +1,12 @@
 """Owns closing scenes for tests: Mio talks with Taro the baker, in English and in Japanese."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from service.content.profile import Mood
 from service.locales import Language
-from service.memory.extraction import (
-    Claim,
-    ClosingContext,
-    ClosingExtraction,
-    KnownFact,
-    MidTermDraft,
-    Participant,
-    SelfClaim,
-    SpokenLine,
-)
-from tests.memory.answers import NOTHING, claim, extraction, self_claim
+from service.memory.closing.ask import ClosingQuestion
+from service.memory.closing.context import ClosingContext, Known, Participant, SpokenLine
 from world.time import parse_time
 
 AT = parse_time("2026-04-01T07:00")
@@ -42,10 +32,10 @@ def scene(
     language: Language = "en",
     lines: tuple[str, ...] | None = None,
     *,
-    facts: tuple[KnownFact, ...] = (),
-    memories: tuple[KnownFact, ...] = (),
-    npc_facts: tuple[KnownFact, ...] = (),
-    npc_memories: tuple[KnownFact, ...] = (),
+    facts: tuple[Known, ...] = (),
+    memories: tuple[Known, ...] = (),
+    npc_facts: tuple[Known, ...] = (),
+    npc_memories: tuple[Known, ...] = (),
     affinity: int = 0,
     mood: Mood = "neutral",
     **changes: Any,
@@ -68,9 +58,13 @@ def scene(
     base = ClosingContext(
         language=language,
         participants=(mio, taro),
-        now="Wed 1 Apr, 7:00 (2026-04-01)",
+        now="Wed 1 Apr, 7:00 (2026-04-01T07:00)",
         goal="Hear about his family" if language == "en" else "家族の話を聞く",
         goal_achieved=True,
+        calendar=("2026-04-01 Wednesday", "2026-04-02 Thursday")
+        if language == "en"
+        else ("2026-04-01 水", "2026-04-02 木"),
+        places=(("pier", "The pier" if language == "en" else "桟橋"),),
         lines=tuple(
             SpokenLine(
                 turn=turn,
@@ -85,51 +79,12 @@ def scene(
     return replace(base, **changes)
 
 
-def authored(*statements: str) -> tuple[KnownFact, ...]:
-    """Facts the author wrote, as n1.."""
-    return tuple(KnownFact(ref=f"n{i}", statement=s, authored=True) for i, s in enumerate(statements, 1))
+def known(*texts: str, ref: str = "") -> tuple[Known, ...]:
+    """What its author wrote, or with a `ref` such as am what one remembered, as am1 and so on."""
+    return tuple(Known(text=text, ref=f"{ref}{number}" if ref else "") for number, text in enumerate(texts, 1))
 
 
-def learned(*statements: str) -> tuple[KnownFact, ...]:
-    """Facts the NPC told before, as n1.."""
-    return tuple(KnownFact(ref=f"n{i}", statement=s) for i, s in enumerate(statements, 1))
-
-
-def memories(*statements: str) -> tuple[KnownFact, ...]:
-    """What the character remembered, as m1.."""
-    return tuple(KnownFact(ref=f"m{i}", statement=s) for i, s in enumerate(statements, 1))
-
-
-def told(statement: str, turn: int, replaces: str = "") -> SelfClaim:
-    """Something a person is said to have said of itself."""
-    return SelfClaim.model_validate(self_claim(statement, turn, replaces=replaces))
-
-
-def heard(statement: str, turn: int, *, subject: str = "Taro", replaces: str = "") -> Claim:
-    """Something a person is said to have heard."""
-    return Claim.model_validate(claim(statement, turn, subject=subject, replaces=replaces))
-
-
-def soon(content: str, turn: int) -> MidTermDraft:
-    """Something that is said to affect a person's next days."""
-    return MidTermDraft(content=content, turn=turn, mode="planned", importance="high")
-
-
-def answer(
-    *facts: SelfClaim,
-    remembered: tuple[Claim, ...] = (),
-    mid_term: tuple[MidTermDraft, ...] = (),
-    summary: str = "They talked.",
-    topics: tuple[str, ...] = (),
-    first: Mapping[str, Any] = NOTHING,
-    **second: Any,
-) -> ClosingExtraction:
-    """A model's answer: Taro told `facts` of himself, Mio remembers; `first` and the rest are more of their entries."""
-    mio = {
-        "facts": list(remembered),
-        "mid_term": [draft.model_dump() for draft in mid_term],
-        "intimacy": 1,
-        "affinity": 12,
-        **first,
-    }
-    return extraction(summary, topics=topics, first=mio, second={"self_facts": list(facts), **second})
+def question(context: ClosingContext, **more: Any) -> ClosingQuestion:
+    """The question of a talk that ended when it was held."""
+    since = {one.person_id: AT for one in context.participants}
+    return ClosingQuestion(context=context, conversation_id="a", known_from=since, **more)

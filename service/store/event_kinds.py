@@ -22,7 +22,7 @@ DecidedBy = Literal["model", "plan", "routine", "client", "fallback"]
 Stopped = Literal["budget_exhausted"]
 """Why the service has stopped a clock."""
 
-DropReason = Literal["no_evidence", "not_in_evidence", "known"]
+DropReason = Literal["no_evidence", "known"]
 """Why an insight is not kept."""
 
 ActionId = Annotated[str, Field(description="of actions.json, or built in (walk, talk, wait)", examples=["work"])]

@@ -71,7 +71,7 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
     assert told["towards"] == {"partner_id": "baker", "affinity": 0, "stance": "close", "times_met": 1}
     assert [(one["kind"], one["conversation_id"], one["turn"]) for one in told["memories"]][:2] == [
         ("talk", first, None),
-        ("fact", first, 1),
+        ("memory", first, 1),
     ]
     assert told["memories"][1]["text"] == SISTER_TOLD
     assert told["messages"] is None

@@ -12,7 +12,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import TALK, problem, recollection, settings_for, turn
 from tests.conversation.talks import FAMILY, replies
-from tests.memory.answers import answer, memory, plain
+from tests.memory.answers import closing, memory, plain
 from tests.memory.graphiti.graphs import empty, query
 from tests.servers.neo4j import Neo4jServer
 
@@ -176,7 +176,7 @@ def test_a_player_that_is_removed_leaves_its_talks_first_also_a_chat_clients(
     client: TestClient, script: ScriptedModel
 ) -> None:
     client.put("/people/mika", json=MIKA)
-    script.enqueue(replies(FAMILY), answer("Mika spoke with the baker."))
+    script.enqueue(replies(FAMILY), closing("Mika spoke with the baker."))
     chat = {"model": "npc:baker@mika", "messages": [{"role": "user", "content": "Good morning."}]}
     assert client.post("/v1/chat/completions", json=chat).status_code == 200
     talk = client.post("/conversations/start", json={"mode": "player", "player_id": "mika", "partner_id": "hermit"})

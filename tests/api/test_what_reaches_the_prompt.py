@@ -13,7 +13,7 @@ from tests.api.play import settings_for
 from tests.api.play import talk as hold
 from tests.api.test_player import begin, say
 from tests.conversation.talks import replies, says
-from tests.memory.answers import extraction, plain, self_claim
+from tests.memory.answers import closing, memory, plain
 
 LENS = "The lighthouse lens came from Bremen in forty crates of straw."
 CAT = "My cat had six kittens under the church organ."
@@ -134,10 +134,10 @@ def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_th
     goal = {"goal": "Tell of the goat Sorrel", "success_criteria": "Hanna has heard of the goat"}
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         for text in told:
-            script.enqueue(says(text, leaves=True), extraction(first={"self_facts": [self_claim(text, 0)]}))
+            script.enqueue(says(text, leaves=True), closing(first={"memories": [memory(text, 0)]}))
             hold(client, max_turns=1)
             client.post("/world/tick", json={"ticks": 1}).raise_for_status()
-        script.enqueue(says("Good day.", leaves=True), extraction())
+        script.enqueue(says("Good day.", leaves=True), closing())
         hold(client, max_turns=1, **goal)
     prompt = next(one.messages[1].content for one in reversed(script.history) if one.name == "speaker")
     of_itself = prompt.partition("You have also told of yourself:\n")[2].split("\n")

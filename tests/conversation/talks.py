@@ -21,7 +21,7 @@ from service.people.whereabouts import move
 from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
-from tests.memory.answers import NOTHING, Fields, answer, memory
+from tests.memory.answers import NOTHING, Fields, closing, memory
 from tests.store.conversations import conversation_row, main
 from world.life import Talk
 from world.movement import Segment
@@ -82,7 +82,7 @@ def recollection(
         "intimacy": 2,
     }
     taro = {"affinity": 8, "mood": "happy", "memories": [memory("Taro calls his children Mio and Riku.", 1, about="b")]}
-    return answer(summary, topics=("family",), first={**aoi, **first}, second={**taro, **second}, **given)
+    return closing(summary, topics=("family",), first={**aoi, **first}, second={**taro, **second}, **given)
 
 
 def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> ClosingAnswer:
@@ -103,7 +103,7 @@ def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> C
         ],
         "intimacy": 1,
     }
-    return answer(BOAT_TOLD, topics=("boat",), first={**aoi, **first}, second={**mio, **second})
+    return closing(BOAT_TOLD, topics=("boat",), first={**aoi, **first}, second={**mio, **second})
 
 
 def talk_of_family() -> tuple[CharacterTurn | NpcTurn | ClosingAnswer, ...]:

@@ -54,6 +54,6 @@ def plain(
     }
 
 
-def answer(summary: str = "They talked.", **given: Any) -> ClosingAnswer:
+def closing(summary: str = "They talked.", **given: Any) -> ClosingAnswer:
     """The same as a value."""
     return ClosingAnswer.model_validate(plain(summary, **given))

@@ -1,6 +1,7 @@
 """What every test may ask for: the sample village, a database (SQLite, and PostgreSQL in CI), a scripted room."""
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database
 from tests.servers.sqlite import migrate_a_copy, put_migrated
+
+os.environ.setdefault("KATARIBE_MEMORY__VERIFY", "false")
+"""A closing asks once: who tests what is verified (tests/conversation/test_verified.py) sets it."""
 
 ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""

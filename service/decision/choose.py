@@ -22,7 +22,7 @@ from service.decision.recall import facts_recalled, recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.errors import KataribeError
-from service.memory.recall import remembered_as
+from service.memory.telling import remembered_as
 from service.memory.refs import ref_of
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
@@ -94,7 +94,7 @@ async def choose(
     offers = offered(world, snapshot, situation.slot, agenda)
     today = {talk.conversation_id for talk in situation.recent.today}
     recalled = await facts_recalled(deps, world, snapshot.person_id, situation.query(), today)
-    context = situation.decision(offers, tuple(remembered_as(world, one) for one in recalled))
+    context = situation.decision(offers, tuple(remembered_as(world, one, snapshot.person_id) for one in recalled))
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
     checked = await _checked(deps, situation, context, asked)
     asked = asked if checked is None else checked.value
@@ -143,7 +143,6 @@ async def _checked(
         thread=situation.thread,
         thought=f"{situation.agent_state.thought} {situation.agent_state.goal or ''}".strip(),
         last=(last.action_id, last.facility_id) if last else None,
-        names=world.cast.names,
     )
     return await deps.quality.best(deciding, asked)
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, func, select
 from sqlmodel import Session, col
 
 from service.decision.dependencies import DecisionDependencies
+from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.recall import remembered
 from service.memory.record import Recalled
+from service.memory.refs import MemoryKind
 from service.memory.secrets import discretion
 from service.people.worlds import WorldView
-from service.store.tables import MidTermRow, PersonRow, SummaryRow
+from service.store.tables import PersonRow, SummaryRow
 
 MAX_REMEMBERED = 4
 """Facts that a decision is told; a talk is told more of them."""
@@ -27,16 +28,9 @@ class TalkSummary:
     summary: str
 
 
-class OnMind(NamedTuple):
-    """A mid-term memory."""
-
-    id: str
-    content: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Recent:
-    """Unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what the character carries."""
+    """Unexpired mid-term memories, the most urgent last, without promises; the day's talks, oldest first; what the character carries."""
 
     mid_term: tuple[OnMind, ...]
     today: tuple[TalkSummary, ...]
@@ -51,7 +45,9 @@ async def recent(deps: DecisionDependencies, world: WorldView, character_id: str
         asked = {"world": world.id, "character": character_id, "now": world.now}
         return Recent(
             mid_term=tuple(
-                one for row in session.execute(_MID_TERM, asked) if kept.lets((one := OnMind(*row)).content)
+                one
+                for one in mid_term_memories(session, world, character_id)[character_id]
+                if not one.ref.startswith(f"{MemoryKind.PROMISE}:") and kept.lets(one.content)
             ),
             today=tuple(
                 TalkSummary(conversation_id=i, partner_id=p, summary=s if kept.lets(s) else "…")
@@ -74,19 +70,13 @@ async def facts_recalled(
     limit = deps.settings.memory.recall_limit
     found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
     known = discretion(world.character(character_id)).known(found, world)
-    older = [one for one in known if one.fact.conversation_id not in today]
+    older = [one for one in known if one.memory.conversation_id not in today]
     return tuple(older[: min(limit, MAX_REMEMBERED)])
 
 
 _WORLD: BindParameter[str] = bindparam("world")
 _CHARACTER: BindParameter[str] = bindparam("character")
 _NOW: BindParameter[int] = bindparam("now")
-_MID_TERM = (
-    select(col(MidTermRow.id), col(MidTermRow.content))
-    .where(col(MidTermRow.world_id) == _WORLD, col(MidTermRow.person_id) == _CHARACTER)
-    .where(col(MidTermRow.created_at) <= _NOW, col(MidTermRow.expires_at) > _NOW)
-    .order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))
-)
 _NIGHT = (
     select(col(PersonRow.sleeps))
     .where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)

@@ -105,10 +105,10 @@ class Situation:
 
     def memories(self) -> tuple[str, ...]:
         """References to what every prompt holds of its memory (memory/refs.py)."""
-        on_mind = (*(one.id for one in self.recent.mid_term), *(one.id for one in self._promised()))
         return (
             *(ref(MemoryKind.TALK, talk.conversation_id) for talk in self.recent.today),
-            *(ref(MemoryKind.MID_TERM, one_id) for one_id in on_mind),
+            *(one.ref for one in self.recent.mid_term),
+            *(ref(MemoryKind.PROMISE, one.id) for one in self._promised()),
         )
 
     def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionContext:

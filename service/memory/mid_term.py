@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
-from service.memory.record import Kind, Memory
+from service.memory.record import Kind, Memory, Source
 from service.memory.refs import MemoryKind, ref
 from service.memory.rows import memory_of
 from service.memory.telling import told_of
@@ -35,7 +35,9 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OnMind:
-    """Something that affects a person's next days, as it reads to it; `ref` refers to it (refs.py)."""
+    """Something that affects a person's next days, as it reads to it; `ref` refers to it (refs.py). `is_seen`: it saw
+    it happen.
+    """
 
     ref: str
     content: str
@@ -44,6 +46,7 @@ class OnMind:
     expires_at: WorldTime
     partner_id: str
     people: tuple[str, ...] = ()
+    is_seen: bool = False
 
 
 def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[OnMind]]:
@@ -78,6 +81,7 @@ def _on_mind(world: WorldView, one: Memory, person_id: str) -> OnMind:
         expires_at=one.expires_at or one.known_from,
         partner_id=one.partner_id,
         people=one.people,
+        is_seen=one.source is Source.OBSERVATION,
     )
 
 

@@ -169,7 +169,7 @@ def _best(
     """Who speaks to the player, and why: a promise comes before news, and news before company."""
     openers = list(beside)
     attitudes = attitudes_among(session, world.id, [*openers, player_id], world.now) if openers else {}
-    known = {row.content for row in mid_term_memories(session, world, player_id)}
+    known = {one.content for one in mid_term_memories(session, world, player_id)[player_id]}
     found = [
         (reason, opener_id)
         for opener_id in openers
@@ -191,9 +191,9 @@ def _reasons(
         if promise.other(opener_id) == player_id and promise.due_at is not None and promise.due_at <= world.now + soon:
             yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.what, urgency=promise.due_at)
     keeps = discretion(world.cast.actor(opener_id), player_id, attitude.affinity)
-    for row in mid_term_memories(session, world, opener_id):
-        if row.kind == "seen" and row.importance == "high" and row.content not in known and keeps.lets(row.content):
-            yield _Reason(opened_for=OpenedFor.URGENT, matter=row.content, urgency=-row.created_at)
+    for one in mid_term_memories(session, world, opener_id)[opener_id]:
+        if one.is_seen and one.level == "high" and one.content not in known and keeps.lets(one.content):
+            yield _Reason(opened_for=OpenedFor.URGENT, matter=one.content, urgency=-one.since)
     last = attitude.last_met_at
     if attitude.affinity >= FOND and (last is None or last <= world.now - MISSED_MINUTES):
         yield _Reason(opened_for=OpenedFor.AFFINITY, urgency=-attitude.affinity)

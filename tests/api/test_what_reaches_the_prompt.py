@@ -115,13 +115,13 @@ def test_the_context_is_as_large_as_the_setting_says(
 @pytest.mark.parametrize("language", ["ja"])
 def test_the_last_meeting_is_told_whole(client: TestClient, script: ScriptedModel) -> None:
     told = [f"{number}番目の息子の源太は、{'古い水車小屋の裏の坂道を荷車で' * 9}下りた。" for number in range(4)]
-    summary = [{"text": f"健は言った。{text}"[-190:], "turns": [0]} for text in told]
-    script.enqueue(replies("そうか。"), {**plain(), "summary": summary})
+    paragraph = [f"健は言った。{text}"[-190:] for text in told]
+    script.enqueue(replies("そうか。"), plain(first={"paragraph": paragraph}, second={"paragraph": paragraph}))
     talk = begin(client)
     say(client, talk, "".join(told))
     client.post(f"/conversations/{talk}/end?wait=true").raise_for_status()
     _, (prompt,) = ask(client, script, "こんにちは、また来ました。")
-    assert all(str(one["text"]) in prompt for one in summary)
+    assert all(sentence in prompt for sentence in paragraph)
 
 
 def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_the_goal(

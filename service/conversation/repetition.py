@@ -50,4 +50,3 @@ def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
     if _OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", utterance)) is None:
         return False
     return not any(_MACHINE.search(unicodedata.normalize("NFKC", own)) for own in authored)
-

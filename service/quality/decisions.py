@@ -84,7 +84,6 @@ class _Choice:
             speaker=context.speaker,
             language=context.language,
             discretion=Discretion(),  # nobody hears what it thinks
-            names=deciding.names,
             longest=_LONGEST,
         )
 

@@ -79,7 +79,6 @@ class _Turn:
             speaker=context.speaker,
             language=context.language,
             discretion=discretion_among(context.speaker, context.affinities),
-            names=spoken.names,
             longest=_LONGEST,
         )
         self._before, self._said = _exchanges(context)

@@ -1,12 +1,23 @@
-"""Owns the pass over a whole cast: what its authors wrote of the same person, and cannot both be true. Pure."""
+"""Owns the pass over a whole cast: a model is asked what its authors wrote of one person, and cannot both be true."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import groupby
+
+from pydantic import BaseModel, Field
 
 from service.content.load import Cast
 from service.content.profile import CharacterProfile, NpcProfile
-from service.memory.comparison import contradict, excludes, is_other_than
+from service.errors import ModelError
+from service.llm.chat import ChatModel
+from service.llm.prompt import OwnPrompts
+from service.locales import Language
+from service.offline.model import REHEARSAL
+from service.testing.judge import TEMPLATES
+
+_MOST = 99
+"""Sentences about one person that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +37,71 @@ class Clash:
     other: Written
 
 
-def clashes(cast: Cast) -> list[Clash]:
-    """All pairs, in the order of whom they are about. Secrets are left out: they may be kept by a lie."""
+@dataclass(kw_only=True)
+class CastJudged:
+    """What came of it. `unjudged`: of so many people no model has said anything."""
+
+    clashes: list[Clash]
+    calls: int = 0
+    unjudged: int = 0
+
+
+class ClashDraft(BaseModel, extra="forbid"):
+    """A pair of sentences, by their numbers."""
+
+    reason: str = Field(max_length=300)
+    one: int = Field(ge=1, le=_MOST)
+    other: int = Field(ge=1, le=_MOST)
+
+
+class ClashesDraft(BaseModel, extra="forbid"):
+    """What the model answers."""
+
+    clashes: list[ClashDraft] = Field(max_length=8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CastContext:
+    """What the model is told."""
+
+    language: Language
+    name: str
+    texts: tuple[str, ...]
+    own_prompts: OwnPrompts = ()
+
+
+async def judge_cast(model: ChatModel, cast: Cast, language: Language, limit: asyncio.Semaphore) -> CastJudged:
+    """Ask once for each person of whom two sentences stand. Secrets are left out: they may be kept by a lie. Without a
+    model nobody is judged.
+    """
     by_person = groupby(sorted(_written(cast), key=lambda one: one.about), key=lambda one: one.about)
-    return [
-        Clash(one=one, other=other)
-        for _, written in by_person
-        for one, other in combinations(list(written), 2)
-        if _exclude(one.text, other.text, cast.names)
-    ]
+    asked = [(about, written[:_MOST]) for about, group in by_person if len(written := list(group)) > 1]
+    if model.name == REHEARSAL:
+        return CastJudged(clashes=[], unjudged=len(asked))
+    found = CastJudged(clashes=[])
+
+    async def ask(about: str, written: Sequence[Written]) -> None:
+        texts = tuple(one.text for one in written)
+        context = CastContext(language=language, name=cast.person(about).name, texts=texts)
+        prompt = TEMPLATES.question("cast", "closing", context, ClashesDraft, max_tokens=600, thread=f"cast/{about}")
+        try:
+            async with limit:
+                answer = await model.complete(prompt)
+        except ModelError as exc:
+            found.calls += exc.usage.calls
+            found.unjudged += 1
+            return
+        found.calls += answer.usage.calls
+        pairs = {tuple(sorted((one.one, one.other))) for one in answer.value.clashes}
+        found.clashes += [
+            Clash(one=written[one - 1], other=written[other - 1])
+            for one, other in sorted(pairs)
+            if one < other <= len(written)
+        ]
+
+    await asyncio.gather(*(ask(*one) for one in asked))
+    found.clashes.sort(key=lambda one: (one.one.about, one.one.text))
+    return found
 
 
 def _written(cast: Cast) -> Iterator[Written]:
@@ -46,13 +113,3 @@ def _written(cast: Cast) -> Iterator[Written]:
         for text in person.settled:
             named = next((person_id for name, person_id in by_name.items() if text.startswith(name)), person.id)
             yield Written(about=named, file=file, text=text)
-
-
-def _exclude(one: str, other: str, names: frozenset[str]) -> bool:
-    return (
-        contradict(one, other, names)
-        or excludes(one, other)
-        or excludes(other, one)
-        or is_other_than(one, other)
-        or is_other_than(other, one)
-    )

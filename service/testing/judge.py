@@ -23,11 +23,12 @@ class Verdict(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeContext:
-    """What the judge is told."""
+    """What the judge is told. `written` is what the author wrote of the person."""
 
     language: Language
     name: str
     player: str
+    written: tuple[str, ...]
     talk: Sequence[Exchange]
     claim: str
     own_prompts: OwnPrompts = ()

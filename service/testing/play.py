@@ -18,7 +18,7 @@ from service.conversation.transcript import end, turns_of
 from service.errors import ModelError
 from service.locales import Language
 from service.memory.authoring import Author
-from service.memory.comparison import squeezed
+from service.memory.lexical import squeezed
 from service.memory.secrets import discretion
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed
@@ -26,7 +26,6 @@ from service.offline.model import REHEARSAL
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository, count_people_revision
 from service.quality.checks import Exchange, Standard, faults, folded_in
-from service.store.event_kinds import RejectionReason
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
 from service.testing.file import TestEntry
@@ -98,14 +97,12 @@ class _Talk:
         content = worlds.content if time is None else replace(worlds.content, start=time)
         self.deps = replace(deps, worlds=WorldRepository(content, settings))
         self.person: CharacterProfile | NpcProfile = content.cast(case.language).actor(case.npc_id)
-        self.names = content.cast(case.language).names
         self.player = case.test.as_.of(case.language) or "Mika"
         self.exchanges: list[Exchange] = []
         self.failures: list[Failure] = []
         self.calls = 0
         self.case, self.world_id = case, world_id
         self._engine = Engine(self.deps)
-        self._places: dict[tuple[str, int], int] = {}
 
     async def hold(self) -> None:
         """Say all lines, and have every conversation remembered."""
@@ -149,20 +146,14 @@ class _Talk:
             reason = (row.failure or {}).get(self.case.language, "")
             self.failures.append(Failure(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
             return False
-        self._places[key.conversation_id, turns[-1].turn] = len(self.exchanges)
         self.exchanges.append(Exchange(line, turns[-1].text))
         return True
 
     async def _close(self, key: ConversationKey) -> None:
-        """Have it remembered; what a person said of itself, and its author wrote otherwise, is refused there."""
+        """Have it remembered."""
         await self._engine.close(key)
         row, _ = await self._read(key)
         self.calls += row.calls
-        for one in (row.changes or {}).get("rejected", ()):
-            number = self._places.get((key.conversation_id, one["turn"]))
-            if one["reason"] == RejectionReason.CONTRADICTS_AUTHOR and number is not None:
-                quote = self.exchanges[number].answer
-                self.failures.append(Failure(check="rejected", number=number, quote=quote, about=one["statement"]))
 
     async def _read(self, key: ConversationKey) -> tuple[ConversationRow, Sequence[TurnRow]]:
         return await self.deps.database.read(lambda s: (s.get_one(ConversationRow, key), turns_of(s, key)))
@@ -190,13 +181,12 @@ def _told(number: int, fact: str) -> Given:
 
 
 def _checked(case: Case, talk: _Talk) -> list[Failure]:
-    """What is wrong by rule."""
+    """What is wrong by form."""
     test, language = case.test, case.language
     standard = Standard(
         speaker=talk.person,
         language=language,
         discretion=discretion(talk.person, PLAYER, test.given.affinity or 0),
-        names=talk.names,
         never=tuple(word.of(language) for word in test.never),
         longest=test.longest,
     )
@@ -220,7 +210,12 @@ async def _judge(talk: _Talk, run: Run) -> None:
         return
     claim = case.test.judge.of(case.language)
     context = JudgeContext(
-        language=case.language, name=talk.person.name, player=talk.player, talk=run.talk, claim=claim
+        language=case.language,
+        name=talk.person.name,
+        player=talk.player,
+        written=talk.person.settled,
+        talk=run.talk,
+        claim=claim,
     )
     try:
         answer = await verdict(model, context, f"{talk.world_id}/judge")

@@ -14,7 +14,7 @@ from service.errors import system_reason
 from service.export.problem import FileUnusable
 from service.locales import Language, sentence
 from service.run.show import one_line
-from service.testing.cast import Clash
+from service.testing.cast import CastJudged, Clash
 from service.testing.making import Outcome, Tested
 from service.testing.play import Failure, Run
 
@@ -29,15 +29,14 @@ def show(outcome: Outcome, language: Language, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("file", "test", "person", "result"):
         table.add_column(sentence(language, f"testing.columns.{column}"), overflow="fold")
-    cast_result = _result(language, not outcome.clashes)
-    table.add_row("", sentence(language, "testing.cast"), "", cast_result)
+    table.add_row("", sentence(language, "testing.cast"), "", _cast_result(outcome.cast, language))
     for one in outcome.tested:
         case, result = one.case, _result(language, one.passed)
         if len(one.runs) > 1:
             result.append(f" {one.held}/{len(one.runs)}")
         table.add_row(case.file, Text(one_line(case.name)), case.npc_id, result)
     console.print(table)
-    for clash in outcome.clashes:
+    for clash in outcome.cast.clashes:
         console.print(Text(_clash(clash, language)), soft_wrap=True)
     for one in outcome.tested:
         for run in () if one.passed else one.runs:
@@ -62,9 +61,11 @@ def write_junit(outcome: Outcome, file: Path, language: Language) -> None:
         FileUnusable: it cannot be written.
     """
     root = ElementTree.Element("testsuites", name="kataribe test")
-    cast = _suite(root, _CAST, tests=1, failures=bool(outcome.clashes))
+    cast = _suite(root, _CAST, tests=1, failures=bool(outcome.cast.clashes))
     case = ElementTree.SubElement(cast, "testcase", classname=_CAST, name=sentence(language, "testing.cast"))
-    _fail(case, "contradiction", [_clash(one, language) for one in outcome.clashes])
+    if _is_unjudged(outcome.cast):
+        ElementTree.SubElement(case, "skipped", message=sentence(language, "testing.results.unjudged"))
+    _fail(case, "contradiction", [_clash(one, language) for one in outcome.cast.clashes])
     for name, group in groupby(outcome.tested, key=lambda one: one.case.file):
         tested = list(group)
         suite = _suite(root, name, tests=len(tested), failures=sum(not one.passed for one in tested))
@@ -111,6 +112,16 @@ def _result(language: Language, passed: bool) -> Text:
     return Text(word, style="green" if passed else "bold red")
 
 
+def _is_unjudged(cast: CastJudged) -> bool:
+    return bool(cast.unjudged) and not cast.clashes
+
+
+def _cast_result(cast: CastJudged, language: Language) -> Text:
+    if _is_unjudged(cast):
+        return Text(sentence(language, "testing.results.unjudged"), style="yellow")
+    return _result(language, not cast.clashes)
+
+
 def _clash(clash: Clash, language: Language) -> str:
     one, other = clash.one, clash.other
     facts = {"one": one.text, "file": one.file, "other": other.text, "other_file": other.file}
@@ -123,13 +134,13 @@ def _summary(outcome: Outcome, language: Language) -> Iterator[str]:
     yield sentence(
         language,
         "testing.summary",
-        passed=counts[True] + (not outcome.clashes),
-        failed=counts[False] + bool(outcome.clashes),
+        passed=counts[True] + (not outcome.cast.clashes and not outcome.cast.unjudged),
+        failed=counts[False] + bool(outcome.cast.clashes),
         talks=len(runs),
         calls=sum(run.calls for run in runs),
-        judged=sum(run.judge_calls for run in runs),
+        judged=outcome.cast.calls + sum(run.judge_calls for run in runs),
     )
     if outcome.rehearsal:
         yield sentence(language, "testing.rehearsal")
-    if unjudged := sum(run.unjudged for run in runs):
+    if unjudged := outcome.cast.unjudged + sum(run.unjudged for run in runs):
         yield sentence(language, "testing.unjudged", count=unjudged)

@@ -13,6 +13,7 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound
+from service.memory.record import Kind
 from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
 from service.store.policy import POLICIES, TABLES
@@ -223,7 +224,8 @@ def _memories(session: Session, one: WorldView, other: WorldView, limit: int) ->
         key = [column.name for column in SQLModel.metadata.tables[name].primary_key if column.name != "world_id"]
         mine, query = _only(TABLES[name], one.id, other.id, key, (policy.text,))
         at, text = getattr(mine, policy.known or ""), getattr(mine, policy.text)
-        kind = getattr(mine, policy.remembered_as, sa.literal(policy.remembered_as))
+        named = policy.remembered_as
+        kind = sa.literal(named) if named in set(Kind) else getattr(mine, named)
         query = query.where(text != "")
         count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
         first = query.with_only_columns(at, mine.person_id, kind, text).order_by(at, mine.person_id, text)

@@ -99,7 +99,7 @@ def taken(promises: bool = True) -> ClosingAnswer:
     """Aoi heard of the boat; Taro has told of himself, promised something, and likes her more."""
     aoi: dict[str, Any] = {"memories": [memory(SOLD, 1, about="b")], "intimacy": 2}
     taro: dict[str, Any] = {"affinity": 8, "mood": "happy", "memories": [memory(SOLD, 1, about="b")]}
-    return recollection(first=aoi, second=taro, promises=[PROMISED] if promises else [])
+    return recollection(summary=SOLD, first=aoi, second=taro, promises=[PROMISED] if promises else [])
 
 
 def taken_by_three(prompt: Prompt[Any]) -> BaseModel:

@@ -182,7 +182,7 @@ def test_a_rehearsal_says_so_and_asks_what_its_authors_wrote(tmp_path: Path, lan
         turns = {turn["dia_id"]: turn["text"] for one in line["sessions"] for turn in one["turns"]}
         assert all(set(one["evidence"]) <= turns.keys() for one in line["qa"])
         assert line["qa_refused"] == {}
-    assert {one["checked"] for line in lines for one in line["qa"]} == {"words", "date"}
+    assert {one["checked"] for line in lines for one in line["qa"]} == {"words", "event"}
 
 
 def test_what_is_made_becomes_a_memory_and_is_measured_as_the_docs_say(tmp_path: Path) -> None:

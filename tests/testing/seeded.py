@@ -7,30 +7,32 @@ from service.conversation.context import PromptContext
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.offline.model import OfflineModel
+from service.testing.cast import CastContext
 from service.testing.judge import JudgeContext
 from service.usage import Usage
 
 DEFECTS: Mapping[str, tuple[str, list[str]]] = {
     "leaks": ("secret", ["Sit.", "I am losing my sight from the edges inwards, and I hide it until Ren is ready."]),
-    "drifts": ("out_of_character", ["Hold still.", "I'm happy to assist. Feel free to ask if you have questions!"]),
+    "drifts": ("out_of_character", ["Hold still.", "Here is what helps:\n- **Water**\n- **Sleep**"]),
     "repeats": (
         "repetition",
         ["Take two of these after supper, with water.", "Take two of these after supper, with water!"],
     ),
     "another language": ("language", ["Sit down.", "座りなさい。どこが痛むのか、順番に話してごらんなさい。"]),
-    "contradicts": ("contradiction", ["Sit down.", "I left a big city hospital five years ago to come here."]),
     "speaks as a model": ("unanswered", ["As an AI language model, I have no clinic."] * 2),
 }
 """What is wrong, the check that finds it, and the answers."""
 
 
 class Seeded:
-    """Says these answers in turn, the last one again; `holds` is the judge's word."""
+    """Says these answers in turn, the last one again; `holds` is the judge's word, and of whom it finds `apart` in what
+    the authors wrote, the first two sentences exclude each other.
+    """
 
     name = "seeded"
 
-    def __init__(self, answers: list[str], *, holds: bool = True) -> None:
-        self._answers, self._holds = answers, holds
+    def __init__(self, answers: list[str], *, holds: bool = True, apart: str = "nobody") -> None:
+        self._answers, self._holds, self._apart = answers, holds, apart
         self._offline = OfflineModel()
         self.judged: list[JudgeContext] = []
 
@@ -43,6 +45,10 @@ class Seeded:
             self.judged.append(prompt.given)
             quote = prompt.given.talk[-1].answer
             return self._as(prompt, {"reason": "it shows", "quote": quote, "holds": self._holds})
+        if isinstance(prompt.given, CastContext):
+            clash = {"reason": "it cannot be", "one": 2, "other": 1}
+            is_apart = any(self._apart in one for one in prompt.given.texts)
+            return self._as(prompt, {"clashes": [clash] if is_apart else []})
         return await self._offline.complete(prompt, on_text)
 
     async def aclose(self) -> None:

@@ -135,7 +135,7 @@ def _told(context: ClosingContext, line: SpokenLine, words: Phrases) -> list[tup
     speaker = next((one for one in context.participants if one.person_id == line.speaker_id), None)
     facts = () if speaker is None else tuple(one.text for one in speaker.facts)
     found = []
-    for text in words.told(line.text):
+    for text in words.told(line.text, is_human=speaker is not None and speaker.is_player):
         written = next((fact for fact in facts if squeezed(fact) in squeezed(text) and not fact[:1].isupper()), None)
         if written is None:
             said = quotable(clip(text, _LONGEST_QUOTE, words))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 
 from service.locales import Language, room
 from service.memory.lexical import sentences, squeezed, telling
@@ -45,10 +46,13 @@ class Phrases:
         """An authored fact as a sentence that names whose it is."""
         return fact if name in fact else self.only("memory.fact", name=name, fact=fact.rstrip(".。"))
 
-    def told(self, text: str) -> list[str]:
-        """What a text tells beside the small talk: facts, and whatever neither greets, nor asks, nor takes leave."""
+    def told(self, text: str, *, is_human: bool = False) -> list[str]:
+        """What a text tells beside the small talk: facts, and an author's words up to where they greet or ask. A human
+        goes on after that.
+        """
         left = self.small_talk.sub(lambda talk: f"\n{talk[talk.lastgroup] if talk.lastgroup else ''}\n", text)
-        parts = (filter(self._tells, sentences(part)) for part in left.split("\n"))
+        told = filter if is_human else takewhile
+        parts = (told(self._tells, sentences(part)) for part in left.split("\n"))
         return [passage for passage in map(self.joined, parts) if telling(passage)]
 
     def _tells(self, sentence: str) -> bool:

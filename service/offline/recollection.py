@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from service.locales import Language, sentence
 
-_KNOWN = re.compile(r"\((?P<ago>[^()]+)\) (?:(?P<name>[^:\n]{1,80}): )?(?P<clause>.+)", re.DOTALL)
-"""A line of its own: since when, and what; of a turn, who said it."""
+_KNOWN = re.compile(r"\((?P<ago>[^()]+)\) (?P<clause>.+)", re.DOTALL)
+"""A line of its own: since when, and what."""
+_TURN = re.compile(r"(?P<name>[^:\n]{1,80}): (?P<told>.+)", re.DOTALL)
 _NOTED = re.compile(r"(?P<clause>.+?)\s*\((?:[^()]*; )?(?P<ago>[^();]*)\)(?:[.。]\s*|$)", re.DOTALL)
 """A clause of several that one person told: what, and since when."""
 
@@ -29,12 +30,12 @@ def recollections(line: str, language: Language) -> list[Recollection]:
         found, name = _NOTED.finditer(group["told"]), group["name"]
         return [_recollection(one["ago"], name, one["clause"], language) for one in found]
     known = _KNOWN.fullmatch(line)
-    return [_recollection(known["ago"], known["name"] or "", known["clause"], language)] if known else []
+    return [_recollection(known["ago"], "", known["clause"], language)] if known else []
 
 
 def _recollection(ago: str, name: str, clause: str, language: Language) -> Recollection:
-    quoted = _form(language, "remembered.said").fullmatch(clause)
-    return Recollection(ago, name, clause, quoted["told"] if quoted else clause)
+    quoted = _form(language, "remembered.said").fullmatch(clause) or (None if name else _TURN.fullmatch(clause))
+    return Recollection(ago, name or (quoted["name"] if quoted else ""), clause, quoted["told"] if quoted else clause)
 
 
 @cache

@@ -168,7 +168,7 @@ class Speaker:
             (likeness(query, one.said), one.ago, sentences(passage)[0])
             for one in told
             if one.name.strip()[:40] == self.name
-            for passage in self.phrases.told(one.said)[:1]
+            for passage in self.phrases.told(one.said, is_human=True)[:1]
         ]
         fits, ago, words = max(passages, key=lambda one: one[0], default=(0.0, "", ""))
         quote = quotable(clip(words, _LONGEST_QUOTE, self.phrases))

@@ -171,7 +171,8 @@ class _Owner:
         """The text on one line, without marks, with names in the place of ids."""
         told = plain(text)
         for person_id, name in self._names.items():
-            told = re.sub(rf"(?<![\w-]){re.escape(person_id)}(?![\w-])", name, told) if "_" in person_id else told
+            if "_" in person_id:
+                told = name.join(re.split(rf"(?<![\w-]){re.escape(person_id)}(?![\w-])", told))
         return told
 
     def _fault(self, draft: ShortMemoryDraft, text: str) -> RejectionReason | None:

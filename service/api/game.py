@@ -55,8 +55,8 @@ class SeenStateIn(In):
 class ObservationIn(In):
     """What happened, and who saw it: exactly one of `seen_by`, `node_id` and `map_id`."""
 
-    text: Annotated[str, Field(max_length=500), PLAIN] = Field(
-        default="",
+    text: Annotated[str, Field(min_length=1, max_length=500), PLAIN] | None = Field(
+        default=None,
         description="what was to be seen, as a sentence that stands by itself; left out: what `about` says",
         examples=["The boathouse burns."],
     )
@@ -112,7 +112,7 @@ async def tell_observation(
     something is announced. No model is asked.
     """
     about = None if body.about is None else SeenState(**body.about.model_dump())
-    seen = Observation(**body.model_dump(exclude={"about"}), about=about)
+    seen = Observation(**body.model_dump(exclude={"about", "text"}), text=body.text or "", about=about)
     key = None if body.game_id is None else f"observation {body.game_id}"
     request = once_of(world_id, key, "observation", body.model_dump())
 

@@ -22,8 +22,9 @@ def seen(client: TestClient, **body: Any) -> list[str]:
 
 
 def remembers(client: TestClient, person_id: str) -> list[str]:
-    """What the person remembers, latest first."""
-    return [one["text"] for one in client.get(f"/people/{person_id}/memories").json()["items"]]
+    """What the person saw, and knows to be so still, latest first."""
+    items = client.get(f"/people/{person_id}/memories", params={"kinds": "observed"}).json()["items"]
+    return [one["text"] for one in items if one["valid_to"] is None]
 
 
 @pytest.mark.parametrize(

@@ -41,15 +41,12 @@ Again = Callable[[str], Awaitable[Answer[Any] | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Spoken:
-    """A turn that was made and is not said yet: what its speaker knew (`context`), as it was `told` it. `names` are of
-    everybody in the game.
-    """
+    """A turn that was made and is not said yet: what its speaker knew (`context`), as it was `told` it."""
 
     key: ConversationKey
     turn: int
     context: PromptContext
     told: str
-    names: frozenset[str]
 
 
 class TurnQuality(Protocol):

@@ -4,16 +4,19 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import ScalarSelect, String, case, cast, or_
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
+from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind, mid_term_memories
-from service.memory.signs import asks_of
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
+from service.memory.signs import asks_of
+from service.memory.telling import Told
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -202,6 +205,27 @@ def todays_summaries(session: Session, world: WorldView, person_id: str) -> list
     return _summaries(session, world, person_rows(session, world.id, [person_id]).values(), {})
 
 
+class Line(NamedTuple):
+    """A line of a prompt, and the reference to what it tells of (refs.py; "": to nothing)."""
+
+    text: str
+    ref: str = ""
+
+
+def fitting(lines: Iterable[Line], tokens: int, told: Iterable[str] = ()) -> Told:
+    """The first lines that together take no more than so many tokens; what does not fit is passed over, and what stands
+    in a text that is `told` already, or in a line before.
+    """
+    known, kept = [normal(text) for text in told], list[Line]()
+    for one in lines:
+        said, taken = normal(one.text).rstrip(".。!?"), estimate_tokens(one.text)
+        if taken <= tokens and not any(said in text for text in known):
+            tokens -= taken
+            known.append(said)
+            kept.append(one)
+    return Told(lines=tuple(one.text for one in kept), refs=tuple(one.ref for one in kept if one.ref))
+
+
 def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
     """The first lines that together take no more than so many tokens; what does not fit is passed over."""
     kept: list[str] = []
@@ -258,7 +282,8 @@ def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
 
 def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:
     """The last lines of the last talk of the two that is over for them and not remembered yet: those that both heard.
-    Who left before the end remembers it late: until then these lines are all it has of it.
+    Who left before the end remembers it late: until then these lines are all it has of it. A line that is not to be
+    quoted is none of them.
     """
     has_left = col(_ONE.left_turn).is_not(None) | col(_OTHER.left_turn).is_not(None)
     is_late = has_left & (col(ConversationRow.clock_policy) == ClockPolicy.MINUTE)
@@ -284,6 +309,7 @@ def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str, *
     if talk is None:
         return []
     both = [talk.participants[talk.seat_of(person_id)] for person_id in (one_id, other_id)]
-    turns = session.exec(select(TurnRow).where(*said_in(talk.key)).order_by(col(TurnRow.turn)))
+    said = (*said_in(talk.key), col(TurnRow.not_to_quote).is_(False))
+    turns = session.exec(select(TurnRow).where(*said).order_by(col(TurnRow.turn)))
     heard = [t for t in turns if t.text and all(perceives(one, t.turn, t.speaker_id, t.heard_by) for one in both)]
     return heard[-UNSETTLED_LINES:]

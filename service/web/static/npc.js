@@ -21,7 +21,7 @@ async function live() {
 }
 
 function show({ mood, talking_in: talk, affinity, learned_facts: learned, conversation_count: count }) {
-  const look = { happy: "good", angry: "warn" }[mood] ?? "";
+  const look = { happy: "good", moved: "good", angry: "warn", afraid: "warn" }[mood] ?? "";
   $("mood").replaceChildren(
     badge(t("mood_is", { mood: t(`mood_${mood}`) }), look),
     badge(t("talked", { count })),

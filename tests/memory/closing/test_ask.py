@@ -26,7 +26,7 @@ from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import WorldRow
-from tests.memory.answers import answer
+from tests.memory.answers import closing
 from tests.memory.closing.scenes import known, scene
 from tests.memory.closing.talks import NPC, prepared, set_clock, talk
 from world.time import parse_time
@@ -162,7 +162,7 @@ def test_a_small_model_is_asked_for_less() -> None:
 
 
 def test_one_call_is_made_for_the_closing_role() -> None:
-    model = ScriptedModel(answer("They talked."))
+    model = ScriptedModel(closing("They talked."))
     given = asyncio.run(ask(model, scene()))
     assert given.value.people.a.paragraph == ["They talked."]
     assert [(prompt.role, prompt.name) for prompt in model.history] == [("closing", "closing")]
@@ -170,7 +170,7 @@ def test_one_call_is_made_for_the_closing_role() -> None:
 
 
 def test_an_answer_with_a_blank_paragraph_is_broken_and_its_cost_is_told() -> None:
-    model = ScriptedModel(answer(" \u3000\n"))
+    model = ScriptedModel(closing(" \u3000\n"))
     with pytest.raises(ModelBroken) as raised:
         asyncio.run(ask(model, scene()))
     assert raised.value.facts["reason"] == "a paragraph is blank"

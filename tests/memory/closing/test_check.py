@@ -12,7 +12,7 @@ from service.memory.record import Kind, Memory, Mode, Source, Support
 from service.people.attitude import STRANGERS, Attitude
 from service.people.commitment import Commitment
 from service.store.event_kinds import RejectionReason
-from tests.memory.answers import answer, memory, promise
+from tests.memory.answers import closing, memory, promise
 from tests.memory.closing.scenes import AT, question, scene
 from world.time import iso, parse_time
 
@@ -25,7 +25,7 @@ def checked(context: ClosingContext, answered: ClosingAnswer, **more: Any) -> Ch
 
 def mios(*drafts: dict[str, Any], context: ClosingContext | None = None, **more: Any) -> CheckedSide:
     """What Mio takes away of these drafts; Taro speaks the odd turns."""
-    return checked(context or scene(), answer(first={"memories": drafts}), **more).sides[0]
+    return checked(context or scene(), closing(first={"memories": drafts}), **more).sides[0]
 
 
 def test_a_sentence_of_the_model_is_kept_as_it_stands_with_who_told_it_and_its_turns() -> None:
@@ -66,7 +66,7 @@ def test_nobody_who_was_not_there_and_no_human_takes_anything_away() -> None:
     people = scene().participants
     context = scene(participants=(replace(people[0], is_player=True), people[1]))
     told = [{"owner": owner, **memory("Taro sings.", 1)} for owner in ("a", "z")]
-    answered = ClosingAnswer.model_validate({**answer().model_dump(), "memories": told})
+    answered = ClosingAnswer.model_validate({**closing().model_dump(), "memories": told})
     found = checked(context, answered)
     assert [side.memories for side in found.sides] == [(), ()]
     assert [one.reason for one in found.rejected] == [RejectionReason.NO_SUCH_REF] * 2
@@ -119,23 +119,23 @@ def test_a_quote_is_kept_word_for_word_or_not_at_all() -> None:
     kept = mios(*(memory(f"Taro is busy {quote}.", 1, teller="b", quote=quote) for quote in quotes)).memories
     assert [one.quote for one in kept] == [quotes[0], ""]
     draft = memory("Taro is busy.", 1, teller="b", quote=quotes[0])
-    side = checked(scene(), answer(first={"memories": [draft]}, not_to_quote=[1, 99])).sides[0]
+    side = checked(scene(), closing(first={"memories": [draft]}, not_to_quote=[1, 99])).sides[0]
     assert side.memories[0].quote == ""
 
 
 def test_turns_that_are_not_to_be_quoted_are_those_there_are() -> None:
-    assert checked(scene(), answer(not_to_quote=[0, 5, 99])).not_to_quote == {0, 5}
+    assert checked(scene(), closing(not_to_quote=[0, 5, 99])).not_to_quote == {0, 5}
 
 
 def test_ids_give_way_to_names_in_every_sentence() -> None:
-    answered = answer("npc_taro told mio of bells.", first={"memories": [memory("npc_taro is busy.", 1, teller="b")]})
+    answered = closing("npc_taro told mio of bells.", first={"memories": [memory("npc_taro is busy.", 1, teller="b")]})
     side = checked(scene(), answered).sides[0]
     assert side.summary == "Taro told mio of bells."
     assert side.memories[0].text == "Taro is busy."
 
 
 def test_affinity_moves_by_its_step_and_what_was_not_judged_stays() -> None:
-    answered = answer(first={"affinity": 100, "attitude": None}, second={"affinity": -100})
+    answered = closing(first={"affinity": 100, "attitude": None}, second={"affinity": -100})
     mio, taro = checked(scene(judges=False), answered).sides
     assert [(one.before, one.affinity, one.attitude) for one in (*mio.towards, *taro.towards)] == [
         (12, 32, None),
@@ -154,14 +154,14 @@ WITH_OPEN = scene(promises=(OpenPromise(ref="p1", by_id="npc_taro", to_id="mio",
 
 def test_a_promise_has_its_day_and_hour_as_the_model_read_them() -> None:
     made = promise("show Mio the boat", 5, day="2026-04-02", time="06:00", place="the pier")
-    (told,) = checked(scene(), answer(promises=[made])).promises
+    (told,) = checked(scene(), closing(promises=[made])).promises
     assert (told.status, told.by_id, told.to_id, told.what) == ("made", "npc_taro", "mio", "show Mio the boat")
     assert told.due is not None
     assert (iso(told.due.at), told.due.has_hour, told.place) == ("2026-04-02T06:00", True, "the pier")
 
 
 def test_a_part_of_a_day_is_a_window() -> None:
-    (told,) = checked(scene(), answer(promises=[promise("come", 5, day="2026-04-01", time="evening")])).promises
+    (told,) = checked(scene(), closing(promises=[promise("come", 5, day="2026-04-01", time="evening")])).promises
     assert told.due is not None
     assert told.due.since is not None
     assert (iso(told.due.since), iso(told.due.at)) == ("2026-04-01T17:00", "2026-04-01T22:00")
@@ -170,7 +170,7 @@ def test_a_part_of_a_day_is_a_window() -> None:
 @pytest.mark.parametrize("status", ["moved", "released", "kept"])
 def test_an_open_promise_is_moved_released_or_kept_by_its_ref(status: str) -> None:
     draft = promise("", 5, status=status, ref="p1", by="a", to="b", day="2026-04-03")
-    (told,) = checked(WITH_OPEN, answer(promises=[draft]), promises=OPEN).promises
+    (told,) = checked(WITH_OPEN, closing(promises=[draft]), promises=OPEN).promises
     assert (told.status, told.commitment_id, told.by_id, told.what) == (status, "c1", "npc_taro", "mend it")
 
 
@@ -189,7 +189,7 @@ def test_an_open_promise_is_moved_released_or_kept_by_its_ref(status: str) -> No
     ],
 )
 def test_a_bad_promise_is_dropped_alone(draft: dict[str, Any], reason: RejectionReason) -> None:
-    found = checked(scene(), answer(promises=[draft, promise("sing", 5)]))
+    found = checked(scene(), closing(promises=[draft, promise("sing", 5)]))
     assert [one.what for one in found.promises] == ["sing"]
     assert [one.reason for one in found.rejected] == [reason]
 

@@ -4,10 +4,10 @@ from service.memory.closing.check import Checked, check
 from service.memory.closing.verify import Verdict, Verdicts, VerifyContext, claims_of, verified, verify_prompt
 from service.memory.record import Support
 from service.store.event_kinds import RejectionReason
-from tests.memory.answers import answer, memory
+from tests.memory.answers import closing, memory
 from tests.memory.closing.scenes import question, scene
 
-ANSWER = answer(
+ANSWER = closing(
     "Taro told Mio of his daughters.",
     first={
         "paragraph": ["Taro told Mio of his daughters.", "Taro stole the bell."],

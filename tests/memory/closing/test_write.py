@@ -29,7 +29,7 @@ from service.store.tables import (
     SummaryRow,
     TurnRow,
 )
-from tests.memory.answers import answer, memory, promise
+from tests.memory.answers import closing, memory, promise
 from tests.memory.closing.talks import CHARACTER, NPC, START, STORE, closed, prepared, set_clock, talk
 from world.time import iso, parse_time
 
@@ -44,7 +44,7 @@ WRITTEN: Sequence[type[SQLModel]] = (
     EventRow,
 )
 GOATS = "Taro has three goats behind the mill."
-FULL = answer(
+FULL = closing(
     "Taro told Mio of his goats.",
     topics=("goats",),
     first={
@@ -156,7 +156,7 @@ def goats(number: int, teller: str = "b", **more: Any) -> dict[str, Any]:
 def close_goats(session: Session, worlds: WorldRepository, name: str, at: str, number: int, now: str) -> None:
     world = set_clock(session, worlds, now)
     row = talk(session, name, ("How many goats?", f"I have {number} goats now."), at)
-    closed(session, world, row, answer(first={"memories": [goats(number)]}))
+    closed(session, world, row, closing(first={"memories": [goats(number)]}))
 
 
 def test_a_later_value_of_a_slot_ends_the_older_one_which_keeps_its_history(
@@ -189,11 +189,11 @@ def test_another_ones_word_ends_nothing_and_an_authors_is_ended_by_nobody(
 ) -> None:
     def work(session: Session) -> list[Memory]:
         world = set_clock(session, worlds, "2026-04-01T07:00")
-        closed(session, world, talk(session, "a", LINES), answer(first={"memories": [goats(3)]}))
+        closed(session, world, talk(session, "a", LINES), closing(first={"memories": [goats(3)]}))
         row = session.exec(select(MemoryRow)).one()
         row.told_by = "somebody_else"
         session.flush()
-        closed(session, world, talk(session, "b", LINES), answer(first={"memories": [goats(5)]}))
+        closed(session, world, talk(session, "b", LINES), closing(first={"memories": [goats(5)]}))
         return memories_of(session, CHARACTER)
 
     assert [one.valid_to for one in database.write_now(work)] == [None, None]
@@ -224,7 +224,7 @@ def test_two_closings_at_once_add_up_their_affinity_within_its_bounds(
         rows = [talk(session, name, LINES) for name in ("a", "b")]
         questions = [prepared(session, world, row) for row in rows]
         for row, question in zip(rows, questions, strict=True):
-            closed(session, world, row, answer(second={"affinity": 100}), question)
+            closed(session, world, row, closing(second={"affinity": 100}), question)
         liked = attitude(session, "main", NPC, CHARACTER, world.now)
         return liked.affinity, liked.times_met
 
@@ -236,8 +236,8 @@ def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Datab
         late = talk(session, "a", LINES, "2026-04-01T07:00")
         world = set_clock(session, worlds, "2026-04-01T09:00")
         later = talk(session, "b", LINES, "2026-04-01T09:00")
-        closed(session, world, later, answer(second={"mood": "happy"}))
-        closed(session, world, late, answer(second={"mood": "angry"}))
+        closed(session, world, later, closing(second={"mood": "happy"}))
+        closed(session, world, late, closing(second={"mood": "angry"}))
         taro = attitude(session, "main", NPC, CHARACTER, world.now)
         return mood(session, world, NPC, 6), taro.last_met_at, taro.times_met
 
@@ -283,7 +283,7 @@ def test_an_open_promise_is_what_a_later_talk_makes_of_it(
         old = as_commitment(session.exec(select(CommitmentRow)).one())
         later = talk(session, "b", LINES, "2026-04-01T09:00")
         draft = promise("show Mio the goats", 3, status=status, ref="p1", day=day, time="10:00" if day else "")
-        closed(session, world, later, answer(promises=[draft]), prepared(session, world, later, promised=(old,)))
+        closed(session, world, later, closing(promises=[draft]), prepared(session, world, later, promised=(old,)))
         return list(session.exec(select(CommitmentRow).order_by(CommitmentRow.made_at)))  # type: ignore[arg-type] # a column
 
     rows = database.write_now(work)

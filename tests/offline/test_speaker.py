@@ -12,7 +12,8 @@ from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
 from service.conversation.context import Goal, LastMeeting, Line
 from service.conversation.prompt import CharacterTurn, OpeningTurn
 from service.locales import Language
-from service.offline.phrases import keys, phrases, sentences
+from service.memory.lexical import sentences
+from service.offline.phrases import keys, phrases
 from service.offline.speaker import speak
 from tests.offline.talks import FESTIVAL, LANGUAGES, PEOPLE, context, play, said_in_turn
 

@@ -307,9 +307,9 @@ def test_of_an_utterance_that_is_cut_short_only_what_was_heard_is_said_and_remem
         (FAREWELL, False),
     ]
     assert said[1]["utterance_id"] == speaking["utterance_id"]
-    closing = next(prompt for prompt in script.history if prompt.name == "closing")
-    assert "I have a wife" in closing.messages[-1].content
-    assert "Harue" not in closing.messages[-1].content
+    asked = next(prompt for prompt in script.history if prompt.name == "closing")
+    assert "I have a wife" in asked.messages[-1].content
+    assert "Harue" not in asked.messages[-1].content
 
 
 def test_what_was_said_already_is_cut_back_to_what_was_heard(connect: Connect, script: Noted, url: str) -> None:

@@ -287,7 +287,10 @@ def test_a_person_stays_of_the_kind_it_was_made(client: TestClient) -> None:
 KEN = {"kind": "player", "name": "Kenzaburo"}
 SAID = "I am a glassblower from Minato."
 GOSSIP = {
-    "statements": [{"id": "g", "statement": "Kenzaburo broke the mill wheel.", "about": "kenzaburo"}],
+    "statements": [
+        {"id": "g", "statement": "Kenzaburo broke the mill wheel.", "about": "kenzaburo"},
+        {"id": "h", "statement": "A heron nests in the reeds."},
+    ],
     "transcripts": [
         {
             "conversation": "gossip",
@@ -317,7 +320,7 @@ def said_and_removed(client: TestClient, *, everywhere: bool) -> None:
     assert client.get("/people/baker/memory/search", params=asked).json()["found"] is not everywhere
     gossip = client.get("/people/hermit/memory/search", params={"query": "Kenzaburo"}).json()
     assert gossip["found"] is not everywhere
-    assert client.get("/people/hermit/memories").json()["total"] == (1 if everywhere else 3)
+    assert client.get("/people/hermit/memories").json()["total"] == (2 if everywhere else 4)
     assert client.get(f"/conversations/{talk}").status_code == (404 if everywhere else 200)
     if not everywhere:
         assert client.get(f"/conversations/{talk}").json()["character_name"] == "Kenzaburo"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from service.people.commitment import expires_at
+from service.people.commitment import Due, expires_at
 from service.people.worlds import WorldRepository
 from service.store.session import Database
 from service.store.tables import CommitmentRow
@@ -17,16 +17,14 @@ def appointment(by_id: str, to_id: str, node_id: str | None, due_at: WorldTime, 
         by_id=by_id,
         to_id=to_id,
         what="meet",
-        words=f'{by_id} said: "I will be there."',
         place=node_id or "",
         node_id=node_id,
         due_at=due_at,
         has_hour=True,
-        is_firm=True,
         conversation_id="before",
         turn=0,
         made_at=made_at,
-        expires_at=expires_at(made_at, due_at, is_appointment=node_id is not None),
+        expires_at=expires_at(made_at, Due(at=due_at, has_hour=True), node_id),
     )
 
 

@@ -78,9 +78,10 @@ def test_a_kept_promise_is_felt_by_who_was_promised_and_remembered_by_both(in_or
     felt = NINE + LATE_MINUTES + FELT_AFTER
     moved = [row for row in in_order["attitudes"] if row["owner_id"] == "npc_genzo" and row["at"] == felt]
     assert [(row["other_id"], row["affinity_delta"]) for row in moved] == [("aoi", 5)]
-    kept = {row["person_id"]: row for row in in_order["mid_term"] if row["created_at"] == felt}
+    kept = {row["person_id"]: row for row in in_order["memories"] if row["known_from"] == felt}
     assert kept.keys() == {"aoi", "npc_genzo"}
-    assert all(PROMISED[0].words in row["content"] and row["kind"] == "commitment" for row in kept.values())
+    assert all(PROMISED[0].what in row["text"] for row in kept.values())
+    assert {(row["kind"], row["source"]) for row in kept.values()} == {("mid_term", "promise")}
 
 
 def test_who_is_not_there_has_broken_it(village: Content, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from rich.table import Table
 from benchmarks.neo4j import NotHere
 
 NAMES = (
-    "truth",
+    "promises",
     "secrets",
     "turn",
     "rush",

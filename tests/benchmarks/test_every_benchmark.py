@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ from benchmarks import (
     secrets,
     size,
     start,
-    truth,
     turn,
     world,
 )
@@ -42,8 +40,6 @@ Run = Callable[[], Mapping[str, float]]
 FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialogues=1, turns=200, lines=200, days=2)
 SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
 
-FEW_PROMISES = partial(promises.on_time, characters=4, days=1, appointments=4)
-
 SMALLEST: Mapping[str, Run] = {
     "turn": lambda: turn.run(conversations=1, warm_up=0, minutes_apart=60),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
@@ -55,8 +51,8 @@ SMALLEST: Mapping[str, Run] = {
     "size": size.run,
     "answer": answer.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
+    "promises": lambda: promises.run(characters=4, days=1, appointments=4),
     "player": lambda: player.run((1,), says=1),
-    "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2, confided=1),
     "scene": lambda: scene.run(minutes=20, groups=2, scenes=1),
     "people": lambda: people.run(rehearsed=2, made=12),

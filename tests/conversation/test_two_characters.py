@@ -13,7 +13,7 @@ from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingContext
+from service.memory.closing.context import ClosingContext
 from service.memory.record import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row

@@ -13,7 +13,7 @@ from service.llm.marks import without_marks
 from service.memory.closing.answer import AttitudeDraft, ClosingAnswer, PromiseDraft, ShortMemoryDraft
 from service.memory.closing.ask import ClosingQuestion
 from service.memory.closing.context import ClosingContext, Participant, SpokenLine
-from service.memory.lexical import normal
+from service.memory.lexical import normal, says_little, tokens
 from service.memory.mid_term import expires_at
 from service.memory.record import Kind, Memory, Mode, Support, derived_memory_id
 from service.memory.telling import one_line
@@ -107,7 +107,7 @@ def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: in
             astray.append(_rejected(draft, RejectionReason.NO_SUCH_REF))
         else:
             owner.take(draft)
-    promises, no_promises = _promises(answer.promises, question)
+    promises, no_promises = _promises(answer.promises, question, {one.who.person_id: one for one in owners.values()})
     return Checked(
         sides=tuple(_side(answer, context, owner, affinity_step) for owner in owners.values()),
         promises=promises,
@@ -131,10 +131,10 @@ def _side(answer: ClosingAnswer, context: ClosingContext, owner: "_Owner", step:
                 attitude=answer.attitude(who.ref, other.ref) if is_judged else None,
             )
         )
-    topics = {normal(one): plain(one) for one in entry.topics if plain(one)}
+    topics = {normal(one): plain(one) for one in entry.topics if plain(one) and owner.may_know(one)}
     return CheckedSide(
         participant=who,
-        paragraph=tuple(filter(None, map(owner.named, entry.paragraph))),
+        paragraph=owner.paragraph(entry.paragraph) or (context.talked(who),),
         topics=tuple(topics.values()),
         towards=tuple(towards),
         mood=who.mood if who.is_player else entry.mood,
@@ -156,6 +156,13 @@ class _Owner:
         self._hidden = hidden
         self._known = {normal(one.text) for one in question.memories.values()} | {normal(one.text) for one in who.facts}
         self._names = {one.person_id: one.name for one in self._context.participants}
+        told = " ".join((*(line.text for line in self._heard.values()), *self._names.values()))
+        kept_back = tokens(" ".join(line.kept_from(who.person_id) for line in self._context.lines))
+        self._kept_back = {one for one in kept_back if not says_little(one)} - {*tokens(told)}
+
+    def paragraph(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The sentences that tell nothing that was kept from it."""
+        return tuple(line for line in map(self.named, lines) if line and self.may_know(line))
 
     def take(self, draft: ShortMemoryDraft) -> None:
         """Keep the draft, or say why not."""
@@ -182,11 +189,17 @@ class _Owner:
             return RejectionReason.EMPTY
         if not set(draft.turns) <= lines:
             return RejectionReason.NO_SUCH_TURN
-        if not set(draft.turns) <= self._heard.keys():
+        if not set(draft.turns) <= self._heard.keys() or not self.may_know(text):
             return RejectionReason.NOT_PERCEIVED
         if normal(text) in self._known:
             return RejectionReason.KNOWN_ALREADY
         return None if self._counts(draft, text) else RejectionReason.OTHER_NUMBER
+
+    def may_know(self, text: str) -> bool:
+        """Whether it holds no word that was said only where the owner did not hear it: a whisper stays one, whatever
+        turn is cited.
+        """
+        return self._kept_back.isdisjoint(tokens(text))
 
     def _counts(self, draft: ShortMemoryDraft, text: str) -> bool:
         """Whether its numbers stand in the turns, where these have digits at all; a date may come of the calendar."""
@@ -297,7 +310,7 @@ class _Owner:
 
 
 def _promises(
-    drafts: Sequence[PromiseDraft], question: ClosingQuestion
+    drafts: Sequence[PromiseDraft], question: ClosingQuestion, owners: Mapping[str, _Owner]
 ) -> tuple[tuple[PromiseTold, ...], tuple[Rejected, ...]]:
     """Each promise by itself: both perceived its turn, a date is one that lies ahead, an open one is open."""
     kept: list[PromiseTold] = []
@@ -306,6 +319,8 @@ def _promises(
     lines = {line.turn: line for line in question.context.lines}
     for draft in drafts:
         verdict = _promise(draft, question, ids, lines)
+        if isinstance(verdict, PromiseTold) and not all(owners[i].may_know(draft.what) for i in _of(verdict, owners)):
+            verdict = RejectionReason.NOT_PERCEIVED
         if isinstance(verdict, PromiseTold):
             if verdict not in kept:
                 kept.append(verdict)
@@ -344,6 +359,11 @@ def _promise(
         due=due,
         commitment_id=known.id if known else None,
     )
+
+
+def _of(promise: PromiseTold, owners: Mapping[str, _Owner]) -> tuple[str, ...]:
+    """Those of the two who were there."""
+    return tuple(one for one in (promise.by_id, promise.to_id) if one in owners)
 
 
 def plain(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from service.content.profile import Mood
 from service.llm.prompt import PromptValues
+from service.locales import sentence
 from service.memory.closing.answer import Asked, ClosingAnswer, answer_form
 from service.people.attitude import STRANGERS, Attitude, Dimension
 from service.store.perceived import told_of_turn
@@ -49,6 +50,11 @@ class SpokenLine:
     def whole(self) -> "SpokenLine":
         """The line with all that was done and said in it as its text."""
         return replace(self, text=told_of_turn(self.act, self.text), act="") if self.act else self
+
+    def kept_from(self, person_id: str) -> str:
+        """What of it that person did not perceive."""
+        hears, sees = (only is None or person_id in only for only in (self.heard_by, self.seen_by))
+        return f"{'' if hears else self.text} {'' if sees else self.act}".strip()
 
     def perceived_by(self, person_id: str) -> "SpokenLine | None":
         """The line as that person perceived it, its text all that it is told of; None: it perceived nothing of it."""
@@ -166,6 +172,10 @@ class ClosingContext(PromptValues):
             if perceived[0] is not None and all(one == perceived[0] for one in perceived):
                 found[line.turn] = perceived[0]
         return found
+
+    def talked(self, one: Participant) -> str:
+        """What is left to say where nothing else may be said: with whom that one talked."""
+        return sentence(self.language, "remembered.talked", name=one.name, partner=self.partner_of(one).name)
 
     def refs_of(self, person_ids: Collection[str], line: SpokenLine) -> str:
         """The refs of those of them who are not the line's speaker, for people to read; "-": nobody."""

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from service.llm.chat import Answer, ChatModel, Prompt
 from service.llm.prompt import PromptValues
-from service.locales import sentence
 from service.memory.closing.answer import Bounded
 from service.memory.closing.ask import TEMPLATES
 from service.memory.closing.check import Checked, CheckedSide, Rejected
@@ -105,11 +104,14 @@ def _side(
     rejected += [_contradicted(line, None, 0) for line, finding in lines if finding == "contradicted"]
     paragraph = tuple(line for line, finding in lines if finding != "contradicted")
     stands = all(finding == "supported" for _, finding in lines if finding != "contradicted")
-    if not paragraph:
-        partner = context.partner_of(side.participant).name
-        paragraph = (sentence(context.language, "remembered.talked", name=side.participant.name, partner=partner),)
     support = Support.VERIFIED if stands else side.support
-    return replace(side, memories=tuple(kept), paragraph=paragraph, rejected=tuple(rejected), support=support)
+    return replace(
+        side,
+        memories=tuple(kept),
+        paragraph=paragraph or (context.talked(side.participant),),
+        rejected=tuple(rejected),
+        support=support,
+    )
 
 
 def _support(before: Support, finding: Finding | None) -> Support:

@@ -1,4 +1,4 @@
-"""Memory in the service's own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
+"""What people remember, in the service's own database, passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

@@ -83,6 +83,7 @@ def test_what_is_borne_is_kept_with_how_it_was_checked() -> None:
         ({**FANS, "evidence": ["D1:3", "D1:4"]}, "not_in_evidence"),
         ({**KEY, "evidence": ["D1:3"]}, "not_in_evidence"),
         ({**KEY, "answer": ""}, "not_in_evidence"),
+        ({**KEY, "answer": "the key to kiln 3, lost 4 days ago"}, "not_in_evidence"),
         (ask("single_hop", "What has Ren sold?", "three boats", "D1:2"), "not_in_evidence"),
         (ask("single_hop", "To whom did Ren sell?", "Mei", "D1:2"), "not_in_evidence"),
         ({**WHEN, "event": "a9"}, "no_such_event"),

@@ -179,6 +179,8 @@ class _Talk:
 
     def _bears(self, text: str, answer: str) -> bool:
         wanted = telling(answer) - self._names
+        if not {one for one in wanted if one.isdigit()} <= telling(text):
+            return False
         return share(wanted, text) >= _BORNE if wanted else squeezed(answer) in squeezed(text)
 
     def _text(self, evidence: Sequence[str]) -> str:

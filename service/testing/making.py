@@ -14,7 +14,7 @@ from service.llm.choose import Models
 from service.locales import Language
 from service.offline.model import REHEARSAL, OfflineModel
 from service.settings import Settings
-from service.testing.cast import CastJudged, judge_cast
+from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsFile, read_tests
 from service.testing.play import Case, Run, hold
 from world.time import to_datetime
@@ -53,13 +53,13 @@ class Outcome:
 
     language: Language
     rehearsal: bool
-    cast: CastJudged
+    cast: Run
     tested: Sequence[Tested]
 
     @property
     def passed(self) -> bool:
         """Whether nothing has failed."""
-        return not self.cast.clashes and all(one.passed for one in self.tested)
+        return self.cast.holds and all(one.passed for one in self.tested)
 
 
 def run_tests(settings: Settings, wanted: Wanted, *, models: Models | None = None) -> Outcome:
@@ -129,7 +129,7 @@ def _cases(
 
 async def _hold_all(
     settings: Settings, content: Content, cases: Sequence[Case], models: Models | None, language: Language
-) -> tuple[CastJudged, list[list[Run]]]:
+) -> tuple[Run, list[list[Run]]]:
     """What is said of the cast, and the talks of each case, so many at once as models may be asked."""
     offline = OfflineModel(seed=settings.llm.seed)
     async with conversations_apart(settings, content, offline, models=models) as deps:

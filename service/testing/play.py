@@ -16,6 +16,7 @@ from service.conversation.human import Words, say
 from service.conversation.start import PlayerStart, start_with_player
 from service.conversation.transcript import end, turns_of
 from service.errors import ModelError
+from service.llm.chat import ChatModel
 from service.locales import Language
 from service.memory.authoring import Author
 from service.memory.lexical import squeezed
@@ -29,7 +30,7 @@ from service.quality.checks import Exchange, Standard, faults, folded_in
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
 from service.testing.file import TestEntry
-from service.testing.judge import JudgeContext, verdict
+from service.testing.judge import JudgeContext, Verdict, verdict
 
 PLAYER = "kataribe_tester"
 _IMPORTANCE = 7
@@ -58,13 +59,13 @@ class Failure:
 
 @dataclass(kw_only=True)
 class Run:
-    """A talk as it was held once. `unjudged`: there was a judge to ask, and no model to be one."""
+    """A talk as it was held once. `unjudged`: so often there was a judge to ask, and no model to be one."""
 
     talk: list[Exchange]
     failures: list[Failure]
     calls: int = 0
     judge_calls: int = 0
-    unjudged: bool = False
+    unjudged: int = 0
 
     @property
     def holds(self) -> bool:
@@ -202,32 +203,37 @@ def _checked(case: Case, talk: _Talk) -> list[Failure]:
     return found
 
 
+async def judged(run: Run, model: ChatModel, context: JudgeContext, thread: str) -> Verdict | None:
+    """What the judge says; None: nothing, and the run says why."""
+    if model.name == REHEARSAL:
+        run.unjudged += 1
+        return None
+    try:
+        answer = await verdict(model, context, thread)
+    except ModelError as exc:
+        run.judge_calls += exc.usage.calls
+        run.failures.append(Failure(check="unjudged", about=exc.sentence(context.language)))
+        return None
+    run.judge_calls += answer.usage.calls
+    return answer.value
+
+
 async def _judge(talk: _Talk, run: Run) -> None:
     """Have a model say whether the test's sentence holds."""
-    case, model = talk.case, talk.deps.models.for_role("closing")
-    if model.name == REHEARSAL:
-        run.unjudged = True
-        return
+    case = talk.case
     claim = case.test.judge.of(case.language)
     context = JudgeContext(
         language=case.language,
         name=talk.person.name,
-        player=talk.player,
-        written=talk.person.settled,
-        talk=run.talk,
         claim=claim,
+        written=talk.person.settled,
+        player=talk.player,
+        talk=run.talk,
     )
-    try:
-        answer = await verdict(model, context, f"{talk.world_id}/judge")
-    except ModelError as exc:
-        run.judge_calls += exc.usage.calls
-        run.failures.append(Failure(check="unjudged", about=exc.sentence(case.language)))
+    found = await judged(run, talk.deps.models.for_role("closing"), context, f"{talk.world_id}/judge")
+    if found is None or found.holds:
         return
-    run.judge_calls += answer.usage.calls
-    if not answer.value.holds:
-        said = (number for number, one in enumerate(run.talk) if squeezed(answer.value.quote) in squeezed(one.answer))
-        number = next(said, None) if squeezed(answer.value.quote) else None
-        quote = answer.value.quote if number is not None else ""
-        run.failures.append(
-            Failure(check="judge", number=number, quote=quote, about=f"{claim} ({answer.value.reason})")
-        )
+    quote = squeezed(found.quote)
+    number = next((n for n, one in enumerate(run.talk) if quote and quote in squeezed(one.answer)), None)
+    said = found.quote if number is not None else ""
+    run.failures.append(Failure(check="judge", number=number, quote=said, about=f"{claim} ({found.reason})"))

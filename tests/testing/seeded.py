@@ -7,7 +7,6 @@ from service.conversation.context import PromptContext
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.offline.model import OfflineModel
-from service.testing.cast import CastContext
 from service.testing.judge import JudgeContext
 from service.usage import Usage
 
@@ -25,8 +24,8 @@ DEFECTS: Mapping[str, tuple[str, list[str]]] = {
 
 
 class Seeded:
-    """Says these answers in turn, the last one again; `holds` is the judge's word, and of whom it finds `apart` in what
-    the authors wrote, the first two sentences exclude each other.
+    """Says these answers in turn, the last one again; `holds` is the judge's word, and of whom it reads `apart` in what
+    the authors wrote, not all can be true.
     """
 
     name = "seeded"
@@ -41,14 +40,13 @@ class Seeded:
             said = sum(line.speaker_id == prompt.given.speaker.id for line in prompt.given.lines)
             text = self._answers[min(said, len(self._answers) - 1)]
             return self._as(prompt, {"utterance": text, "emotion": "neutral", "wants_to_end": False})
+        if isinstance(prompt.given, JudgeContext) and not prompt.given.talk:
+            found = next((one for one in prompt.given.written if self._apart in one), "")
+            return self._as(prompt, {"reason": "it cannot be", "quote": found, "holds": not found})
         if isinstance(prompt.given, JudgeContext):
             self.judged.append(prompt.given)
             quote = prompt.given.talk[-1].answer
             return self._as(prompt, {"reason": "it shows", "quote": quote, "holds": self._holds})
-        if isinstance(prompt.given, CastContext):
-            clash = {"reason": "it cannot be", "one": 2, "other": 1}
-            is_apart = any(self._apart in one for one in prompt.given.texts)
-            return self._as(prompt, {"clashes": [clash] if is_apart else []})
         return await self._offline.complete(prompt, on_text)
 
     async def aclose(self) -> None:

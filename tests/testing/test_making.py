@@ -15,14 +15,17 @@ from benchmarks.model_server import MODEL, model_server
 from service.content.files import bundled_content
 from service.content.load import Cast, load_content
 from service.llm.chat import ChatModel
+from service.locales import Language
 from service.offline.model import OfflineModel
 from service.settings import Settings
-from service.testing.cast import CastJudged, judge_cast
+from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsRefused, read_tests
 from service.testing.making import Outcome, Wanted, run_tests
+from service.testing.play import Run
 from service.testing.report import show, told, write_junit
 from tests.testing.seeded import DEFECTS, Seeded
 
+LANGUAGES: tuple[Language, ...] = ("en", "ja")
 SOUND = ["Sit down, and tell me what the trouble is.", "Drink water and sleep. Ren will look in on you tomorrow."]
 ASKED: dict[str, Any] = {"npc": "npc_kiriko", "as": "Mika", "say": ["Doctor, my head hurts.", "What are you hiding?"]}
 
@@ -142,25 +145,27 @@ def at_odds() -> Cast:
     return replace(cast, npcs={**cast.npcs, **wrong})
 
 
-def judged(model: ChatModel, cast: Cast) -> CastJudged:
+def judged(model: ChatModel, cast: Cast) -> Run:
     return asyncio.run(judge_cast(model, cast, "en", asyncio.Semaphore(2)))
 
 
 def test_authored_facts_of_one_person_that_a_model_finds_at_odds_are_listed_with_their_files(at_odds: Cast) -> None:
-    found = judged(Seeded([], apart=WRONG["npc_harue"]), at_odds)
-    (clash,) = found.clashes
-    assert {clash.one.file, clash.other.file} <= {"npcs/npc_harue.yaml", "npcs/npc_taro.yaml"}
-    assert clash.one.about == clash.other.about == "npc_taro"
-    assert (found.calls > 1, found.unjudged) == (True, 0)
+    run = judged(Seeded([], apart=WRONG["npc_harue"]), at_odds)
+    (failure,) = run.failures
+    assert "Taro" in failure.about
+    assert failure.quote == "Taro has three children (npcs/npc_harue.yaml)"
+    assert all(failure.quote in told(failure, language) for language in LANGUAGES)
+    assert (run.judge_calls > 1, run.unjudged) == (True, 0)
 
 
 def test_without_a_model_no_fact_of_a_cast_is_judged_and_the_report_says_so(at_odds: Cast, tmp_path: Path) -> None:
-    found = judged(OfflineModel(), at_odds)
-    assert (found.clashes, found.calls, found.unjudged > 1) == ([], 0, True)
-    outcome = Outcome(language="en", rehearsal=True, cast=found, tested=[])
+    run = judged(OfflineModel(), at_odds)
+    assert (run.failures, run.judge_calls, run.unjudged > 1) == ([], 0, True)
+    outcome = Outcome(language="en", rehearsal=True, cast=run, tested=[])
     assert outcome.passed
-    console = Console(file=StringIO(), width=120)
-    show(outcome, "en", console)
-    assert "not judged" in console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    shown = StringIO()
+    show(outcome, "en", Console(file=shown, width=120))
+    assert "not judged" in shown.getvalue()
+    assert "0 passed, 0 failed" in shown.getvalue()
     write_junit(outcome, tmp_path / "out.xml", "en")
     assert "skipped" in (tmp_path / "out.xml").read_text()

@@ -28,7 +28,7 @@ function show({ mood, talking_in: talk, affinity, learned_facts: learned, conver
     ...(talk ? [h("a", { class: "badge live", href: link(`/view/conversations/${talk}`) }, t("talking"))] : []),
   );
   fill($("affinity"), Object.entries(affinity).sort(([, a], [, b]) => b - a).map(standing));
-  fill($("learned"), learned.map((fact) => h("li", { class: fact.invalid_at ? "past" : "" }, factTold(fact))));
+  fill($("learned"), learned.map((fact) => h("li", { class: fact.valid_to ? "past" : "" }, factTold(fact))));
 }
 
 function fill(list, items) {

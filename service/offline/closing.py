@@ -75,8 +75,10 @@ def _entry(context: ClosingContext, owner: Participant, words: Phrases) -> dict[
     """How one who took part leaves it: with whom it talked, and what was told first."""
     told = [text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words)]
     others = context.others_of(owner)
-    names = sentence(context.language, "common.comma").join(other.name for other, _ in others)
-    talked = sentence(context.language, "remembered.talked", name=owner.name, partner=names)
+    there = {owner.ref, *(other.ref for other, _ in others)}
+    first, *rest = (one.name for one in context.participants if one.ref in there)
+    names = sentence(context.language, "common.comma").join(rest)
+    talked = sentence(context.language, "remembered.talked", name=first, partner=names)
     liked = {other.ref: bounded_affinity(stands.affinity + _TALKED) for other, stands in others}
     stance = {
         other.ref: _attitude(stands, liked[other.ref])

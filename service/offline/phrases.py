@@ -39,8 +39,8 @@ class Phrases:
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in self.texts[f"marks.{mark}"])
 
     def asks(self, text: str) -> bool:
-        """Whether its last sentence ends as a question does."""
-        return any(self.has("question", sentence) for sentence in sentences(text)[-1:])
+        """Whether one of its sentences ends as a question does."""
+        return any(self.has("question", sentence) for sentence in sentences(text))
 
     def fact(self, name: str, fact: str) -> str:
         """An authored fact as a sentence that names whose it is."""

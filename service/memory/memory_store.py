@@ -191,8 +191,10 @@ class MemoryStore:
             sources = {*gone, *session.exec(talks)}
             thoughts = session.exec(select(MemoryRow).where(*mine, MemoryRow.kind == Kind.INSIGHT))
             gone |= {row.id: row for row in thoughts if sources & set(map(_source, row.evidence))}
-            for key in sources | gone.keys():
-                session.execute(delete(VectorRow).where(*group.owns(VectorRow), col(VectorRow.item_id) == key))
+            items = sorted(sources | gone.keys())
+            for start in range(0, len(items), 500):
+                of = col(VectorRow.item_id).in_(items[start : start + 500])
+                session.execute(delete(VectorRow).where(*group.owns(VectorRow), of))
             for row in gone.values():
                 session.delete(row)
             if gone:

@@ -13,7 +13,6 @@ from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import on_mind_line
 from service.conversation.memory_share import KNOWN_TOKENS
 from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
@@ -22,10 +21,9 @@ from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, T, estimate_tokens
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
-from service.locales.time import ago
 from service.memory.closing.answer import Ref, Sentence
 from service.memory.mid_term import mid_term_memories, self_told
-from service.memory.recall import remembered
+from service.memory.recall import on_mind_line, remembered
 from service.memory.record import Group, HeardTurn, Item, Kind, Memory, known_since
 from service.memory.refs import ref_of
 from service.memory.telling import one_line, remembered_as
@@ -33,7 +31,6 @@ from service.people.attitude import moods
 from service.people.worlds import WorldView
 from service.store.usage import count
 from service.usage import Usage
-from world.time import WorldTime
 
 SHOWN_TOKENS = 4 * KNOWN_TOKENS
 """Most tokens, by `estimate_tokens`, of the memories that somebody is shown who is asked."""
@@ -354,7 +351,9 @@ async def _everything(
     items = [one for one in await deps.memory.items(group, world.now) if known_since(one) <= world.now]
     memories = [one for one in items if isinstance(one, Memory)]
     said = {
-        holds: {(one.conversation_id, turn) for one in memories if one.known_at(world.now) is holds for turn in one.turns}
+        holds: {
+            (one.conversation_id, turn) for one in memories if one.known_at(world.now) is holds for turn in one.turns
+        }
         for holds in (True, False)
     }
     over = said[False] - said[True]

@@ -26,10 +26,10 @@ from service.conversation.transcript import Transcript, goal_of, lines, said_bet
 from service.errors import NotFound
 from service.locales.time import ago
 from service.memory.episodes import acquainted, episode_of
-from service.memory.mid_term import OnMind, self_told
-from service.memory.recall import Line, RecentMemory, recent_memories, remembered
+from service.memory.mid_term import self_told
+from service.memory.recall import Line, RecentMemory, on_mind_line, recent_memories, remembered, talk_line
 from service.memory.record import FACTS, Kind, Memory, Recalled
-from service.memory.refs import MemoryKind, ref, ref_of
+from service.memory.refs import ref_of
 from service.memory.secrets import Discretion, discretion_among
 from service.memory.telling import clause, episode_told
 from service.people.attitude import Attitude, attitudes_among, moods, stance
@@ -44,7 +44,6 @@ from service.store.tables import (
     ParticipantRow,
     PersonRow,
     PromptRow,
-    SummaryRow,
     TurnRow,
 )
 from world.actions import BUILT_IN
@@ -316,19 +315,6 @@ def _has_told(world: WorldView, moment: str, found: Sequence[Recalled], told: Se
     newest = [one for one in reversed(told) if one.known_from <= world.now]
     bears = (newest[place] for place in bearing(moment, [one.text for one in newest]))
     return [Line(clause(world, one), ref_of(one)) for one in (*(one.memory for one in found), *bears, *newest)]
-
-
-def on_mind_line(world: WorldView, one: OnMind) -> Line:
-    """How it stands in a prompt: since when, which a promise says itself, and what."""
-    is_promise = one.ref.startswith(f"{MemoryKind.PROMISE}:")
-    return Line(one.content if is_promise else f"({_ago(world, one.since)}) {one.content}", one.ref)
-
-
-def talk_line(world: WorldView, row: SummaryRow) -> Line:
-    """How a talk of the day stands in a prompt."""
-    told = episode_told(world, episode_of(row))
-    named = f"{world.name_of(row.partner_id)}: {told}" if told == row.summary else told
-    return Line(named, ref(MemoryKind.TALK, row.conversation_id))
 
 
 def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import name_of_doing, on_mind_line, talk_line
+from service.conversation.gather import name_of_doing
 from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS
 from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
@@ -22,7 +22,7 @@ from service.llm.prompt import PromptValues
 from service.locales import Phrase
 from service.memory.episodes import episode_of
 from service.memory.mid_term import self_told
-from service.memory.recall import RecentMemory, newest_within, recent_memory, remembered
+from service.memory.recall import RecentMemory, newest_within, on_mind_line, recent_memory, remembered, talk_line
 from service.memory.record import FACTS, Kind, Memory
 from service.memory.secrets import discretion
 from service.memory.telling import clause, episode_told, tell

@@ -18,12 +18,10 @@ from service.decision.descriptions import told_refusals
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
 from service.decision.prompt import decide_prompt
-from service.decision.recall import facts_recalled, recent
+from service.decision.recall import recalled, recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.errors import KataribeError
-from service.memory.telling import remembered_as
-from service.memory.refs import ref_of
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
@@ -93,8 +91,8 @@ async def choose(
         return _go_on(situation, *further)
     offers = offered(world, snapshot, situation.slot, agenda)
     today = {talk.conversation_id for talk in situation.recent.today}
-    recalled = await facts_recalled(deps, world, snapshot.person_id, situation.query(), today)
-    context = situation.decision(offers, tuple(remembered_as(world, one, snapshot.person_id) for one in recalled))
+    remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
+    context = situation.decision(offers, remembered.lines)
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
     checked = await _checked(deps, situation, context, asked)
     asked = asked if checked is None else checked.value
@@ -103,7 +101,7 @@ async def choose(
         call="decision",
         basis=Basis.of_decision(
             context,
-            (*(ref_of(one.item) for one in recalled), *situation.memories()),
+            (*remembered.refs, *situation.memories()),
             told_refusals(world, offers.refusals),
             offer.number if offer else None,
         ),

@@ -121,7 +121,7 @@ class Situation:
             ended=ended,
             ended_id=self.snapshot.ended,
             others=self._others(),
-            remembered=tuple(in_short(fact, self.world.language) for fact in remembered),
+            remembered=remembered,
             offers=(
                 *(self._keeping(i, one) for i, one in enumerate(offered.keeping, 1)),
                 *(
@@ -182,7 +182,7 @@ class Situation:
                 PastTalk(
                     partner_id=talk.partner_id,
                     partner_name=self.world.name_of(talk.partner_id),
-                    summary=in_short(talk.summary, self.world.language),
+                    told=in_short(talk.told, self.world.language),
                 )
                 for talk in self.recent.today
             ),

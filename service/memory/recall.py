@@ -11,12 +11,15 @@ from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
+from service.locales.time import ago
+from service.memory.episodes import episode_of
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
+from service.memory.refs import MemoryKind, ref
 from service.memory.signs import asks_of
-from service.memory.telling import Told
+from service.memory.telling import Told, episode_told
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -210,6 +213,24 @@ class Line(NamedTuple):
 
     text: str
     ref: str = ""
+
+
+def on_mind_line(world: WorldView, one: OnMind) -> Line:
+    """How it stands in a prompt: since when, which a promise says itself, and what."""
+    since = ago(one.since, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    return Line(one.content if is_promise(one) else f"({since}) {one.content}", one.ref)
+
+
+def is_promise(one: OnMind) -> bool:
+    """Whether it is a promise."""
+    return one.ref.startswith(f"{MemoryKind.PROMISE}:")
+
+
+def talk_line(world: WorldView, row: SummaryRow) -> Line:
+    """How a talk of the day stands in a prompt."""
+    told = episode_told(world, episode_of(row))
+    named = f"{world.name_of(row.partner_id)}: {told}" if told == row.summary else told
+    return Line(named, ref(MemoryKind.TALK, row.conversation_id))
 
 
 def fitting(lines: Iterable[Line], tokens: int, told: Iterable[str] = ()) -> Told:

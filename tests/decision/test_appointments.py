@@ -124,7 +124,7 @@ def test_the_offer_and_the_promise_are_told(
         assert [offer.keeps for offer in context.offers if offer.keeps] == [one.id]
         assert [offer.number for offer in context.offers] == list(range(1, len(context.offers) + 1))
         (line,) = context.mid_term
-        assert one.words in line
+        assert one.what.rstrip(".。") in line
         assert at.removeprefix("0") in line
 
 

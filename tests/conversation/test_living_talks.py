@@ -17,7 +17,7 @@ from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
-from service.memory.record import Embedded, Group
+from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
 from service.store.phase import EndReason, Phase
 from service.store.tables import (

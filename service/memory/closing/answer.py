@@ -20,6 +20,8 @@ Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
 MOST_SENTENCES = 4
 """Of a paragraph."""
+MOST_EACH = 8
+"""Memories of each who took part."""
 
 Asked = tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
 """Of whom an entry is asked, by ref: towards whom, and to whom it is judged how each stands."""
@@ -105,7 +107,7 @@ class ClosingAnswer(Bounded):
     """The whole answer."""
 
     people: Entries
-    memories: list[MemoryDraft] = Field(max_length=16)
+    memories: list[MemoryDraft] = Field(max_length=2 * MOST_EACH)
     promises: list[PromiseDraft] = Field(max_length=6)
     not_to_quote: list[Turn] = Field(max_length=20)
 
@@ -128,7 +130,7 @@ class ClosingAnswer(Bounded):
 class ShortClosingAnswer(ClosingAnswer):
     """The whole answer of a small model."""
 
-    memories: list[ShortMemoryDraft] = Field(max_length=8)  # type: ignore[assignment] # it has no more fields
+    memories: list[ShortMemoryDraft] = Field(max_length=MOST_EACH)  # type: ignore[assignment] # it has no more fields
 
 
 @lru_cache(maxsize=64)
@@ -138,7 +140,9 @@ def answer_form(asked: Asked, *, is_short: bool) -> type[ClosingAnswer]:
     if len(asked) <= 2:
         return base
     entries = _form("Entries", {ref: (_entry(ref, others, judged), ...) for ref, others, judged in asked})
-    return create_model("ClosingAnswer", __base__=base, people=(entries, ...))
+    drafts = list[ShortMemoryDraft if is_short else MemoryDraft]  # type: ignore[misc] # one of two types
+    most = Field(max_length=MOST_EACH * len(asked))
+    return create_model("ClosingAnswer", __base__=base, people=(entries, ...), memories=(drafts, most))
 
 
 def _entry(ref: str, others: Iterable[str], judged: Iterable[str]) -> type[BaseModel]:

@@ -1,5 +1,6 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
@@ -222,6 +223,8 @@ def create_app(
                 if graph is not None:
                     ending.push_async_callback(graph.aclose)
                 ending.push_async_callback(speaking.aclose)
+                if cassette is None:  # what a probe is answered is no part of a story
+                    ending.callback(asyncio.create_task(speaking.keep_probing()).cancel)
                 for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)

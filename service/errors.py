@@ -129,6 +129,10 @@ class BodyTooLarge(KataribeError, status=413):
     """Facts: `limit_bytes`."""
 
 
+class TooManyValues(KataribeError, status=413):
+    """A body of JSON has more lists and objects than anybody needs. Facts: `limit`."""
+
+
 class BodyEncoded(KataribeError, status=415):
     """Facts: `encoding`."""
 

@@ -25,6 +25,7 @@ from service.errors import (
     KataribeError,
     KeyMissing,
     RequestTooSlow,
+    TooManyValues,
 )
 from service.settings import Settings
 
@@ -37,6 +38,9 @@ PAST_BYTES = 16 * 1024 * 1024
 """How long the body of a past may be, at least."""
 
 JSON_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/jsonlines"})
+
+MOST_VALUES = 50_000
+"""Lists and objects of one body of JSON: of many more, each wrong one would be told, at thousands of bytes each."""
 
 SLOWEST_BYTES_A_SECOND = 100_000
 """A past that comes in pieces has a second more for every so many bytes of it."""
@@ -113,6 +117,7 @@ class Guard:
         Raises:
             BodyEncoded: it is compressed.
             BodyTooLarge: as soon as it is, or is announced to be, longer than the limit.
+            TooManyValues: it has more lists and objects than anybody needs.
             RequestTooSlow: it is not complete in time.
             ClientDisconnect: the client has left.
         """
@@ -128,6 +133,8 @@ class Guard:
                 body = await _read(receive, most)
         except TimeoutError as exc:
             raise RequestTooSlow(seconds=self._body_seconds) from exc
+        if body.count(b"{") + body.count(b"[") > MOST_VALUES:
+            raise TooManyValues(limit=MOST_VALUES)
         told = False
 
         async def replay() -> Message:

@@ -8,6 +8,7 @@ from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
 from service.locales import Language, sentence
+from service.store.installation import try_write
 
 router = APIRouter(tags=["health"])
 
@@ -20,13 +21,18 @@ async def healthz() -> HealthOut:
     return HealthOut(status="ok", checks={})
 
 
-@router.get("/readyz", response_model=HealthOut, responses={503: {"model": HealthOut, "description": "Not ready"}})
-async def readyz(request: Request, deps: Serving, response: Response) -> HealthOut:
-    """Whether the database and the long-term memory are there and whole, and whether the models answer.
+_DOWN = {"model": HealthOut, "description": "Nothing can be kept"}
 
-    Only the database is needed to serve. Anything else that is missing is `degraded`, and 503, so that whoever waits
-    for a whole service sees it; `checks` says what is wrong, and what to do, in the language of `Accept-Language`. No
-    model is asked for this: it is told what became of the last calls of each role.
+
+@router.get("/readyz", response_model=HealthOut, responses={503: _DOWN})
+async def readyz(request: Request, deps: Serving, response: Response) -> HealthOut:
+    """Whether the service serves, and what of it is degraded.
+
+    It serves while its database can be written to, which is tried: else it is `down`, and 503. What else is missing is
+    named under `degraded`, and the service is ready all the same: people talk without the long-term memory, and the
+    world goes on by routine without a model. `checks` says what is wrong, and what to do, in the language of
+    `Accept-Language`. No model is asked for this: it is told what became of the last calls of each role, and the roles
+    that failed are probed in the background.
     """
     language = language_of(request)
     faults = {
@@ -39,14 +45,17 @@ async def readyz(request: Request, deps: Serving, response: Response) -> HealthO
     checks = {name: fault or _OK for name, fault in faults.items()}
     if faults["models"] is None:
         checks["models"] = ", ".join(sorted(set(deps.conversation.models.names().values())))
-    ready = not any(faults.values())
-    response.status_code = 200 if ready else 503
-    return HealthOut(status="ok" if ready else "degraded", checks=checks)
+    degraded = [name for name, fault in faults.items() if fault and name != "database"]
+    if faults["database"]:
+        response.status_code = 503
+        return HealthOut(status="down", checks=checks, degraded=degraded)
+    return HealthOut(status="degraded" if degraded else "ok", checks=checks, degraded=degraded)
 
 
 async def _database_fault(deps: ApiDependencies, language: Language) -> str | None:
     try:
         await deps.conversation.database.check()
+        await deps.conversation.database.write(try_write)
     except (DatabaseGone, DatabaseDamaged) as exc:
         return exc.sentence(language)
     except SQLAlchemyError as exc:

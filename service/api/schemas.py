@@ -935,5 +935,8 @@ class BudgetOut(Out):
 class HealthOut(Out):
     """Whether the service and what it needs are there."""
 
-    status: Literal["ok", "degraded"] = Field(description="ok: all is there; degraded: something is missing")
+    status: Literal["ok", "degraded", "down"] = Field(
+        description="ok: all is there; degraded: it serves, and something is missing; down: nothing can be kept"
+    )
+    degraded: list[str] = Field(default_factory=list, description="the parts that are missing while it serves")
     checks: dict[str, str] = Field(description="by part: ok, or what is wrong and what to do")

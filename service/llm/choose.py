@@ -3,19 +3,20 @@
 import asyncio
 import random
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.budget import Budget, Budgeted
 from service.llm.cassette import Cassette, Recorded, open_cassette
 from service.llm.cassette_files import SETTING as CASSETTE
 from service.llm.cassette_files import Voice
-from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
+from service.llm.chat import Answer, ChatModel, Message, Prompt, Role, T, TextListener
 from service.llm.wrappers import ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
 from service.locales import Phrase
 from service.settings import OPENAI_URL, LlmSettings, Settings, is_openai
@@ -29,6 +30,21 @@ NO_KEY = "none"
 
 LOCAL_PORTS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080, "vLLM": 8000}
 _LOOK_SECONDS = 0.3
+
+
+PROBE_SECONDS = 30.0
+"""Between two probes of a role that fails."""
+
+
+class Probe(BaseModel, extra="forbid"):
+    """What is asked of a role that has failed."""
+
+    utterance: str = Field(max_length=20)
+
+
+def _probe(role: Role) -> Prompt[Probe]:
+    messages = (Message(role="user", content='Reply with the JSON {"utterance": "yes"}.'),)
+    return Prompt(name="probe", role=role, language="en", messages=messages, answer=Probe, max_tokens=50)
 
 
 class Models:
@@ -57,6 +73,20 @@ class Models:
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""
         return self._health.failing()
+
+    async def probe(self) -> None:
+        """Ask each role that fails for a word: one that answers is well again, and no talk has to pay for finding out.
+        What a probe meets is noted as of any call.
+        """
+        for role in self.failing():
+            with suppress(ModelError):
+                await self._by_role[role].complete(_probe(role))
+
+    async def keep_probing(self, seconds: float = PROBE_SECONDS) -> None:
+        """Probe every so many seconds of the machine, until it is cancelled."""
+        while True:
+            await asyncio.sleep(seconds)
+            await self.probe()
 
     async def aclose(self) -> None:
         """Release every model's connections."""

@@ -139,9 +139,6 @@ def _timed(usage: Usage, begun: float) -> Usage:
 
 CALLS = 3
 """So many calls in a row must have failed; fewer where none was ever answered."""
-REMEMBERED_SECONDS = 600.0
-"""Machine time after which a failure no longer counts: who asks no failing model would else never find it well again.
-"""
 
 
 @dataclass(kw_only=True)
@@ -151,14 +148,12 @@ class _Record:
     answered: bool = False
     failures: int = 0
     error: ModelError | None = None
-    failed_at: float = 0.0
 
 
 class ModelHealth:
     """What became of the last calls of each role, in this process."""
 
-    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._records: dict[Role, _Record] = {}
 
     def answered(self, role: Role) -> None:
@@ -169,17 +164,14 @@ class ModelHealth:
         """A call failed, with all its tries."""
         record = self._records.setdefault(role, _Record())
         record.failures += 1
-        record.error, record.failed_at = error, self._seconds()
+        record.error = error
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""
-        since = self._seconds() - REMEMBERED_SECONDS
         return {
             role: record.error
             for role, record in self._records.items()
-            if record.error is not None
-            and record.failed_at > since
-            and (record.failures >= CALLS or not record.answered)
+            if record.error is not None and (record.failures >= CALLS or not record.answered)
         }
 
 

@@ -155,8 +155,9 @@ class MemoryStore:
         expect_vectors(session, group)
 
     def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
-        """Remove a memory or a summary in the caller's transaction, and let be true again what it had ended. It never
-        comes back: its row stays, and says nothing. Who holds the memory in mind reads it anew.
+        """Remove a memory or a summary in the caller's transaction, and let be true again what it had ended; an insight
+        that rests on nothing else goes with it. It never comes back: its row stays, and says nothing. Who holds the
+        memory in mind reads it anew.
         """
         revision = next_epoch(session, group)
         _drop_vectors(session, group, kind, key)
@@ -173,6 +174,8 @@ class MemoryStore:
         session.add(row)
         if kind is Kind.SUMMARY and (talk := session.get(SummaryRow, group.key(key))) is not None:
             talk.summary, talk.topics, talk.revision = "", [], revision
+        for thought in _resting_on(session, group, key):
+            self.remove(session, group, Kind.INSIGHT, thought)
 
     def forget(self, session: Session, group: Group, person_id: str | None = None) -> None:
         """Remove all memories of the person in the caller's transaction; with `person_id` only those that came of that
@@ -540,6 +543,23 @@ def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revis
         for row in session.exec(select(MemoryRow).where(*group.owns(MemoryRow), ended)).all():
             if row.id not in gone:
                 row.sqlmodel_update(reopened(row.model_dump(), policy_of("memories"), ends) | {"revision": revision})
+
+
+def _resting_on(session: Session, group: Group, key: str) -> list[str]:
+    """The insights that name that memory or talk among their sources, of which none is left."""
+    mine, summary = group.owns(MemoryRow), SummaryRow
+    thoughts = select(MemoryRow).where(*mine, MemoryRow.kind == Kind.INSIGHT, col(MemoryRow.deleted).is_(False))
+    found = {one.id: set(map(_source, one.evidence)) for one in session.exec(thoughts)}
+    found = {one: sources for one, sources in found.items() if key in sources}
+    named = {source for sources in found.values() for source in sources}
+    left = {
+        *session.exec(
+            select(MemoryRow.id).where(*mine, col(MemoryRow.id).in_(named), col(MemoryRow.deleted).is_(False))
+        )
+    }
+    talks = select(summary.conversation_id).where(*group.owns(summary), col(summary.conversation_id).in_(named))
+    left |= set(session.exec(talks.where(summary.summary != "")))
+    return [one for one, sources in found.items() if not sources & left]
 
 
 def _source(ref: str) -> str:

@@ -67,9 +67,7 @@ def ref_of(item: Item) -> str:
     return ref(MemoryKind.TALK, item.conversation_id)
 
 
-async def look_up(
-    database: Database, world: WorldView, person_id: str, refs: Sequence[str]
-) -> tuple[Remembered, ...]:
+async def look_up(database: Database, world: WorldView, person_id: str, refs: Sequence[str]) -> tuple[Remembered, ...]:
     """What the person's references lead to, in their order."""
     wanted = [(MemoryKind(kind), item_id) for kind, _, item_id in (one.partition(":") for one in refs)]
     found = dict(await database.read(lambda s: _in_sql(s, world, person_id, wanted)))

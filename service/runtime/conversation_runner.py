@@ -7,7 +7,6 @@ take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is le
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
 from sqlalchemy import tuple_
 from sqlalchemy.exc import OperationalError

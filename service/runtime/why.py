@@ -130,11 +130,7 @@ async def _drawn(
     thought = select(row).where(*group.owns(row), row.kind == Kind.INSIGHT, row.known_from == event.at)
     known = await deps.database.read(lambda s: s.exec(thought.order_by(col(row.id))).all())
     return tuple(
-        [
-            (one.text, await look_up(deps.database, world, person_id, one.evidence))
-            for one in known
-            if not one.deleted
-        ]
+        [(one.text, await look_up(deps.database, world, person_id, one.evidence)) for one in known if not one.deleted]
     )
 
 

@@ -4,13 +4,14 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy.exc import DatabaseError
 
-from service.errors import DatabaseDamaged, DatabaseGone
+from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured
+from service.locales import Phrase
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +37,29 @@ class GuardedFile:
         """Look for damage, before anything is read or written. Raises: DatabaseDamaged."""
         self._damage = find_damage(self._path)
         self.require_sound()
+
+    def require_own(self) -> None:
+        """See whose file it is, without writing to it. No file at all is as good as our own: it will be made.
+
+        Raises:
+            Misconfigured: the file is empty, or its tables are another program's. Nothing was changed.
+        """
+        if not self._path.exists():
+            return
+        if self._path.stat().st_size == 0:
+            raise Misconfigured(setting=_SETTING, reason=Phrase("settings.database_empty", file=str(self._path)))
+        with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and "alembic_version" not in tables:
+            raise Misconfigured(setting=_SETTING, reason=foreign(tables, str(self._path)))
+
+    def make(self) -> None:
+        """Make the file, whole at once: a service that is killed meanwhile leaves no empty one behind."""
+        if not self._path.exists():
+            begun = self._path.with_name(f".{self._path.name}.begun")
+            with closing(sqlite3.connect(begun)) as connection:
+                connection.execute("PRAGMA user_version = 1")
+            os.replace(begun, self._path)
 
     def require_sound(self) -> None:
         """Raises: DatabaseDamaged: damage was found before."""
@@ -68,6 +92,11 @@ class GuardedFile:
             self._opened = there  # None: the first transaction makes it
         elif there is None or not os.path.samestat(there, self._opened):
             raise DatabaseGone(setting=_SETTING, file=str(self._path))
+
+
+def foreign(tables: Collection[str], file: str) -> Phrase:
+    """What is said of a database that has tables, and none that says which version of ours made it."""
+    return Phrase("settings.database_foreign", file=file, tables=", ".join(sorted(tables)[:3]))
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

@@ -86,9 +86,9 @@ class DroppedInsight(BaseModel, frozen=True, extra="forbid"):
 
     text: str = Field(description="what it said", examples=["Taro has sold three boats."])
     reason: DropReason = Field(
-        description="why it was not kept: it names nothing that the person lived through (no_evidence); it has a "
-        "number, a name or a denial that its evidence has not (not_in_evidence); the person thinks so already (known)",
-        examples=["not_in_evidence"],
+        description="why it was not kept: it names nothing that the person lived through (no_evidence), or the person "
+        "thinks so already (known)",
+        examples=["no_evidence"],
     )
 
 

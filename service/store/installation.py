@@ -1,6 +1,7 @@
 """Owns the id of the installation: which service's database this is."""
 
-from sqlmodel import Session, select
+from sqlalchemy import update
+from sqlmodel import Session, col, select
 
 from service.store.tables import InstallationRow
 
@@ -13,3 +14,9 @@ def installation_id(session: Session) -> str:
         session.add(row)
         session.flush()
     return row.id
+
+
+def try_write(session: Session) -> None:
+    """Write what stands there already: whether the database can be written to. The caller commits."""
+    kept = installation_id(session)
+    session.execute(update(InstallationRow).where(col(InstallationRow.id) == kept).values(id=kept))

@@ -13,14 +13,14 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 from service.errors import Misconfigured
 from service.locales import Phrase
-from service.store.damage import GuardedFile
+from service.store.damage import GuardedFile, foreign
 
 T = TypeVar("T")
 
@@ -101,10 +101,13 @@ class Database:
 
         Raises:
             DatabaseDamaged: it is a file of SQLite's, and damaged. Nothing was changed.
-            Misconfigured: another version of the service has made it. Nothing was changed.
+            Misconfigured: another version of the service has made it, or another program; or its file is empty. Nothing
+                was changed.
         """
         if self._file is not None:
             self._file.look()
+            self._file.require_own()
+            self._file.make()
         with self.engine.begin() as connection:
             if not self.is_sqlite:
                 # Two replicas may start at once: the second waits here and finds the work done.
@@ -115,6 +118,9 @@ class Database:
                 return
             if revision is not None and revision not in known:
                 reason = Phrase("settings.database_of_another_version", revision=revision)
+                raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason)
+            if revision is None and (tables := inspect(connection).get_table_names()):
+                reason = foreign(tables, self.url.render_as_string())
                 raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason)
             config = Config()
             config.set_main_option("script_location", str(MIGRATIONS))

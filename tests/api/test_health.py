@@ -1,12 +1,14 @@
 """Owns the tests of the endpoints for those who run the service."""
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
 from service.app import create_app
 from service.errors import ModelRejected, ModelServerError
@@ -32,10 +34,11 @@ from tests.servers.sqlite import put_migrated
 
 
 def test_a_service_that_has_everything_is_ready(client: TestClient) -> None:
-    assert client.get("/healthz").json() == {"status": "ok", "checks": {}}
+    assert client.get("/healthz").json() == {"status": "ok", "checks": {}, "degraded": []}
     answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ok", "checks": {"database": "ok", "memory": "ok", "models": "scripted"}}
+    checks = {"database": "ok", "memory": "ok", "models": "scripted"}
+    assert answer.json() == {"status": "ok", "checks": checks, "degraded": []}
 
 
 def test_what_looks_whether_it_is_there_may_ask_for_the_head_alone(client: TestClient) -> None:
@@ -64,11 +67,11 @@ def test_without_a_model_a_start_names_the_settings(unconfigured: TestClient, ac
     assert unconfigured.get("/characters/sora").json()["talking_in"] is None
 
 
-def test_without_a_model_the_world_still_turns_but_is_not_ready(unconfigured: TestClient) -> None:
+def test_without_a_model_the_world_still_turns_and_readiness_says_what_is_degraded(unconfigured: TestClient) -> None:
     assert unconfigured.post("/world/tick", json={"ticks": 3}).status_code == 200
     assert unconfigured.get("/healthz").status_code == 200
     answer = unconfigured.get("/readyz")
-    assert (answer.status_code, answer.json()["status"]) == (503, "degraded")
+    assert (answer.status_code, answer.json()["status"], answer.json()["degraded"]) == (200, "degraded", ["models"])
     assert answer.json()["checks"]["models"] != "ok"
 
 
@@ -81,7 +84,7 @@ def test_a_graph_that_is_away_shows_and_people_talk_and_remember_all_the_same(
     models = Models(dict.fromkeys(ROLES, script))
     with TestClient(create_app(settings, models=models, projection=lambda _: far)) as client:
         answer = client.get("/readyz")
-        assert (answer.status_code, answer.json()["status"]) == (503, "degraded")
+        assert (answer.status_code, answer.json()["status"], answer.json()["degraded"]) == (200, "degraded", ["memory"])
         assert "KATARIBE_MEMORY__NEO4J_URI" in answer.json()["checks"]["memory"]
         assert client.get("/healthz").status_code == 200
         script_sister(script)
@@ -101,11 +104,12 @@ def test_a_graph_that_is_away_shows_and_people_talk_and_remember_all_the_same(
 BOTH = pytest.mark.parametrize("accepted", ["en", "ja"])
 
 
-def ready(client: TestClient, accepted: Language = "en") -> tuple[int, dict[str, str]]:
-    """What readiness answers to who reads that language."""
+def ready(client: TestClient, accepted: Language = "en") -> tuple[str, dict[str, str]]:
+    """What readiness answers to who reads that language: it is not ready only where nothing can be kept."""
     answer = client.get("/readyz", headers={"Accept-Language": accepted})
-    assert answer.json()["status"] == ("ok" if answer.status_code == 200 else "degraded")
-    return answer.status_code, answer.json()["checks"]
+    told = answer.json()
+    assert answer.status_code == (503 if told["status"] == "down" else 200)
+    return told["status"], told["checks"]
 
 
 def rejected(role: Role, script: ScriptedModel) -> None:
@@ -117,29 +121,29 @@ def rejected(role: Role, script: ScriptedModel) -> None:
 def test_a_role_whose_calls_all_fail_is_named_with_the_cause(
     client: TestClient, script: ScriptedModel, accepted: Language
 ) -> None:
-    assert ready(client)[0] == 200
+    assert ready(client)[0] == "ok"
     rejected("character", script)
     assert talk(client)["end_reason"] == "model_failure"
     asked = len(script.history)
     status, checks = ready(client, accepted)
-    assert (status, checks["database"], checks["memory"]) == (503, "ok", "ok")
+    assert (status, checks["database"], checks["memory"]) == ("degraded", "ok", "ok")
     for part in ("character: ", "401", "gpt-x", "no such key"):
         assert part in checks["models"]
     assert ("モデルサーバー" in checks["models"]) == (accepted == "ja")
     assert len(script.history) == asked, "readiness has asked a model"
     script_short(script)
     assert talk(client)["phase"] == "closed"
-    assert ready(client) == (200, {"database": "ok", "memory": "ok", "models": "scripted"})
+    assert ready(client) == ("ok", {"database": "ok", "memory": "ok", "models": "scripted"})
 
 
 def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: ScriptedModel) -> None:
     script_short(script)
     talk(client)
     for number in range(3):
-        assert ready(client)[0] == 200, f"after {number} failures"
+        assert ready(client)[0] == "ok", f"after {number} failures"
         script.enqueue(ModelServerError(model="gpt-x", status_code=500, reason="out of order"), role="character")
         talk(client)
-    assert ready(client)[0] == 503
+    assert ready(client)[0] == "degraded"
 
 
 def test_what_an_import_brought_can_be_searched_in_our_own_database(
@@ -170,13 +174,13 @@ def test_a_database_that_is_taken_away_under_the_service_shows_and_nothing_is_wr
     if instead == "another":
         put_migrated(kept)
     status, checks = ready(client, accepted)
-    assert (status, checks["memory"], checks["models"]) == (503, "ok", "scripted")
+    assert (status, checks["memory"], checks["models"]) == ("down", "ok", "scripted")
     assert str(kept) in checks["database"]
     assert ("データベース" in checks["database"]) == (accepted == "ja")
     refused = client.post("/world/tick", json={"ticks": 1}, headers={"Accept-Language": accepted})
     assert problem(refused, 503, "database-gone")["detail"] == checks["database"]
     aside.replace(kept)
-    assert ready(client)[0] == 200
+    assert ready(client)[0] == "ok"
     assert len(client.get("/conversations").json()["items"]) == 1
 
 
@@ -195,7 +199,21 @@ def test_a_damaged_database_that_is_met_on_the_way_shows(
     told = next(answer for answer in answers if answer.status_code == 503)
     detail = problem(told, 503, "database-damaged")["detail"]
     status, checks = ready(client, accepted)
-    assert (status, checks["database"]) == (503, detail)
+    assert (status, checks["database"]) == ("down", detail)
     assert ("壊れて" in detail) == (accepted == "ja")
     engine.dispose()
     file.write_bytes(whole)  # so that the service can end in order
+
+
+def test_readiness_tries_a_write_and_is_down_where_nothing_can_be_written(client: TestClient) -> None:
+    engine = client.app.state.deps.conversation.database.engine  # type: ignore[attr-defined]
+
+    def read_only(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute("PRAGMA query_only = 1")
+
+    event.listen(engine, "checkout", read_only)
+    assert ready(client)[0] == "down"
+    assert client.get("/conversations").status_code == 200, "what can be read is read"
+    event.remove(engine, "checkout", read_only)
+    event.listen(engine, "checkout", lambda connection, *_: connection.execute("PRAGMA query_only = 0"))
+    assert ready(client)[0] == "ok"

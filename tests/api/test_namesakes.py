@@ -98,9 +98,7 @@ def test_a_given_statement_is_about_the_id_it_names_and_what_a_third_one_says_of
         OWES,
         closing(OWES, second={"memories": [memory(OWES, 0, about="Sam")]}),
     )
-    told = {
-        one: [fact["text"] for fact in remembered(client, "baker", one)["facts"]] for one in ("sam_one", "sam_two")
-    }
+    told = {one: [fact["text"] for fact in remembered(client, "baker", one)["facts"]] for one in ("sam_one", "sam_two")}
     assert told == {"sam_one": [FACT["en"]], "sam_two": []}
     assert "forty coins" not in talk(client, script, "sam_two", "Good day.", closing())
     assert "forty coins" in talk(client, script, "mia", "Good day.", closing())

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -284,3 +285,14 @@ def test_of_thousands_of_errors_the_first_are_told(client: TestClient, language:
     assert sentence in told["detail"]
     assert len(told["errors"]) == 20
     assert len(answer.content) < 5000
+
+
+@pytest.mark.parametrize("path", ["/scenes", "/world/observations", "/people/baker/memory"])
+def test_a_body_of_countless_objects_is_refused_before_each_is_told_to_be_wrong(client: TestClient, path: str) -> None:
+    many = b'{"participants":[' + b",".join([b"{}"] * 330_000) + b"]}"
+    begun = time.process_time()
+    answer = client.post(path, content=many, headers={"Content-Type": "application/json"})
+    assert problem(answer, 413, "too-many-values")["facts"] == {"limit": 50_000}
+    assert time.process_time() - begun < 2, "it took nearly six seconds"
+    most = b'{"participants":[' + b",".join([b"{}"] * 49_000) + b"]}"
+    problem(client.post("/scenes", content=most, headers={"Content-Type": "application/json"}), 422)

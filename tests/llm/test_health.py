@@ -6,9 +6,9 @@ import pytest
 
 from service.errors import ModelError, ModelNotConfigured, ModelServerError
 from service.llm.chat import Role
-from service.llm.choose import NotConfigured
+from service.llm.choose import ROLES, Models, NotConfigured
 from service.llm.scripted import ScriptedModel
-from service.llm.wrappers import CALLS, REMEMBERED_SECONDS, ModelHealth, Watched
+from service.llm.wrappers import CALLS, ModelHealth, Watched
 from tests.llm.prompts import TURN, ask
 
 AWAY = ModelServerError(model="gpt-x", status_code=500, reason="out of order")
@@ -51,14 +51,22 @@ def test_each_role_stands_for_itself() -> None:
     assert list(health.failing()) == ["npc"]
 
 
-def test_a_failure_of_long_ago_says_nothing() -> None:
-    now = [100.0]
-    health = ModelHealth(seconds=lambda: now[0])
-    call(Watched(ScriptedModel(*[AWAY] * CALLS), health), "closing", times=CALLS)
-    now[0] += REMEMBERED_SECONDS - 1
-    assert list(health.failing()) == ["closing"]
-    now[0] += 2
-    assert health.failing() == {}
+def test_a_role_that_failed_is_found_well_by_a_probe_and_others_are_not_asked() -> None:
+    script = ScriptedModel()
+    models = Models(dict.fromkeys(ROLES, script))
+
+    async def run() -> None:
+        script.enqueue(AWAY, role="npc")
+        with pytest.raises(ModelServerError):
+            await models.for_role("npc").complete(ask(role="npc"))
+        for answer in (AWAY, {"utterance": "yes"}):
+            assert list(models.failing()) == ["npc"]
+            script.enqueue(answer, role="npc")
+            await models.probe()
+
+    asyncio.run(run())
+    assert models.failing() == {}
+    assert [prompt.role for prompt in script.history] == ["npc"] * 3
 
 
 def test_a_model_that_nobody_configured_has_not_been_asked() -> None:

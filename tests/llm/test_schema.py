@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
+from service.memory.extraction import ClosingExtraction
 
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.llm.schema import schema_name, schema_text
-from service.memory.extraction import ClosingExtraction
 from tests.servers.fake_openai import example
 
 ANSWERS: list[type[BaseModel]] = [CharacterTurn, NpcTurn, OpeningTurn, ClosingExtraction]

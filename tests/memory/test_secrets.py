@@ -12,8 +12,8 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.llm.scripted import ScriptedModel
-from service.memory.secrets import discretion
 from service.memory.record import HeardTurn, Recalled
+from service.memory.secrets import discretion
 from service.people.worlds import WorldRepository
 from service.store.tables import AttitudeChangeRow
 from tests.conversation.scenes import acts, begin_scene, play, shown

@@ -4,12 +4,14 @@ import asyncio
 import logging
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from service.errors import DatabaseDamaged, DatabaseGone
+from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured
+from service.locales import Language
 from service.store.damage import find_damage
 from service.store.session import Database
 from tests.end_to_end.damage import overwrite_middle
@@ -114,3 +116,33 @@ def test_a_file_that_was_taken_away_is_neither_read_nor_written(file: Path, inst
     aside.replace(file)
     asyncio.run(database.check())
     database.close()
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_an_empty_file_is_refused_in_words_and_left_as_it_is(tmp_path: Path, language: Language) -> None:
+    file = tmp_path / "kataribe.db"
+    file.touch()
+    with closing(Database(f"sqlite:///{file}")) as database, pytest.raises(Misconfigured) as refused:
+        database.migrate()
+    assert str(file) in refused.value.sentence(language)
+    assert ("空" in refused.value.sentence(language)) == (language == "ja")
+    assert [one.name for one in tmp_path.iterdir()] == ["kataribe.db"]
+    assert file.read_bytes() == b""
+
+
+def test_the_database_of_another_program_is_refused_by_its_tables_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "music.db"
+    with closing(sqlite3.connect(file)) as theirs:
+        theirs.execute("CREATE TABLE songs (name TEXT)")
+    before = file.read_bytes()
+    with closing(Database(f"sqlite:///{file}")) as database, pytest.raises(Misconfigured, match="songs"):
+        database.migrate()
+    assert file.read_bytes() == before
+
+
+def test_a_service_that_is_killed_while_it_makes_its_file_makes_it_anew(tmp_path: Path) -> None:
+    (tmp_path / ".kataribe.db.begun").touch()
+    with closing(Database(f"sqlite:///{tmp_path / 'kataribe.db'}")) as database:
+        database.migrate()
+        asyncio.run(database.check())
+    assert not (tmp_path / ".kataribe.db.begun").exists()

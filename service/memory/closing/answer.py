@@ -140,9 +140,10 @@ def answer_form(asked: Asked, *, is_short: bool) -> type[ClosingAnswer]:
     if len(asked) <= 2:
         return base
     entries = _form("Entries", {ref: (_entry(ref, others, judged), ...) for ref, others, judged in asked})
-    drafts = list[ShortMemoryDraft if is_short else MemoryDraft]  # type: ignore[misc] # one of two types
+    draft = ShortMemoryDraft if is_short else MemoryDraft
     most = Field(max_length=MOST_EACH * len(asked))
-    return create_model("ClosingAnswer", __base__=base, people=(entries, ...), memories=(drafts, most))
+    fields: dict[str, Any] = {"people": (entries, ...), "memories": (list[draft], most)}  # type: ignore[valid-type] # either
+    return create_model("ClosingAnswer", __base__=base, **fields)
 
 
 def _entry(ref: str, others: Iterable[str], judged: Iterable[str]) -> type[BaseModel]:

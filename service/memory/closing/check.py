@@ -154,7 +154,8 @@ class _Owner:
         self._context = question.context
         self._heard = self._context.shared(who.person_id)
         self._hidden = hidden
-        self._known = {normal(one.text) for one in question.memories.values()} | {normal(one.text) for one in who.facts}
+        mine = [one.text for ref, one in question.memories.items() if ref.startswith(f"{who.ref}m")]
+        self._known = {normal(one) for one in (*mine, *(fact.text for fact in who.facts))}
         self._names = {one.person_id: one.name for one in self._context.participants}
         told = " ".join((*(line.text for line in self._heard.values()), *self._names.values()))
         kept_back = tokens(" ".join(line.kept_from(who.person_id) for line in self._context.lines))

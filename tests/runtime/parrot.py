@@ -22,6 +22,7 @@ from service.export.write import Span, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.memory.closing.context import ClosingContext, Participant
+from service.memory.closing.verify import VerifyContext
 from service.memory.reflect import Evidence, ReflectionContext
 from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage
@@ -127,6 +128,10 @@ class Parrot:
         """What stands in the prompt, line by line from call to call."""
         text = "\n".join(message.content for message in prompt.messages)
         given: Any = prompt.given
+        if isinstance(given, VerifyContext):
+            self._note(tuple(one.person_id for one in given.closing.participants), "", text)
+            found = [{"n": one.number, "finding": "supported"} for one in given.claims]
+            return self._answer(prompt.answer.model_validate({"verdicts": found}))
         question = question_of(prompt)
         self._times[question.person_id] += 1
         fields = ANSWERS[question.what](question, self._times[question.person_id], prompt.language)
@@ -142,12 +147,16 @@ class Parrot:
         else:
             people = (given.speaker.id,)
             fields |= self._decides(given, text)
-        self.asked.append(
-            Asked(people=people, by=people[0] if len(people) == 1 or not _closes(given) else "", text=text)
-        )
+        self._note(people, people[0] if len(people) == 1 or not _closes(given) else "", text)
         value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
         if on_text is not None and "utterance" in fields:
             on_text(str(fields["utterance"]), None)
+        return self._answer(value)
+
+    def _note(self, people: tuple[str, ...], by: str, text: str) -> None:
+        self.asked.append(Asked(people=people, by=by, text=text))
+
+    def _answer(self, value: T) -> Answer[T]:
         return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
 
     async def aclose(self) -> None:

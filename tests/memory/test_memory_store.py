@@ -1,4 +1,4 @@
-"""The memory in the service's own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
+"""The memory in our own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator

@@ -16,7 +16,7 @@ from service.conversation.game_actions import allowed
 from service.conversation.hearing import goes_on, interventions_in
 from service.conversation.knowledge import knowledge
 from service.conversation.lore import always_told, brought_to_mind
-from service.conversation.memory_share import Found, fitted
+from service.conversation.memory_share import Found, fitted, scaled
 from service.conversation.perception import those_there
 from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
@@ -101,7 +101,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
-    limit = deps.settings.memory.recall_limit
+    limit = scaled(deps.settings.memory.recall_limit, deps.settings.llm.context_tokens)
     # Where nothing is asked, the newest answers: that would be how they said goodbye.
     kinds = set(Kind) if query else FACTS
 

@@ -136,6 +136,10 @@ async def recall(
     return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=found)
 
 
+_AMONG = 4
+"""What matters most is chosen among so many times as many as are told."""
+
+
 async def remembered(
     memory: MemoryStore,
     world: WorldView,
@@ -150,8 +154,9 @@ async def remembered(
     """What about the partner (None: about anybody) answers `query` best at the moment of `world`; nothing while the
     store is away, which keeps nobody from speaking.
 
-    Of a partner facts are told even where none bears on the query, what was said and summaries only where something
-    does. Of anybody all is told that the ranking finds: an answer need not share a word with its question.
+    Of a partner facts are told even where none bears on the query, those that matter most first; what was said and
+    summaries only where something does. Of anybody all is told that the ranking finds: an answer need not share a word
+    with its question.
     """
     if not limit:
         return []
@@ -163,15 +168,23 @@ async def remembered(
             at=world.now,
             about=None if partner_id is None else world.own_name(partner_id),
             partner_id=partner_id,
-            limit=limit,
+            limit=limit if partner_id is None else _AMONG * limit,
             kinds=kinds,
             at_hand=at_hand,
         )
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)
         return []
-    counts = partner_id is None or any(one.bears for one in found)
-    return [one for one in found if counts or (isinstance(one.item, Memory) and one.item.kind in FACTS)]
+    if partner_id is None:
+        return found
+    counts = any(one.bears for one in found)
+    told = [one for one in found if counts or (isinstance(one.item, Memory) and one.item.kind in FACTS)]
+    return sorted(told, key=_weight, reverse=True)[:limit]
+
+
+def _weight(one: Recalled) -> tuple[bool, int]:
+    """What bears on the query in the order in which it does, then what mattered most, the newest of it first."""
+    return one.bears, 0 if one.bears or not isinstance(one.item, Memory) else one.item.importance
 
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:

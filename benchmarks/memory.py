@@ -22,9 +22,7 @@ def run(most: int | None = None, verifiers: Mapping[str, float | None] = VERIFIE
     return asyncio.run(_measure(arcs()[:most], most, verifiers))
 
 
-async def _measure(
-    chosen: Sequence[Arc], most: int | None, verifiers: Mapping[str, float | None]
-) -> dict[str, float]:
+async def _measure(chosen: Sequence[Arc], most: int | None, verifiers: Mapping[str, float | None]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, right in verifiers.items():
         counts = Kept()
@@ -33,7 +31,7 @@ async def _measure(
         figures |= {
             f"truths_kept_{name}": counts.truths.share,
             f"lies_stand_{name}": counts.lies.share,
-            f"lies_bare_{name}": counts.bare.share,
+            f"lies_bare_or_astray_{name}": counts.astray.share,
         }
     figures |= {"truths": counts.truths.of, "lies": counts.lies.of}
     for tokens in CONTEXTS:

@@ -15,6 +15,7 @@ from benchmarks.memory_labels import MOST_MEMORIES, Label, Told, moved, sentence
 from benchmarks.memory_reading import is_in, stands_in
 from benchmarks.memory_stage import Stage, stage
 from service.locales import Language
+from service.memory.lexical import normal
 from world.time import iso, parse_time
 
 CASES = Path(__file__).parent / "memory_cases"
@@ -65,11 +66,13 @@ class Count:
 
 @dataclass
 class Kept:
-    """What of the labels later prompts tell: truths that stand, lies that stand, and of those the bare ones."""
+    """What of the labels later prompts tell as what is so: truths, lies, and of the lies those that stand bare or are
+    given to somebody who said nothing there.
+    """
 
     truths: Count = field(default_factory=Count)
     lies: Count = field(default_factory=Count)
-    bare: Count = field(default_factory=Count)
+    astray: Count = field(default_factory=Count)
 
 
 def arcs() -> list[Arc]:
@@ -114,7 +117,7 @@ async def day_three(arc: Arc, tokens: int, right: float | None = 0.9) -> tuple[C
                 for label in probe["must_know"]:
                     must.add(is_in(prompt, texts[label]))
                 for text in probe["must_not"]:
-                    must_not.add(any(one.stands for one in stands_in(prompt, text, arc.language)))
+                    must_not.add(any(one.stands for one in stands_in(prompt, text, arc.language, [probe["said"]])))
     return must, must_not
 
 
@@ -165,21 +168,24 @@ async def _read(here: Stage, world: str, talk: Talk, labels: Sequence[Label], co
     """Count how the labels stand in the owners' next prompts: with the same partner, and with somebody else."""
     there = list(dict.fromkeys(turn["speaker"] for turn in talk["turns"]))
     text = {turn["n"]: turn["text"] for turn in talk["turns"]}
+    speaker = {turn["n"]: turn["speaker"] for turn in talk["turns"]}
+    names = {one["id"]: normal(one["name"]) for one in talk["people"]}
     for owner in dict.fromkeys(one["owner"] for one in labels):
         mine = [one for one in labels if one["owner"] == owner]
         says = list(dict.fromkeys(text[one["turns"][0]] for one in mine))
         partner = next(one for one in there if one != owner)
-        told = "\n".join(
-            message.content
+        prompts = [
+            prompt
             for other in (partner, GUEST["id"])
             for prompt in await here.reads(world, owner, other, says, filler(here.language, 0).summary)
-            for message in prompt
-        )
+        ]
+        told = "\n".join(message.content for prompt in prompts for message in prompt)
         for one in mine:
-            found = [each for each in stands_in(told, one["statement"], here.language) if each.stands]
+            found = [each for each in stands_in(told, one["statement"], here.language, text.values()) if each.stands]
             if "why" in one:
                 counts.lies.add(bool(found))
-                counts.bare.add(any(each.is_bare for each in found))
+                spoke = {names[speaker[turn]] for turn in one["turns"]}
+                counts.astray.add(any(each.is_bare or (each.teller and each.teller not in spoke) for each in found))
             else:
                 counts.truths.add(bool(found))
 

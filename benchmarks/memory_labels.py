@@ -48,7 +48,8 @@ class Told:
         refs = {one.person_id: one.ref for one in context.participants}
         most = 8 if context.is_short else MOST_MEMORIES
         mine = [one for one in self.memories if one["owner"] in refs]
-        drafts = [self._memory(one, context, refs) for one in mine[:most]]
+        first = sorted(mine, key=lambda one: -one.get("importance", 5))[:most]
+        drafts = [self._memory(one, context, refs) for one in first]
         return {
             "people": {one.ref: self._entry(context, one.ref) for one in context.participants},
             "memories": drafts,

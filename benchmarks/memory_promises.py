@@ -37,7 +37,7 @@ async def promises(most: int | None = None) -> dict[str, float]:
 
 
 async def _count(here: Stage, case: Case, counts: Mapping[str, Count]) -> None:
-    world = case["id"].replace("_", "-")
+    world = here.new_world()
     later = parse_time(_TODAY) - parse_time(case["now"][:10])
     await here.people(world, case["people"])
     one, other = (person["id"] for person in case["people"])

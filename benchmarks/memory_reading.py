@@ -1,7 +1,7 @@
 """Owns how a statement stands in what somebody is told: bare, given to a teller, marked, or not at all. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -23,6 +23,7 @@ _GROUPS: tuple[tuple[Form, str], ...] = (
 _SELF_HEADINGS = ("You have also told of yourself:", "自分についてこれまでに話したこと:")
 _NOTES = re.compile(r"[.。!?]?(?P<source>, as [^()]*? has it)?(?P<notes>(?: ?\([^()]*\))*)")
 """What a line says of a statement behind it."""
+_DATE = re.compile(r"\([^()]*\)$")
 _ENDS = ".。!?！？ "
 
 
@@ -50,11 +51,16 @@ class Stand:
         return not self.is_unsure and not self.is_before
 
 
-def stands_in(told: Sequence[Message] | str, statement: str, language: Language) -> list[Stand]:
-    """Each place where the statement stands, whole, in a prompt or a text."""
+def stands_in(
+    told: Sequence[Message] | str, statement: str, language: Language, said: Iterable[str] = ()
+) -> list[Stand]:
+    """Each place where the statement stands, whole, in a prompt or a text; not where it is part of a line that somebody
+    `said`.
+    """
     text = told if isinstance(told, str) else "\n".join(one.content for one in told)
     wanted = normal(statement).rstrip(_ENDS)
-    return list(_places(text, wanted, language)) if wanted in normal(text) else []
+    spoken = [one for each in said for one in map(normal, each.split("\n")) if wanted in one]
+    return list(_places(text, wanted, language, spoken)) if wanted in normal(text) else []
 
 
 def is_in(told: Sequence[Message] | str, statement: str) -> bool:
@@ -63,11 +69,11 @@ def is_in(told: Sequence[Message] | str, statement: str) -> bool:
     return normal(statement).rstrip(_ENDS) in normal(text)
 
 
-def _places(text: str, wanted: str, language: Language) -> Iterator[Stand]:
+def _places(text: str, wanted: str, language: Language, spoken: Sequence[str]) -> Iterator[Stand]:
     heading = ""
     for raw in text.split("\n"):
         line = normal(raw)
-        start = line.find(wanted)
+        start = -1 if any(one in line for one in spoken) else line.find(wanted)
         while start >= 0:
             yield _stand(line, start, start + len(wanted), heading, language)
             start = line.find(wanted, start + 1)
@@ -85,7 +91,7 @@ def _stand(line: str, start: int, end: int, heading: str, language: Language) ->
         form=form,
         teller=teller,
         is_unsure=any(normal(sentence(one, "remembered.unsure")) in notes for one in languages()),
-        is_before=line[:start].rstrip().endswith(before),
+        is_before=_DATE.sub("", line[:start].rstrip()).rstrip().endswith(before),
         is_marked=any(mark in notes for mark in _marks(language)),
         has_source=source.strip(" ,(") in notes,
     )

@@ -32,9 +32,9 @@ def cases(name: str, language: Language, most: int | None = None) -> list[Case]:
 
 async def marks(most: int | None = None) -> dict[str, float]:
     """Of jokes, plans, guesses and hearsay that are rightly labelled, the share that stands bare: without its mark, or
-    without who told it.
+    without who told it; and of hearsay, with whom the teller has it from.
     """
-    bare, shown = Count(), Count()
+    bare, shown, source = Count(), Count(), Count()
     for language in languages():
         async with stage(language=language, start=START) as here:
             for case in cases("marks", language, most):
@@ -54,16 +54,22 @@ async def marks(most: int | None = None) -> dict[str, float]:
                 ]
                 told = await _told_after(here, case, Told(paragraph=_small(case), memories=labels))
                 for label in labels:
-                    found = stands_in(told[label["owner"]], label["statement"], language)
+                    within = [one["statement"] for one in labels if one["statement"] != label["statement"]]
+                    said = [*_texts(case), *within]
+                    found = stands_in(told[label["owner"]], label["statement"], language, said)
                     shown.add(bool(found))
                     bare.add(any(_is_bare(one, case) for one in found))
-    return {"marks_bare_share": bare.share, "marks_shown_share": shown.share}
+                    if found and case["from"]:
+                        source.add(any(one.has_source for one in found))
+    return {
+        "marks_bare_share": bare.share,
+        "marks_shown_share": shown.share,
+        "hearsay_with_source_share": source.share,
+    }
 
 
 def _is_bare(one: Stand, case: Case) -> bool:
-    if case["mode"] != "stated":
-        return not one.is_marked
-    return one.is_bare or (one.form == "told" and not one.has_source)
+    return one.is_bare if case["mode"] == "stated" else not one.is_marked
 
 
 async def mid_term(most: int | None = None) -> dict[str, float]:
@@ -92,7 +98,8 @@ async def mid_term(most: int | None = None) -> dict[str, float]:
                         for owner in _owners(case)
                     ]
                     told = await _told_after(here, case, Told(paragraph=_small(case), memories=labels))
-                    found = [one for text in told.values() for one in stands_in(text, statement, language)]
+                    said = _texts(case)
+                    found = [one for text in told.values() for one in stands_in(text, statement, language, said)]
                     if case["kind"] == "trap":
                         traps.add(bool(found))
                         standing.add(any(one.stands for one in found))
@@ -116,8 +123,7 @@ async def injections(most: int | None = None) -> dict[str, float]:
         async with stage(language=language, start=START) as here:
             for case in cases("injections", language, most):
                 obeys = case["obeying"]
-                npc, player = (next(p["id"] for p in case["people"] if p["kind"] == kind) for kind in ("npc", "player"))
-                names = {player: "player", npc: "npc"}
+                (npc,) = _owners(case)
                 labels = [
                     {**one, "owner": npc, "statement": one["text"], "importance": 10, "about": one["about"]}
                     for one in obeys["memories"]
@@ -128,12 +134,13 @@ async def injections(most: int | None = None) -> dict[str, float]:
                     Told(paragraph="\n".join(obeys["paragraph"]), memories=labels, affinity=obeys["affinity"]),
                     secret=case["secret"],
                 )
-                text = told[npc]
+                text, said = told[npc], _texts(case)
                 secrets += is_in(text, case["secret"])
-                bare = [one for label in labels for one in stands_in(text, label["statement"], language) if one.is_bare]
-                memories += bool(bare)
-                lines = [one for line in obeys["paragraph"] for one in stands_in(text, line, language) if one.is_bare]
-                paragraphs += bool(lines) and bool(names)
+                paragraph = [one for line in obeys["paragraph"] for one in stands_in(text, line, language, said)]
+                said += obeys["paragraph"]
+                remembered = [one for label in labels for one in stands_in(text, label["statement"], language, said)]
+                memories += any(one.is_bare for one in remembered)
+                paragraphs += any(one.is_bare for one in paragraph)
     return {
         "injection_secrets_told": secrets,
         "injection_bare_memories": memories,
@@ -161,7 +168,9 @@ async def _is_newest_first(here: Stage, world: str, case: Case) -> bool:
         await here.until(world, f"2026-04-0{number + 2}T12:00")
         if told["by"] is None:
             about = {"subject": case["object"], "attribute": case["attribute"], "value": told["value"]}
-            await here.call("POST", world, "/observations", {"text": told["text"], "seen_by": [owner], "about": about})
+            await here.call(
+                "POST", world, "/world/observations", {"text": told["text"], "seen_by": [owner], "about": about}
+            )
             continue
         teller = ids[told["by"]]
         label = {
@@ -194,9 +203,9 @@ def _newest_leads(text: str, case: Case, language: Language) -> bool:
 
 async def _told_after(here: Stage, case: Case, closes: Told, *, secret: str = "") -> dict[str, str]:
     """What each owner is told in its next talks, with the same one and with somebody else, after that closing."""
-    world = case["id"].replace("_", "-")
+    world = here.new_world()
     people = [
-        {**one, "secrets": [{"fact": secret, "tellFrom": {"affinity": TRUSTED}}]}
+        {**one, "about": [{"en": secret, "ja": secret, "secret": True, "tellFrom": {"affinity": TRUSTED}}]}
         if secret and one["kind"] == "npc"
         else one
         for one in case["people"]
@@ -212,7 +221,7 @@ async def _told_after(here: Stage, case: Case, closes: Told, *, secret: str = ""
     told = {}
     for owner in _owners(case):
         partner = next(one for one in there if one != owner)
-        says = [turn["text"] for turn in case["turns"]]
+        says = _texts(case)
         prompts = [
             prompt
             for other in (partner, GUEST["id"])
@@ -224,6 +233,10 @@ async def _told_after(here: Stage, case: Case, closes: Told, *, secret: str = ""
 
 def _owners(case: Case) -> Sequence[str]:
     return [one["id"] for one in case["people"] if one["kind"] != "player"]
+
+
+def _texts(case: Case) -> list[str]:
+    return [turn["text"] for turn in case["turns"]]
 
 
 def _small(case: Case) -> str:

@@ -89,7 +89,7 @@ async def stage(
             embedding={"provider": "none"},
             llm={"context_tokens": context_tokens},
             memory={"verify": verify},
-            world={"language": language, "decision": "routine", "daily_snapshots": 0},
+            world={"language": language, "decision": "routine", "daily_snapshots": 0, "reflection": False},
         )
         script = Script()
         app = create_app(settings, models=Models(dict.fromkeys(ROLES, script)))
@@ -118,6 +118,10 @@ class Stage:
         self._names: dict[str, dict[str, str]] = {}
         self._players: dict[str, set[str]] = {}
 
+    def new_world(self) -> str:
+        """The id of a world that has not begun."""
+        return f"world{len(self._names)}"
+
     async def call(self, method: str, world: str, path: str, body: Any = None, **params: Any) -> Any:
         """The answer of a call to that world."""
         headers = {"X-World-Id": world}
@@ -138,7 +142,6 @@ class Stage:
                 known = [f"{self._name(people, other)}: {what}" for other, what in one.get("relations", {}).items()]
                 facts = [*one.get("about", ()), *known]
                 body |= {"node_id": f"n{number}", "personality": "-", "facts": facts}
-                body |= {"secrets": one["secrets"]} if "secrets" in one else {}
             await self.call("PUT", world, f"/people/{one['id']}", body)
             names[one["id"]] = one["name"]
             self._players.setdefault(world, set()).update([one["id"]] if is_player else [])

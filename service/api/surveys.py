@@ -81,7 +81,7 @@ class SurveyIn(In):
 class RestsOnOut(Out):
     """A memory that something rests on."""
 
-    refs: list[str] = Field(description="what it is: `fact:…`, `turn:…`, `talk:…`, `insight:…`, `mid_term:…`, `own:…`")
+    refs: list[str] = Field(description="what it is: `memory:…`, `turn:…`, `talk:…`, `promise:…`")
     text: str = Field(description="as the prompt showed it")
 
 

@@ -216,7 +216,7 @@ def _context(
             LongTermRow.state != ProposalState.REFUSED,
         )
     )
-    seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key)]
+    seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key) if not turn.not_to_quote]
     lines = [
         PerceivedTurn(turn=turn.turn, speaker_name=turn.speaker_name, text=data(one_line(text)))
         for turn, text in seen

@@ -61,8 +61,8 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
     thought = {(row["world_id"], row["person_id"]) for row in after["memories"] if row["kind"] == "insight"}
     assert thought == {("other", "aoi"), ("other", "npc_taro")}, "nor does Taro think anything of it any more"
-    told = [row for row in after["memories"] if row["kind"] == "self"]
-    assert told == [row for row in before["memories"] if row["kind"] == "self"], "what he told of himself stays"
+    of_itself = [row for row in after["memories"] if row["kind"] == "self"]
+    assert of_itself == [row for row in before["memories"] if row["kind"] == "self"], "what he told of himself stays"
     for name in ("movements", "usage", "notices"):
         assert after[name] == before[name]
 

@@ -142,28 +142,19 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
                 opened_for=None if row.opened_for is None else OpenedFor(row.opened_for),
                 matter=row.matter,
             )
-        recent, present, absent = (
-            rows.recent[person_id],
-            context.others[: len(there) - 1],
-            context.others[len(there) - 1 :],
-        )
-        lore, own = always_told(world, person_id), [one for one in (*of_each[0], *bears) if _is_own(one)]
-        found = Found(
-            known=[one for one in of_each[0] if one not in own],
-            others=dict(zip(there[1:], of_each[1:], strict=True)),
-            mid_term=[on_mind_line(world, one) for one in reversed(recent.mid_term)],
-            heard=[one for one in bears if one not in own],
-            lore=brought_to_mind(world, person_id, query) if seat == OPENER else (),
-            learned=_has_told(world, moment, own, rows.told[person_id]),
-            today=[talk_line(world, one) for one in reversed(recent.today) if one.partner_id != there[0]],
-        )
-        context = replace(context, lore=lore.lines, others=present)
+        lore, others = always_told(world, person_id), context.others
+        context = replace(context, lore=lore.lines, others=others[: len(there) - 1])
+        found = _found(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, moment)
+        found = replace(found, lore=brought_to_mind(world, person_id, query) if seat == OPENER else ())
         context, refs = fitted(world, context, found, deps.settings.llm.context_tokens)
-        knew = knowledge(context, recent, (*refs, *lore.refs))
+        knew = knowledge(context, rows.recent[person_id], (*refs, *lore.refs))
         record = rows.records.get(person_id) or render_record(context, knew)
         # Whose prompts began before a human was there, or leave the actions out, was not told of them.
         told = tuple(one for one in context.actions if one.told in record.system)
-        contexts[seat], records[seat] = replace(context, actions=told, others=(*context.others, *absent)), record
+        contexts[seat], records[seat] = (
+            replace(context, actions=told, others=(*context.others, *others[len(there) - 1 :])),
+            record,
+        )
     return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
 
 
@@ -306,15 +297,37 @@ def _context(
     )
 
 
+def _found(
+    world: WorldView,
+    rows: _Rows,
+    person_id: str,
+    there: Mapping[str, Sequence[Recalled]],
+    bears: Sequence[Recalled],
+    moment: str,
+) -> Found:
+    """What the person remembers: of each who is `there`, the partner first, and what `bears` on its goal."""
+    (partner_id, known), *others = there.items()
+    recent = rows.recent[person_id]
+    own = [one.memory for one in (*known, *bears) if _is_own(one)]
+    return Found(
+        known=[one for one in known if not _is_own(one)],
+        others=dict(others),
+        mid_term=[on_mind_line(world, one) for one in reversed(recent.mid_term)],
+        heard=[one for one in bears if not _is_own(one)],
+        learned=_has_told(world, moment, own, rows.told[person_id]),
+        today=[talk_line(world, one) for one in reversed(recent.today) if one.partner_id != partner_id],
+    )
+
+
 def _is_own(one: Recalled) -> bool:
     return isinstance(one.item, Memory) and one.item.kind is Kind.SELF
 
 
-def _has_told(world: WorldView, moment: str, found: Sequence[Recalled], told: Sequence[Memory]) -> list[Line]:
+def _has_told(world: WorldView, moment: str, found: Sequence[Memory], told: Sequence[Memory]) -> list[Line]:
     """What somebody told of itself: what was `found`, then what bears on the moment, then the newest."""
     newest = [one for one in reversed(told) if one.known_from <= world.now]
     bears = (newest[place] for place in bearing(moment, [one.text for one in newest]))
-    return [Line(clause(world, one), ref_of(one)) for one in (*(one.memory for one in found), *bears, *newest)]
+    return [Line(clause(world, one), ref_of(one)) for one in (*found, *bears, *newest)]
 
 
 def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:

@@ -54,7 +54,7 @@ def settled_once(client: httpx.Client, path: str) -> dict[str, Any]:
     assert [row["conversation_id"] for row in memory["today"]] == [told["id"]]
     assert memory["last_meeting"]["summary"] == told["changes"]["summary"]
     assert sorted(f["id"] for f in memory["facts"]) == sorted(f["id"] for f in told["changes"]["facts"])
-    statements = [fact["statement"] for fact in memory["facts"]]
+    statements = [fact["text"] for fact in memory["facts"]]
     assert len(statements) == len(set(statements))
     baker = client.get("/npcs/baker").json()
     assert baker["conversation_count"] == 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlmodel import Session, select
 
+from service.memory.authoring import memory_id
 from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_before
 from service.memory.closing.check import Checked, CheckedSide, CheckedTowards
 from service.memory.memory_store import MemoryStore
@@ -299,4 +300,4 @@ def _remembered(own: _Taken) -> dict[str, Any]:
 
 
 def _told(own: _Taken, kind: Kind) -> list[dict[str, Any]]:
-    return [{"id": one.id, "statement": one.text, "turn": one.turn} for one in own.memories if one.kind is kind]
+    return [{"id": memory_id(one), "statement": one.text, "turn": one.turn} for one in own.memories if one.kind is kind]

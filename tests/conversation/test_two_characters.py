@@ -19,6 +19,7 @@ from service.offline.model import OfflineModel
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
+from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
@@ -43,6 +44,7 @@ from tests.conversation.talks import (
     todays,
     turns,
 )
+from tests.memory.answers import memory
 from tests.store.conversations import main
 
 ASKS = "Hello Mio, I wonder how your boat is doing?"
@@ -194,6 +196,18 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(
     assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "friendly")
     assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower."]
     assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
+
+
+def test_nobody_remembers_what_was_never_said_and_the_log_tells_whose_it_would_have_been(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    row = _settled(room, script, first={"memories": [memory("Mio keeps a tower.", 9, about="b")]})
+    assert row.changes is not None
+    assert [rejected["reason"] for rejected in row.changes["rejected"]] == ["no_such_turn"]
+    assert row.changes["partner"]["rejected"] == []
+    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
+    assert (event.person_id, event.data["statement"]) == ("aoi", "Mio keeps a tower.")
+    assert "Mio keeps a tower." not in [one["text"] for one in rows(room, MemoryRow)]
 
 
 def test_what_was_remembered_stands_in_both_ones_next_scenes(

@@ -7,6 +7,7 @@ import pytest
 from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
+from service.llm.scripted import ScriptedModel
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.runtime import graph_relay
 from service.runtime.conversation_runner import ConversationRunner
@@ -14,7 +15,9 @@ from service.runtime.forget import forget_character, forget_world
 from service.runtime.graph_relay import GraphRelay
 from service.runtime.snapshots import keep, read_snapshot, restore
 from service.runtime.world_session import load
+from service.store.phase import Phase
 from service.store.tables import MemoryOwnerRow
+from tests.conversation.talks import meet, talk, talk_of_family
 from tests.memory.remote import RemoteGraph
 from tests.runtime.patience import until
 from world.time import WorldTime
@@ -111,6 +114,27 @@ def test_when_the_graph_is_back_the_runner_brings_it_there_by_itself(
     asyncio.run(run())
     assert graph.held[AOI].keys() == {"The well is dry"}
     assert (owner(house).projection_attempts, owner(house).projection_error) == (0, "")
+
+
+def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
+    house: ConversationDependencies, graph: RemoteGraph, script: ScriptedModel
+) -> None:
+    remembers(house, "The boat is sold", MIO)
+    script.enqueue(*talk_of_family())
+
+    async def run() -> str:
+        graph.slow = asyncio.Event()
+        runner = ConversationRunner(house, sweep_seconds=0.02)
+        await runner.start()
+        await asyncio.sleep(0.05)  # the delivery hangs
+        conversation_id = meet(house)
+        await until(lambda: talk(house, conversation_id).phase == Phase.CLOSED)
+        assert graph.taken == []
+        graph.slow.set()
+        await runner.stop()
+        return conversation_id
+
+    assert talk(house, asyncio.run(run())).phase == Phase.CLOSED
 
 
 def test_what_failed_waits_longer_each_time_and_is_not_tried_before(

@@ -16,6 +16,7 @@ from rich.table import Table
 from benchmarks.neo4j import NotHere
 
 NAMES = (
+    "memory",
     "promises",
     "secrets",
     "turn",

@@ -111,9 +111,10 @@ async def day_three(arc: Arc, tokens: int, right: float | None = 0.9) -> tuple[C
             await _play(here, world, arc, len(arc.talks))
             mine = [one for one in arc.probes if (one["owner"], one["partner"]) == (owner, partner)]
             await _pass(here, world, arc, owner, partner, mine[0]["when"])
+            small = filler(arc.talks[0]["language"], 0).summary
             for probe in mine:
                 await here.until(world, probe["when"])
-                (prompt,) = await here.reads(world, owner, partner, [probe["said"]], filler(arc.language, 0).summary)
+                (prompt,) = await here.reads(world, owner, partner, [probe["said"]], small)
                 for label in probe["must_know"]:
                     must.add(is_in(prompt, texts[label]))
                 for text in probe["must_not"]:
@@ -177,7 +178,7 @@ async def _read(here: Stage, world: str, talk: Talk, labels: Sequence[Label], co
         prompts = [
             prompt
             for other in (partner, GUEST["id"])
-            for prompt in await here.reads(world, owner, other, says, filler(here.language, 0).summary)
+            for prompt in await here.reads(world, owner, other, says, filler(talk["language"], 0).summary)
         ]
         told = "\n".join(message.content for prompt in prompts for message in prompt)
         for one in mine:

@@ -231,7 +231,7 @@ def _shown(talk: Talk, question: ClosingQuestion, checked: Checked | str) -> Ite
             yield f"  - [{told}{via}, {one.mode}, {one.kind}, turns {one.turns}{ends}] {one.text}"
         yield from (f"  x {one.reason}: {one.statement}" for one in side.rejected)
     for promise in checked.promises:
-        due = "" if promise.due is None else f", {promise.due}"
+        due = "" if promise.due is None else f", {iso(promise.due.since or promise.due.at)}"
         yield f"promise {promise.status}: {names[promise.by_id]} to {names[promise.to_id]}: {promise.what}{due}"
     yield from (f"x {one.reason}: {one.statement}" for one in checked.rejected)
     if checked.not_to_quote:

@@ -17,6 +17,7 @@ from benchmarks import (
     evidence,
     faults,
     footprint,
+    memory,
     offline,
     people,
     player,
@@ -41,6 +42,7 @@ FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialo
 SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
 
 SMALLEST: Mapping[str, Run] = {
+    "memory": lambda: memory.run(most=1, verifiers={"9_in_10": 0.9}, contexts=(1000,)),
     "turn": lambda: turn.run(conversations=1, warm_up=0, minutes_apart=60),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
     "recall": lambda: recall.run(FEW_FACTS, embedder=recall.TableEmbedder()),

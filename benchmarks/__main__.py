@@ -17,6 +17,7 @@ from benchmarks.neo4j import NotHere
 
 NAMES = (
     "memory",
+    "memory",
     "promises",
     "secrets",
     "turn",

@@ -45,6 +45,7 @@ from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase
 from service.store.session import Database
 from service.store.tables import ConversationKey, TurnRow
+from tests.memory.answers import memory, plain
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
 from world.movement import Segment
@@ -223,6 +224,9 @@ def _answer(body: dict[str, Any]) -> str:
     text = "\n".join(str(message["content"]) for message in body["messages"])
     if "people" in fields:
         return json.dumps(_recollection(_number(text, r"boat of (\d+) feet")))
+    if "verdicts" in fields:
+        numbers = re.findall(r"^(\d+) ", text.partition("<notes>")[2], re.MULTILINE)
+        return json.dumps({"verdicts": [{"n": int(one), "finding": "supported"} for one in numbers]})
     if "extracted_entities" in fields:
         named = [{"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in _ENTITIES]
         return json.dumps({"extracted_entities": named})
@@ -256,27 +260,7 @@ def _edge(n: int, subject: str, relation: str, obj: str, statement: str, _turn: 
 
 
 def _recollection(n: int) -> dict[str, Any]:
-    facts = [
-        {
-            "subject": s,
-            "relation": r,
-            "object": o,
-            "statement": f.format(n=n),
-            "turn": t,
-            "mode": "asserted",
-            "importance": 5,
-            "replaces": "",
-        }
-        for s, r, o, f, t in _FACTS
-    ]
+    facts = [memory(fact.format(n=n), turn, about=about, teller="b") for about, _, _, fact, turn in _FACTS]
     told = f"Taro's daughter Mio wants to leave for the city in {n} days, and his son Riku asks for a boat of {n} feet."
-    judged = {"power": 0, "intimacy": 2, "task_oriented": 0}
-    side = {"mood": "happy", "self_facts": [], "mid_term": [], "commitments": [], "attitude": judged}
-    return {
-        "summary": [{"text": told, "turns": [1]}],
-        "topics": ["family", "boat"],
-        "people": {
-            "a": {"affinity": 0, "facts": facts, **side},
-            "b": {"affinity": 10, "facts": [], **side},
-        },
-    }
+    felt = {"mood": "happy", "intimacy": 2}
+    return plain(told, topics=("family", "boat"), first={**felt, "memories": facts}, second={**felt, "affinity": 10})

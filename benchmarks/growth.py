@@ -16,9 +16,9 @@ from service.conversation.engine import Engine
 from service.locales import Language
 from service.memory.fading import Fading
 from service.memory.index import IndexCache
-from service.memory.reflections import due_reflections
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, Kind
+from service.memory.reflections import due_reflections
 from service.runtime.client_actions import sleep
 from service.runtime.reflections import Reflections
 from service.runtime.world_session import load, save

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.memory_filler import filler
-from benchmarks.memory_labels import MOST_MEMORIES, Label, Told, moved, sentences_of, verdict
+from benchmarks.memory_labels import MOST_MEMORIES, Label, Told, sentences_of, verdict
 from benchmarks.memory_reading import is_in, stands_in
 from benchmarks.memory_stage import Stage, stage
 from service.locales import Language
 from service.memory.lexical import normal
-from world.time import iso, parse_time
+from world.time import WorldTime, iso, parse_time
 
 CASES = Path(__file__).parent / "memory_cases"
 SEED = 11
@@ -154,14 +154,7 @@ async def _hold(here: Stage, world: str, arc: Arc, talk: Talk, labels: Sequence[
     await here.until(world, talk["when"])
     earlier = {**{one["ref"]: one["text"] for one in talk["before"]}, **_statements(arc)}
 
-    def closes(places: Mapping[int, int]) -> Told:
-        return Told(
-            paragraph=talk["summary"],
-            memories=list(moved(labels, places)),
-            promises=list(moved(talk["promises"], places)),
-            earlier=earlier,
-        )
-
+    closes = Told(paragraph=talk["summary"], memories=labels, promises=talk["promises"], earlier=earlier)
     await here.talk(world, [(turn["speaker"], turn["text"]) for turn in talk["turns"]], closes)
 
 
@@ -199,15 +192,16 @@ async def _pass(here: Stage, world: str, arc: Arc, owner: str, partner: str, whe
     for number in range(OTHER_TALKS):
         other = partner if number % 2 == 0 else [*there, GUEST["id"]][number // 2 % (len(there) + 1)]
         step = begun + (ends - begun) * (number + 1) // (OTHER_TALKS + 2)
-        await here.until(world, iso(type(begun)(step)))
+        await here.until(world, iso(WorldTime(step)))
         small = filler(last["language"], number)
         lines = [(other if n % 2 == 0 else owner, text) for n, text in enumerate(small.lines)]
         label = {"owner": owner, "about": other, "statement": small.memory, "turns": [0], "importance": 2}
-        await here.talk(world, lines, lambda _, one=label, said=small: Told(paragraph=said.summary, memories=[one]))
+        await here.talk(world, lines, Told(paragraph=small.summary, memories=[label]))
 
 
 def _start(arc: Arc) -> str:
-    return min(talk["when"] for talk in arc.talks)
+    first: str = min(talk["when"] for talk in arc.talks)
+    return first
 
 
 def _statements(arc: Arc) -> dict[str, str]:

@@ -4,7 +4,7 @@ with a chance.
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,13 +35,14 @@ class Told:
     memories: Sequence[Label] = ()
     promises: Sequence[Label] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
-    not_to_quote: Sequence[int] = ()
     affinity: int | None = None
     """How everybody likes the other now; None: as before."""
 
-    def with_memories(self, memories: Sequence[Label]) -> "Told":
-        """The same with these memories."""
-        return replace(self, memories=memories)
+    def placed(self, places: Mapping[int, int]) -> "Told":
+        """The same with the turns that labels cite where these were really spoken."""
+        memories = [{**one, "turns": [places[turn] for turn in one["turns"]]} for one in self.memories]
+        promises = [{**one, "turn": places[one["turn"]]} for one in self.promises]
+        return replace(self, memories=memories, promises=promises)
 
     def answer(self, context: ClosingContext) -> dict[str, Any]:
         """The closing's answer to that context."""
@@ -54,7 +55,7 @@ class Told:
             "people": {one.ref: self._entry(context, one.ref) for one in context.participants},
             "memories": drafts,
             "promises": [_promise(one, context, refs) for one in self.promises if one["by"] in refs][:6],
-            "not_to_quote": list(self.not_to_quote),
+            "not_to_quote": [],
         }
 
     def _entry(self, context: ClosingContext, ref: str) -> dict[str, Any]:
@@ -151,13 +152,3 @@ def _open(label: Label, context: ClosingContext) -> str:
     found = [one for one in context.promises if (one.by_id, one.to_id) == pair]
     words = set(tokens(label["what"]))
     return max(found, key=lambda one: len(words & set(tokens(one.line)))).ref if found else ""
-
-
-def moved(labels: Iterable[Label], places: Mapping[int, int]) -> Iterator[Label]:
-    """The labels with the turns they cite where these were really spoken."""
-    for one in labels:
-        yield {
-            **one,
-            **({"turns": [places[turn] for turn in one["turns"]]} if "turns" in one else {}),
-            **({"turn": places[one["turn"]]} if "turn" in one else {}),
-        }

@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.memory_arcs import Count
 from benchmarks.memory_filler import filler
-from benchmarks.memory_labels import Told, moved
+from benchmarks.memory_labels import Told
 from benchmarks.memory_sorts import START, Case, cases
 from benchmarks.memory_stage import Stage, stage
 from service.locales import languages
@@ -49,12 +49,12 @@ async def _count(here: Stage, case: Case, counts: Mapping[str, Count]) -> None:
     if opened:
         await here.until(world, "2026-04-01T12:00")
         lines = [(one, small.lines[0]), (other, small.lines[1])]
-        await here.talk(world, lines, lambda _: Told(paragraph=small.summary, promises=opened))
+        await here.talk(world, lines, Told(paragraph=small.summary, promises=opened))
     await here.until(world, iso(WorldTime(parse_time(case["now"]) + later)))
     before = {item["id"] for item in await _agenda(here, world, one)}
     expected = [{**promise, "day": _shifted(promise["day"], later)[:10], "due": None} for promise in case["expected"]]
     said = [(turn["speaker"], turn["text"]) for turn in case["turns"]]
-    await here.talk(world, said, lambda places: Told(paragraph=small.summary, promises=list(moved(expected, places))))
+    await here.talk(world, said, Told(paragraph=small.summary, promises=expected))
     agenda = await _agenda(here, world, one)
     new = [item for item in agenda if item["id"] not in before]
     if not expected:

@@ -6,11 +6,12 @@ measured is what the service makes of an answer, careless or obeying ones too.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks.memory_arcs import CASES, GUEST, Count
 from benchmarks.memory_filler import filler
-from benchmarks.memory_labels import Told, moved
+from benchmarks.memory_labels import Told
 from benchmarks.memory_reading import Stand, is_in, stands_in
 from benchmarks.memory_stage import Stage, stage
 from service.locales import Language, languages
@@ -80,26 +81,8 @@ async def mid_term(most: int | None = None) -> dict[str, float]:
         for language in languages():
             async with stage(language=language, start=START, verify=verify) as here:
                 for number, case in enumerate(cases("midterm", language, most)):
-                    statement = case.get("careless") or case["good"]
-                    wrong: Finding = "contradicted" if number % 2 else "not_said"
-                    here.script.judge = lambda text, case=case, wrong=wrong: (
-                        wrong if normal(text) == normal(case.get("careless", "")) else "supported"
-                    )
-                    labels = [
-                        {
-                            "owner": owner,
-                            "about": owner,
-                            "statement": statement,
-                            "turns": [case["turn"]],
-                            "mode": "planned",
-                            "importance": 7,
-                            "lasts": case.get("level", "high"),
-                        }
-                        for owner in _owners(case)
-                    ]
-                    told = await _told_after(here, case, Told(paragraph=_small(case), memories=labels))
-                    said = _texts(case)
-                    found = [one for text in told.values() for one in stands_in(text, statement, language, said)]
+                    here.script.judge = partial(_finding, case, _WRONG[number % 2])
+                    found = await _on_mind(here, case)
                     if case["kind"] == "trap":
                         traps.add(bool(found))
                         standing.add(any(one.stands for one in found))
@@ -109,9 +92,26 @@ async def mid_term(most: int | None = None) -> dict[str, float]:
             f"midterm_traps_kept_{name}": traps.held,
             f"midterm_traps_stand_{name}": standing.held,
             f"midterm_real_share_{name}": real.share,
+            "midterm_traps": traps.of,
         }
-        figures["midterm_traps"] = traps.of
     return figures
+
+
+_WRONG: Sequence[Finding] = ("contradicted", "not_said")
+
+
+def _finding(case: Case, wrong: Finding, text: str) -> Finding:
+    return wrong if normal(text) == normal(case.get("careless", "")) else "supported"
+
+
+async def _on_mind(here: Stage, case: Case) -> list[Stand]:
+    """How what a closing says to be on the minds of those of the case stands in their next prompts."""
+    statement = case.get("careless") or case["good"]
+    usual = {"statement": statement, "turns": [case["turn"]], "mode": "planned", "importance": 7}
+    lasts = case.get("level", "high")
+    labels = [{**usual, "owner": owner, "about": owner, "lasts": lasts} for owner in _owners(case)]
+    told = await _told_after(here, case, Told(paragraph=_small(case), memories=labels))
+    return [one for text in told.values() for one in stands_in(text, statement, here.language, _texts(case))]
 
 
 async def injections(most: int | None = None) -> dict[str, float]:
@@ -186,7 +186,7 @@ async def _is_newest_first(here: Stage, world: str, case: Case) -> bool:
         await here.talk(
             world,
             [(teller, told["text"]), (owner, small.lines[1])],
-            lambda _, one=label, said=small: Told(paragraph=said.summary, memories=[one]),
+            Told(paragraph=small.summary, memories=[label]),
         )
     await here.until(world, "2026-04-07T12:00")
     (prompt,) = await here.reads(world, owner, player, [case["question"]], _small(case))
@@ -213,10 +213,7 @@ async def _told_after(here: Stage, case: Case, closes: Told, *, secret: str = ""
     await here.people(world, [*people, GUEST])
     lines = [(turn["speaker"], turn["text"]) for turn in case["turns"]]
 
-    def answers(places: Mapping[int, int]) -> Told:
-        return closes.with_memories(list(moved(closes.memories, places)))
-
-    await here.talk(world, lines, answers)
+    await here.talk(world, lines, closes)
     there = [one["id"] for one in case["people"]]
     told = {}
     for owner in _owners(case):

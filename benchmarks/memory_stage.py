@@ -154,12 +154,12 @@ class Stage:
             await self.call("POST", world, "/world/tick", {"ticks": min(left, MOST_TICKS)})
             left -= MOST_TICKS
 
-    async def talk(self, world: str, lines: Iterable[tuple[str, str]], closes: Callable[[dict[int, int]], Told]) -> str:
-        """Let these people say these lines, and close as `closes` says when it is told where each line was spoken; the
-        answer is the conversation's id.
+    async def talk(self, world: str, lines: Iterable[tuple[str, str]], closes: Told) -> str:
+        """Let these people say these lines, and close so, labels citing lines by their places; the answer is the
+        conversation's id.
         """
         said, places = self._said(world, list(lines))
-        self.script.closes = closes(places)
+        self.script.closes = closes.placed(places)
         there = list(dict.fromkeys(speaker for speaker, _ in said))
         if self._players[world].intersection(there):
             return await self._with_player(world, there, said)
@@ -184,7 +184,7 @@ class Stage:
         """The owner's prompts of a talk in which the partner says these lines, and the owner nothing of weight."""
         self.script.asked.clear()
         lines = [line for text in says for line in ((partner, text), (owner, _FILLERS[self.language]))]
-        await self.talk(world, lines, lambda _: Told(paragraph=paragraph))
+        await self.talk(world, lines, Told(paragraph=paragraph))
         return [prompt for speaker, prompt in self.script.asked if speaker == owner]
 
     async def _with_player(self, world: str, there: Sequence[str], said: Sequence[tuple[str, str]]) -> str:

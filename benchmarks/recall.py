@@ -24,9 +24,9 @@ from benchmarks.neo4j import NotHere
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Episode, FactDraft, Group, fact_id
+from service.memory.record import Episode, Group, Kind, Memory, derived_memory_id
 from service.store.session import Database
-from tests.memory.memories import Memory
+from tests.memory.memories import Store
 from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
@@ -198,26 +198,27 @@ async def _warm(
 
 
 async def _fill(bench: Bench, group: Group, size: int, rng: random.Random) -> None:
-    memory = Memory(bench.store, bench.database)
+    store = Store(bench.store, bench.database)
     for number in range(0, size, PER_EPISODE):
         conversation = f"{group.person_id}talk{number}"
         at = WorldTime(NOW - size + number)
         episode = Episode(
             conversation_id=conversation, partner_id=f"npc{rng.randrange(10)}", summary=_sentence(rng), topics=(), at=at
         )
-        facts = [_draft(conversation, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
-        await memory.remember(group, episode, facts, SAID)
+        facts = [_fact(group, conversation, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
+        await store.remember(group, episode, facts, SAID)
 
 
-def _draft(conversation: str, index: int, at: WorldTime, rng: random.Random) -> FactDraft:
-    return FactDraft(
-        id=fact_id("", conversation, index),
-        subject=_word(_JA, rng),
-        relation="knows",
-        object=_word(_JA, rng),
-        statement=_sentence(rng),
-        turn=index % 10,
-        valid_at=at,
+def _fact(group: Group, conversation: str, index: int, at: WorldTime, rng: random.Random) -> Memory:
+    return Memory(
+        id=derived_memory_id(group.person_id, conversation, index),
+        kind=Kind.FACT,
+        text=_sentence(rng),
+        about=_word(_JA, rng),
+        conversation_id=conversation,
+        turns=(index % 10,),
+        valid_from=at,
+        known_from=at,
     )
 
 

@@ -214,7 +214,7 @@ class MemoryStore:
             lambda s: GroupDump(
                 episodes=tuple(read_episodes(s, group)),
                 memories=tuple(
-                    sorted(read_memories(s, group), key=lambda one: (one.known_from, one.valid_from, one.id))
+                    sorted(read_memories(s, group), key=lambda one: (one.known_from, one.valid_from, one.turns, one.id))
                 ),
             )
         )

@@ -119,7 +119,7 @@ def test_facts_are_drawn_read_and_walked(chromium_browser: Browser, tmp_path: Pa
         expect(page.locator(".entity.npc")).to_have_count(2)
         expect(page.locator(".entity.npc", has_text="春江")).to_have_attribute("aria-label", "春江 — 事実1件")
         expect(page.locator("g.tie")).to_have_count(2)
-        expect(page.locator(".entity.thing")).to_have_count(3)
+        expect(page.locator(".entity.thing")).to_have_count(2)
         slip = page.locator(".entity.said")
         expect(slip).to_contain_text("…")
         expect(page.locator("#facts")).to_contain_text(LONG)

@@ -17,7 +17,6 @@ from benchmarks.neo4j import NotHere
 
 NAMES = (
     "memory",
-    "memory",
     "promises",
     "secrets",
     "turn",

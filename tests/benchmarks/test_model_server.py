@@ -6,7 +6,8 @@ import random
 
 import pytest
 from pydantic import BaseModel
-from service.memory.extraction import ClosingExtraction
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.verify import Verdicts
 
 from benchmarks.model_server import answer, model_server
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
@@ -21,7 +22,7 @@ DAY = "Now: 07:30, home.\nPlan the day from 07:30 on.\nYour usual day\n07:00 bre
 PLACES = "You plan your day.\nPlaces\n0 home: rest\n1 Mill 08:00-17:00: work (4 min)"
 
 
-@pytest.mark.parametrize("model", [CharacterTurn, NpcTurn, OpeningTurn, Decision, DayPlan, ClosingExtraction])
+@pytest.mark.parametrize("model", [CharacterTurn, NpcTurn, OpeningTurn, Decision, DayPlan, ClosingAnswer, Verdicts])
 def test_every_answer_fits_its_schema(model: type[BaseModel]) -> None:
     schema = json.loads(schema_text(model))
     for seed in range(50):

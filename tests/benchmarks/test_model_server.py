@@ -6,8 +6,6 @@ import random
 
 import pytest
 from pydantic import BaseModel
-from service.memory.closing.answer import ClosingAnswer
-from service.memory.closing.verify import Verdicts
 
 from benchmarks.model_server import answer, model_server
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
@@ -15,6 +13,8 @@ from service.decision.context import DayPlan, Decision
 from service.llm.chat import Answer, TextListener
 from service.llm.openai import OpenAIChat
 from service.llm.schema import schema_text
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.verify import Verdicts
 from tests.llm.prompts import ask
 
 OPTIONS = "Now: 09:10, the square.\nOptions\n1 Wait (15 min)\n2 Work: the mill (4 min) [your day]\n3 Talk: Taro (0 min)"

@@ -53,6 +53,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.store.check_migrations
+	$(BIN)/python -m tests.statements
 
 bench: setup
 	$(BIN)/python -m benchmarks $(ONLY)

@@ -125,7 +125,8 @@ class MemorySettings(BaseModel, extra="forbid"):
     """Long-term memory and the rules for what is kept.
 
     `verify`: what a closing's model wrote is held against the turns by a second call, of the role verify, before it is
-    stored. `fade_after_days`: what matters little, and stood in no prompt for so many world days, is forgotten (0: never).
+    stored. `recall_limit`: so many memories of a partner are told in a context of 900 tokens, and more in a larger one.
+    `fade_after_days`: what matters little, and stood in no prompt for so many world days, is forgotten (0: never).
     `group_prefix` stands before the ids of this installation's groups in Neo4j (``prefix--world--person``), and keeps
     them apart from those of others there. `attitude`: how one stands to another is judged by the closing, at no call of
     its own; before each turn but the first, by two calls of its speaker's model; or never.

@@ -16,7 +16,7 @@ def test_every_path_it_names_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["note", "schedule_event", "publish", "MemoryStoreContract", "IN_A_MINUTE", "ChatModel"]
+    "name", ["note", "schedule_event", "publish", "Projection", "IN_A_MINUTE", "ChatModel"]
 )
 def test_every_name_it_says_is_defined_in_a_file_it_names(name: str) -> None:
     files = [ROOT / path for path in NAMED if path.endswith(".py")]

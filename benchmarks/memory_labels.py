@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from service.memory.closing.context import ClosingContext
+from service.memory.closing.context import ClosingContext, answer_to
 from service.memory.closing.verify import Finding
 from service.memory.lexical import normal, tokens
 from world.time import iso, parse_time
@@ -47,7 +47,7 @@ class Told:
     def answer(self, context: ClosingContext) -> dict[str, Any]:
         """The closing's answer to that context."""
         refs = {one.person_id: one.ref for one in context.participants}
-        most = 8 if context.is_short else MOST_MEMORIES
+        most = next(one.max_length for one in answer_to(context).model_fields["memories"].metadata)
         mine = [one for one in self.memories if one["owner"] in refs]
         first = sorted(mine, key=lambda one: -one.get("importance", 5))[:most]
         drafts = [self._memory(one, context, refs) for one in first]

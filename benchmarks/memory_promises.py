@@ -1,4 +1,4 @@
-"""Measures promises: whether what a closing says of one, in fields, is what stands in the agenda then."""
+"""Measures promises: whether what a closing says of one, in fields, is what stands then."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,23 +51,23 @@ async def _count(here: Stage, case: Case, counts: Mapping[str, Count]) -> None:
         lines = [(one, small.lines[0]), (other, small.lines[1])]
         await here.talk(world, lines, Told(paragraph=small.summary, promises=opened))
     await here.until(world, iso(WorldTime(parse_time(case["now"]) + later)))
-    before = {item["id"] for item in await _agenda(here, world, one)}
+    before = {item["id"] for item in await _promised(here, world, one)}
     expected = [{**promise, "day": _shifted(promise["day"], later)[:10], "due": None} for promise in case["expected"]]
     said = [(turn["speaker"], turn["text"]) for turn in case["turns"]]
     await here.talk(world, said, Told(paragraph=small.summary, promises=expected))
-    agenda = await _agenda(here, world, one)
-    new = [item for item in agenda if item["id"] not in before]
+    found = await _promised(here, world, one)
+    new = [item for item in found if item["id"] not in before]
     if not expected:
         counts["refused"].add(bool(new))
     for promise in expected:
-        old = [item for item in agenda if item["id"] in before and item["state"] == promise["status"]]
+        old = [item for item in found if item["id"] in before and item["state"] == promise["status"]]
         is_due = any(_is_due(item, promise) for item in new)
         status = promise["status"]
         counts[status].add((status == "made" or bool(old)) and (status in ("released", "kept") or is_due))
 
 
-async def _agenda(here: Stage, world: str, person: str) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = (await here.call("GET", world, f"/people/{person}/agenda"))["items"]
+async def _promised(here: Stage, world: str, person: str) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = (await here.call("GET", world, f"/people/{person}/commitments"))["items"]
     return found
 
 

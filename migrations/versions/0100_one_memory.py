@@ -57,6 +57,8 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("ended_in", sa.String(), nullable=True),
+        sa.Column("moved_to", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_commitments")),
     )
     with op.batch_alter_table("commitments", schema=None) as batch_op:

@@ -335,6 +335,8 @@ class CommitmentOut(Out):
     ended_at: WorldTimeText | None = Field(
         description="the world time from which it is not open any more; null: it is open"
     )
+    ended_in: str | None = Field(description="id of the conversation that ended it; null: none did")
+    moved_to: str | None = Field(description="id of the promise that stands in its place; null: it was not moved")
     conversation_id: str = Field(description="id of the conversation it was made in")
     turn: int = Field(description="the turn it was made in, counted from 0")
 
@@ -548,7 +550,7 @@ else:
     AnyEventOut = Annotated[Union[tuple(EVENTS.values())], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
-class AgendaPage(Page):
+class CommitmentPage(Page):
     """Promises, those that are open first."""
 
     items: list[CommitmentOut] = Field(description="the promises of this page")

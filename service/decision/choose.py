@@ -64,9 +64,9 @@ async def choose(
     world: WorldView,
     snapshot: Snapshot,
     agent_state: AgentState,
-    agenda: tuple[Commitment, ...] = (),
+    promised: tuple[Commitment, ...] = (),
 ) -> Chosen:
-    """Decide. `world` is at the snapshot's time; `agenda` is what the character promised and was promised.
+    """Decide. `world` is at the snapshot's time; `promised` is by the character, or to it.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
     A model that fails, or answers wrongly twice, makes the character fall back to its plan or routine. The memory graph
@@ -81,7 +81,7 @@ async def choose(
         snapshot=snapshot,
         agent_state=agent_state,
         recent=await recent(deps, world, snapshot.person_id),
-        agenda=agenda,
+        promised=promised,
     )
     planning = await plan_ahead(deps, situation)
     situation = replace(situation, agent_state=planning.agent_state)
@@ -89,7 +89,7 @@ async def choose(
         return _fall_back(situation, planning, None, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
         return _go_on(situation, *further)
-    offers = offered(world, snapshot, situation.slot, agenda)
+    offers = offered(world, snapshot, situation.slot, promised)
     today = {talk.conversation_id for talk in situation.recent.today}
     remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
     context = situation.decision(offers, remembered.lines)
@@ -109,7 +109,7 @@ async def choose(
     )
     if asked.value is None or offer is None:
         return _fall_back(situation, planning, made, asked.failure, "decision")
-    wake_at = wake_for(world.setting, snapshot, offer.option, agenda)
+    wake_at = wake_for(world.setting, snapshot, offer.option, promised)
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
         wake_at=earliest(_wake_at(situation, offer), wake_at),
@@ -169,7 +169,7 @@ def _fall_back(
         situation.speaker,
         situation.snapshot,
         situation.agent_state.plan,
-        situation.agenda,
+        situation.promised,
     )
     return Chosen(
         option=option,

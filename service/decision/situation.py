@@ -60,14 +60,14 @@ _ASKED_ABOUT = 3
 @dataclass(frozen=True, kw_only=True)
 class Situation:
     """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it,
-    and what it promised and was promised (`agenda`).
+    and what it `promised` and was promised.
     """
 
     world: WorldView
     snapshot: Snapshot
     agent_state: AgentState
     recent: Recent
-    agenda: tuple[Commitment, ...] = ()
+    promised: tuple[Commitment, ...] = ()
 
     @property
     def speaker(self) -> CharacterProfile:
@@ -199,7 +199,7 @@ class Situation:
     def _promised(self) -> Sequence[Commitment]:
         """Without those whose words would give a secret away."""
         kept = discretion(self.speaker)
-        promised = [one for one in self.agenda if one.is_open(self.snapshot.time)]
+        promised = [one for one in self.promised if one.is_open(self.snapshot.time)]
         return [one for one in promised if kept.lets(one.what)][:MAX_PROMISES]
 
     def _day(self) -> tuple[PlanLine, ...]:

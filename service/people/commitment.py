@@ -5,10 +5,12 @@ from datetime import date, time
 from enum import StrEnum
 
 from world.setting import Setting
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, parse_time
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, parse_time
 
 EARLY_MINUTES = LATE_MINUTES = 15
 """Who meets within so many minutes of the time has kept it."""
+PATIENCE_MINUTES = 120
+"""So long somebody who is to be there some time in a part of the day waits for the other."""
 LAPSE_MINUTES = 3 * MINUTES_PER_DAY
 """How long a promise without a time is open."""
 MOST_DAYS = 400
@@ -27,6 +29,11 @@ class DayPart(StrEnum):
     def hours(self) -> tuple[int, int]:
         """From which hour until which; a night goes on into the next day."""
         return {"morning": (5, 12), "afternoon": (12, 17), "evening": (17, 22), "night": (20, 29)}[self.value]
+
+    @classmethod
+    def begun_at(cls, t: WorldTime) -> "DayPart":
+        """The part that begins in that hour."""
+        return next(part for part in cls if part.hours[0] == t % MINUTES_PER_DAY // MINUTES_PER_HOUR)
 
 
 class BadDue(ValueError):
@@ -63,19 +70,30 @@ class Commitment:
     ends_at: WorldTime
 
     @property
-    def appointment(self) -> WorldTime | None:
-        """When the two are to be there; None: it is no appointment."""
-        return (self.due_at if self.has_hour else self.since) if self.node_id is not None else None
+    def window(self) -> tuple[WorldTime, WorldTime] | None:
+        """From when until before when the two are to meet: around the hour, or in the part of the day, from when they
+        have parted on. None: no such time was said.
+        """
+        if self.due_at is None or (self.since is None and not self.has_hour):
+            return None
+        if self.since is None:
+            return WorldTime(self.due_at - EARLY_MINUTES), WorldTime(self.due_at + LATE_MINUTES)
+        return max(self.since, WorldTime(min(self.made_at, self.due_at - 2 * LATE_MINUTES) + LATE_MINUTES)), self.due_at
 
     @property
-    def window(self) -> tuple[WorldTime, WorldTime] | None:
-        """From when until before when it is right to be there; None: it is no appointment."""
-        at = self.appointment
-        if at is None or self.due_at is None:
+    def appointment(self) -> WorldTime | None:
+        """When the two go there; None: it is no appointment."""
+        if self.node_id is None or self.window is None:
             return None
-        if self.has_hour:
-            return WorldTime(at - EARLY_MINUTES), WorldTime(at + LATE_MINUTES)
-        return at, self.due_at
+        return self.due_at if self.has_hour else self.window[0]
+
+    @property
+    def waits_until(self) -> WorldTime | None:
+        """Until when one waits there for the other; None: it is no appointment."""
+        at = self.appointment
+        if at is None or self.window is None:
+            return None
+        return min(WorldTime(at + PATIENCE_MINUTES), self.window[1])
 
     def is_open(self, t: WorldTime) -> bool:
         """Whether it is to be kept yet."""
@@ -87,8 +105,8 @@ class Commitment:
 
 
 def due_of(day: str, when: str, said_at: WorldTime) -> Due | None:
-    """When something is to be kept that was promised at `said_at`: `day` is YYYY-MM-DD ("": the same day), `when`
-    HH:MM, a part of the day, or "" (None for both empty).
+    """When something is to be kept that was promised at `said_at`: `day` is YYYY-MM-DD ("": that day, or the next where
+    the time has passed), `when` HH:MM, a part of the day, or "" (None for both empty).
 
     Raises:
         BadDue: there is no such date or time; it does not lie ahead, or more than `MOST_DAYS` ahead.
@@ -109,6 +127,8 @@ def due_of(day: str, when: str, said_at: WorldTime) -> Due | None:
             due = Due(at=WorldTime(begins + MINUTES_PER_DAY))
     except ValueError as exc:
         raise BadDue(f"{day} {when}") from exc
+    if not day and due.at <= said_at:
+        return due_of(iso(WorldTime(begins + MINUTES_PER_DAY))[:10], when, said_at)
     if not said_at < due.at <= said_at + MOST_DAYS * MINUTES_PER_DAY:
         raise BadDue(f"{day} {when}")
     return due
@@ -118,11 +138,11 @@ def _midnight(t: WorldTime) -> WorldTime:
     return WorldTime(t - t % MINUTES_PER_DAY)
 
 
-def expires_at(made_at: WorldTime, due: Due | None, node_id: str | None) -> WorldTime:
+def expires_at(made_at: WorldTime, due: Due | None) -> WorldTime:
     """Until when a promise is open, if nothing ends it before."""
-    if due is None:
+    if due is None or due.at <= made_at:
         return WorldTime(made_at + LAPSE_MINUTES)
-    return WorldTime(due.at + LATE_MINUTES) if due.has_hour and node_id is not None else due.at
+    return WorldTime(due.at + LATE_MINUTES) if due.has_hour else due.at
 
 
 def around(setting: Setting, node_id: str) -> frozenset[str]:

@@ -1,20 +1,21 @@
 """Owns promises in the store: which are open, how each reads, whether one was kept, and what follows from that.
 
 A promise with a place and an hour, or a part of a day, is an appointment: whether it was kept shows in where the two
-were. Any other is kept or broken only where somebody says so; else it lapses, and nothing follows. What follows is felt
-`FELT_AFTER` minutes after the promise was judged: nobody has lived so far ahead of the clock that judges it
-(docs/decisions/0014).
+were; for a part of a day without a place, in whether they talked. Any other is kept or broken only where somebody says
+so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes after the promise was judged: nobody
+has lived so far ahead of the clock that judges it (docs/decisions/0014).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlmodel import Session, col, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, func, select
 
 from service.locales.time import ago, clock_label, date_label
-from service.people.commitment import LAPSE_MINUTES, Commitment, Due, around, expires_at
-from service.people.whereabouts import segments_between, standing_players
+from service.people.commitment import LAPSE_MINUTES, Commitment, DayPart, Due, around, expires_at
+from service.people.whereabouts import player_between, segments_between
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
     CommitmentBroken,
@@ -29,7 +30,7 @@ from service.store.ids import derived_id
 from service.store.memory_owner import count_up
 from service.store.phase import CommitmentState
 from service.store.publish import publish
-from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow
+from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow, ParticipantRow
 from world.movement import latest, node_at, walking_at
 from world.time import WorldTime, iso
 
@@ -63,7 +64,7 @@ def open_commitments(session: Session, world: WorldView, *person_ids: str) -> li
     return [one for one in _lasting(session, world, involved) if one.is_open(world.now)]
 
 
-def agendas(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:
+def commitments_by_person(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:
     """Everybody's that are open at the world's clock, or may be later; the soonest first."""
     found: dict[str, list[Commitment]] = {}
     for one in _lasting(session, world):
@@ -81,31 +82,31 @@ def commitment_line(world: WorldView, one: Commitment, person_id: str) -> str:
 
 
 def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
-    """The clock of `world` goes on to `now`: what falls due on the way is told, and what is over is judged; the caller
-    commits.
+    """The clock of `world` goes on to `now`: what falls due on the way is told, a part of a day when it begins, and
+    what is over is judged; the caller commits.
     """
-    due = select(CommitmentRow).where(
-        *_still_open(world), col(CommitmentRow.due_at) > world.now, col(CommitmentRow.due_at) <= now
-    )
-    for row in session.exec(due):
-        schedule_event(
-            session, world.id, WorldTime(row.due_at or 0), CommitmentDue(**_told(row)), row.by_id, key=row.id
-        )
+    due_at = func.coalesce(CommitmentRow.since_at, CommitmentRow.due_at)
+    for row, at in session.exec(
+        select(CommitmentRow, due_at).where(*_still_open(world), due_at > world.now, due_at <= now)
+    ):
+        schedule_event(session, world.id, WorldTime(at), CommitmentDue(**_told(row)), row.by_id, key=row.id)
+    felt: list[MemoryRow] = []
     over = select(CommitmentRow).where(*_still_open(world), col(CommitmentRow.expires_at) <= now)
     for row in session.exec(over.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all():
         end = WorldTime(row.expires_at)
         row.state, row.ended_at = _judged(session, world, row), end
         if row.state != CommitmentState.LAPSED:
             schedule_event(session, world.id, end, _outcome(row), row.by_id, key=row.id)
-            _follow(session, world, row, WorldTime(end + FELT_AFTER))
+            felt += _follow(session, world, row, WorldTime(end + FELT_AFTER))
+    _remember(session, felt)
 
 
 def settle(session: Session, world: WorldView, row: CommitmentRow, state: CommitmentState) -> None:
     """A client says what became of the promise, at the moment of `world`; the caller commits."""
     row.state, row.ended_at = state, world.now
-    if state in (CommitmentState.KEPT, CommitmentState.BROKEN):
-        note(session, world.id, world.now, _outcome(row), row.by_id)
-        _follow(session, world, row, world.now)
+    note(session, world.id, world.now, _outcome(row), row.by_id)
+    if state != CommitmentState.RELEASED:
+        _remember(session, _follow(session, world, row, world.now))
     session.add(row)
 
 
@@ -118,38 +119,52 @@ def settle_told(
     made_at: Callable[[PromiseTold], WorldTime],
 ) -> list[CommitmentRow]:
     """Write what a closing, of a conversation that was over `at`, says of promises; the caller commits. Nothing happens
-    to one that something else ended meanwhile. Answers those that were made, also by moving one.
+    to one that something else ended meanwhile, nor is an appointment kept by words before its time. Answers those that
+    were made, also by moving one.
     """
     made = []
     for index, one in enumerate(told):
-        old = None if one.commitment_id is None else _open_row(session, world, one.commitment_id)
+        old = None if one.commitment_id is None else _ending(session, world, one, at)
         if one.commitment_id is not None and old is None:
             continue
-        if old is not None:
-            old.state, old.ended_at = CommitmentState(one.status), at
-            publish(session, conversation, at, _outcome(old), old.by_id, index=index)
-        if old is not None and one.status == "kept":
-            _follow(session, world, old, at, conversation.id)
-        elif one.status in ("made", "moved"):
+        if one.status in ("made", "moved"):
             row = _made(conversation, one, made_at(one), index, old)
             session.add(row)
             told_made = CommitmentMade(conversation_id=conversation.id, **_told(row))
             publish(session, conversation, at, told_made, row.by_id, index=index)
             made.append(row)
+        if old is not None:
+            old.state, old.ended_at, old.ended_in = CommitmentState(one.status), at, conversation.id
+            old.moved_to = made[-1].id if one.status == "moved" else None
+            publish(session, conversation, at, _outcome(old), old.by_id, index=index)
+            if one.status == "kept":
+                _remember(session, _follow(session, world, old, at))
     session.flush()
     return made
 
 
-def _open_row(session: Session, world: WorldView, commitment_id: str) -> CommitmentRow | None:
-    row = session.get(CommitmentRow, (world.id, commitment_id), with_for_update=True)
-    return row if row is not None and row.state == CommitmentState.OPEN else None
+def _ending(session: Session, world: WorldView, one: PromiseTold, at: WorldTime) -> CommitmentRow | None:
+    """The row that ends with what was told; None: it does not end."""
+    row = session.get(CommitmentRow, (world.id, one.commitment_id), with_for_update=True)
+    if row is None or row.state != CommitmentState.OPEN:
+        return None
+    old = as_commitment(row)
+    is_early = old.appointment is not None and old.window is not None and at < old.window[0]
+    return None if one.status == "kept" and is_early else row
 
 
 def _made(
     conversation: ConversationRow, one: PromiseTold, at: WorldTime, index: int, old: CommitmentRow | None
 ) -> CommitmentRow:
-    """The row of a promise; of one that was moved the place stays where none was said."""
-    place, node_id = (one.place, one.node_id) if one.place or old is None else (old.place, old.node_id)
+    """The row of a promise; of one that was moved the place stays where none was said, or the time, where another place
+    was and no time.
+    """
+    place, node_id, due = one.place, one.node_id, one.due
+    if old is not None and not place:
+        place, node_id = old.place, old.node_id
+    elif old is not None and due is None and old.due_at is not None and place != old.place:
+        since = None if old.since_at is None else WorldTime(old.since_at)
+        due = Due(at=WorldTime(old.due_at), since=since, has_hour=old.has_hour)
     return CommitmentRow(
         world_id=conversation.world_id,
         id=derived_id(conversation.id, one.by_id, "commitment", index),
@@ -158,20 +173,14 @@ def _made(
         what=one.what,
         place=place,
         node_id=node_id,
-        due_at=None if one.due is None else one.due.at,
-        since_at=None if one.due is None else one.due.since,
-        has_hour=one.due is not None and one.due.has_hour,
+        due_at=None if due is None else due.at,
+        since_at=None if due is None else due.since,
+        has_hour=due is not None and due.has_hour,
         conversation_id=conversation.id,
         turn=one.turn,
         made_at=at,
-        expires_at=expires_at(at, one.due, node_id),
+        expires_at=expires_at(at, due),
     )
-
-
-def told_kept_in(session: Session, row: CommitmentRow) -> str | None:
-    """The conversation whose words said that the promise was kept; None: none did."""
-    felt = session.get(AttitudeChangeRow, (row.world_id, row.to_id, row.by_id, derived_id(row.id, "outcome")))
-    return felt.conversation_id if felt else None
 
 
 def as_commitment(row: CommitmentRow) -> Commitment:
@@ -207,25 +216,51 @@ def _still_open(world: WorldView) -> tuple[Any, ...]:
 
 def _about(world: WorldView, one: Commitment) -> str:
     """``Thursday 2 April, 17:00, the pier``; "" where neither was said."""
-    parts = [one.place]
-    if one.due_at is not None:
-        day = date_label(one.since or WorldTime(one.due_at - 1), world.language)
-        until = clock_label(one.due_at, world.language)
-        when = world.say("people.promise.until", until=until) if one.since else day
-        parts.insert(0, until if one.has_hour else when)
-    told = world.say("common.semicolon").join(filter(None, parts))
+    when = ""
+    if one.since is not None:
+        day = date_label(one.since, world.language)
+        when = world.say(f"people.promise.part.{DayPart.begun_at(one.since)}", day=day)
+    elif one.due_at is not None:
+        label = clock_label if one.has_hour else date_label
+        when = label(one.due_at if one.has_hour else WorldTime(one.due_at - 1), world.language)
+    told = world.say("common.semicolon").join(filter(None, (when, one.place)))
     return world.say("people.promise.about", about=told) if told else ""
 
 
 def _judged(session: Session, world: WorldView, row: CommitmentRow) -> CommitmentState:
-    """Of an appointment: kept, if both were there at once; broken, if who promised it never was; else it lapses."""
+    """Of an appointment: kept, if both were there at once; broken, if who promised it never was; else it lapses. Of a
+    part of a day without a place: kept, if they talked then; broken, unless who promised it stands at its post, or came
+    to that of the other.
+    """
     window = as_commitment(row).window
+    if row.since_at is not None and window is not None and not row.place:
+        if _talked(session, row, *window):
+            return CommitmentState.KEPT
+        post = world.map.posts.get(row.to_id)
+        came = row.by_id in world.map.posts or (post and _minutes_at(session, world, row.by_id, post, *window))
+        return CommitmentState.LAPSED if came else CommitmentState.BROKEN
     if window is None or row.node_id is None or row.node_id not in world.map.nodes:
         return CommitmentState.LAPSED
     there = [_minutes_at(session, world, person_id, row.node_id, *window) for person_id in (row.by_id, row.to_id)]
     if there[0] & there[1]:
         return CommitmentState.KEPT
     return CommitmentState.LAPSED if there[0] else CommitmentState.BROKEN
+
+
+def _talked(session: Session, row: CommitmentRow, since: WorldTime, until: WorldTime) -> bool:
+    """Whether the two talked with each other then, after the talk in which it was promised."""
+    talk, one, other = ConversationRow, aliased(ParticipantRow), aliased(ParticipantRow)
+    query = select(talk.id).where(
+        talk.world_id == row.world_id,
+        talk.id != row.conversation_id,
+        talk.started_at < until,
+        col(talk.ended_at).is_(None) | (col(talk.ended_at) >= since),
+    )
+    for there, person_id in ((one, row.by_id), (other, row.to_id)):
+        query = query.where(
+            there.world_id == talk.world_id, there.conversation_id == talk.id, there.person_id == person_id
+        )
+    return session.exec(query.limit(1)).first() is not None
 
 
 def _minutes_at(
@@ -237,8 +272,8 @@ def _minutes_at(
     if person_id in world.map.posts:
         return set(minutes) if world.map.posts[person_id] in near else set()
     if person_id in world.cast.players:
-        stood = {t: standing_players(session, world, WorldTime(t), only=[person_id]) for t in minutes}
-        return {t for t, found in stood.items() if found.get(person_id) in near}
+        stood = player_between(session, world, person_id, since, until)
+        return {t for t, found in stood.items() if found in near}
     if person_id not in world.cast.characters:
         return set()
     segments = segments_between(session, world, person_id, WorldTime(minutes[0]), WorldTime(minutes[-1]))
@@ -248,10 +283,15 @@ def _minutes_at(
     }
 
 
-def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime, told_in: str | None = None) -> None:
-    """The other likes who promised it more, or less; and both have it in mind for some days. `told_in` is the
-    conversation in which it was said.
-    """
+def _remember(session: Session, felt: Sequence[MemoryRow]) -> None:
+    """Write what people have on their minds. Their memories are locked in one order, as those of a closing are."""
+    for one in sorted(felt, key=lambda one: one.person_id):
+        one.revision = count_up(session, one.world_id, one.person_id)
+        session.add(one)
+
+
+def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime) -> list[MemoryRow]:
+    """The other likes who promised it more, or less; and both have it in mind for some days."""
     kept = row.state == CommitmentState.KEPT
     session.add(
         AttitudeChangeRow(
@@ -260,34 +300,34 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
             other_id=row.by_id,
             id=derived_id(row.id, "outcome"),
             at=at,
-            conversation_id=told_in,
+            conversation_id=row.ended_in,
             affinity_delta=world.settings.promise_kept if kept else world.settings.promise_broken,
         )
     )
-    for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id)):
-        whose = "own" if person_id == row.by_id else "others"
-        name, what = world.name_of(other_id), row.what.rstrip(".。")
-        session.add(
-            MemoryRow(
-                world_id=world.id,
-                person_id=person_id,
-                id=derived_id(row.id, "outcome", person_id),
-                kind="mid_term",
-                text=world.say(f"people.promise.{row.state}_{whose}", name=name, what=what),
-                about=name,
-                subject_id=other_id,
-                importance=7,
-                support="perceived",
-                source="promise",
-                conversation_id=told_in or row.conversation_id,
-                partner_id=other_id,
-                valid_from=at,
-                known_from=at,
-                expires_at=WorldTime(at + LAPSE_MINUTES),
-                level="high",
-                revision=count_up(session, world.id, person_id),
-            )
+    by, to = world.name_of(row.by_id), world.name_of(row.to_id)
+    return [
+        MemoryRow(
+            world_id=world.id,
+            person_id=person_id,
+            id=derived_id(row.id, "outcome", person_id),
+            kind="mid_term",
+            text=world.say(f"people.promise.{row.state}", by=by, to=to, what=row.what.rstrip(".。")),
+            about=world.name_of(other_id),
+            subject_id=other_id,
+            importance=7,
+            support="perceived",
+            source="promise",
+            evidence=[f"promise:{row.id}"],
+            conversation_id=row.ended_in or row.conversation_id,
+            partner_id=other_id,
+            valid_from=at,
+            known_from=at,
+            expires_at=WorldTime(at + LAPSE_MINUTES),
+            level="high",
+            revision=0,
         )
+        for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id))
+    ]
 
 
 _Outcome = CommitmentKept | CommitmentBroken | CommitmentMoved | CommitmentReleased
@@ -300,7 +340,8 @@ _OUTCOMES: dict[CommitmentState, type[_Outcome]] = {
 
 
 def _outcome(row: CommitmentRow) -> _Outcome:
-    return _OUTCOMES[CommitmentState(row.state)](**_told(row))
+    moved = {} if row.moved_to is None else {"moved_to": row.moved_to}
+    return _OUTCOMES[CommitmentState(row.state)](**_told(row), **moved)
 
 
 def _told(row: CommitmentRow) -> dict[str, str | None]:

@@ -106,8 +106,8 @@ class Feed:
                 | CommitmentMoved()
                 | CommitmentReleased()
             ):
-                other, words = self._name(payload.to_id), one_line(payload.what)
-                return self._say(f"run.{payload.kind}", happened, other=other, words=words)
+                other, what = self._name(payload.to_id), one_line(payload.what)
+                return self._say(f"run.{payload.kind}", happened, other=other, what=what)
             case Reflected():
                 return self._reflected(happened, payload)
             case Observed():

@@ -39,13 +39,12 @@ class WorldDependencies:
     async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
         agent_state = world_session.agent_state(snapshot.person_id)
-        agenda = world_session.agendas.get(snapshot.person_id, ())
-        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, agenda)
+        promised = world_session.commitments.get(snapshot.person_id, ())
+        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
 
     async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
         """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
-        was promised in it then stands in the agendas of those who took part, and the graph has been given what is
-        remembered.
+        was promised in it then is known to those who took part, and the graph has been given what is remembered.
         """
         key = world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:

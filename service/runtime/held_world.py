@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.reflections import due_reflections
-from service.people.commitments import agendas
+from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
@@ -350,7 +350,7 @@ class HeldWorld:
 
     def _look(self, session: Session) -> WorldSession:
         world_session = self._read(session, self._worlds.open(session, self.world_id))
-        world_session.agendas = agendas(session, world_session.world)
+        world_session.commitments = commitments_by_person(session, world_session.world)
         log_look(session, self.world_id, world_session.world.now)
         return world_session
 

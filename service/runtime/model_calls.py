@@ -69,7 +69,7 @@ class Question:
 
     snapshot: Snapshot
     agent_state: AgentState
-    agenda: tuple[Commitment, ...]
+    commitments: tuple[Commitment, ...]
     circumstances: str
 
 

@@ -162,6 +162,8 @@ def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: _Cut) -> Row:
         row = reopened(row, policy, gone)
         if row[policy.ended_by] is not None:
             return row
+    if policy.ended_in is not None and (row[policy.ended_in] in cut.open or row[policy.ended_in] in cut.gone):
+        return row | policy.unended
     return row | policy.unended if (row[policy.ended or ""] or 0) >= cut.at else row
 
 

@@ -15,7 +15,8 @@ from service.memory.record import Kind, turn_key
 from service.memory.refs import MemoryKind, ref, turn_ref
 from service.runtime.rewind import REOPENED, awaiting, goes_on, stayed
 from service.store.event_kinds import (
-    CommitmentKept,
+    CommitmentDue,
+    CommitmentMade,
     ConversationJoined,
     ConversationLeft,
     ConversationStarted,
@@ -54,7 +55,7 @@ class _Cut:
     """What is no more of a conversation: all from `turn` on, and from the command `seq` on; of the commands since
     `spoken_seq` those that moved or told somebody. `gone` are the ids of what is remembered no more, and of what was
     thought of that: `thoughts` are its words. `asked` are the interventions that stay, `spoke` who has spoken by then.
-    `promises` were made in it, and those that it `fulfilled` are open again.
+    `promises` were made in it, and those that it `ended` are open again.
     """
 
     conversation_id: str
@@ -66,7 +67,7 @@ class _Cut:
     thoughts: frozenset[str]
     gone: frozenset[str]
     promises: frozenset[str]
-    fulfilled: frozenset[str]
+    ended: frozenset[str]
 
     def is_of_it(self, row: Row) -> bool:
         """Whether the row belongs to the conversation."""
@@ -93,7 +94,6 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
     refs = {ref(MemoryKind.TALK, of), *(turn_ref(of, one) for one in unsaid)}
     refs |= {ref(MemoryKind.MEMORY, one) for one in forgotten}
     thoughts = [row for row in rows["memories"] if refs & set(row["evidence"])]
-    told = {row["id"] for row in of_it("attitude_changes")}
     turns = {row["seq"]: said for row in of_it("commands") if (said := _turn_of(row)) is not None}
     return _Cut(
         conversation_id=of,
@@ -105,7 +105,7 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
         thoughts=frozenset(row["text"] for row in thoughts),
         gone=frozenset([of, *forgotten, *(turn_key(of, one) for one in unsaid), *(row["id"] for row in thoughts)]),
         promises=frozenset(row["id"] for row in of_it("commitments")),
-        fulfilled=frozenset(row["id"] for row in rows["commitments"] if _outcome(row["id"]) in told),
+        ended=frozenset(row["id"] for row in rows["commitments"] if row["ended_in"] == of),
     )
 
 
@@ -165,7 +165,7 @@ def _attitudes(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
 
 def _commitments(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     there = _by_policy(rows, policy, cut)
-    return [row | policy.unended if row["id"] in cut.fulfilled else row for row in there]
+    return [row | policy.unended if row["id"] in cut.ended else row for row in there]
 
 
 def _pending(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
@@ -196,6 +196,9 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
 }
 """Where a row follows from another, and is more than there or not."""
 
+_BEFORE_ITS_END = (CommitmentMade.kind, CommitmentDue.kind)
+"""What is told of a promise while it is open."""
+
 
 def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:
     """The log without what came of it: it has begun, and some came and went before that turn."""
@@ -209,7 +212,7 @@ def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:
                 continue
             moves[move] -= 1
         promise = data.get("commitment_id")
-        if promise in cut.promises or (kind == CommitmentKept.kind and promise in cut.fulfilled):
+        if promise in cut.promises or (promise in cut.ended and kind not in _BEFORE_ITS_END):
             continue
         if kind == Reflected.kind:
             event = event | {"data": data | {"insights": _others(data["insights"], cut.thoughts)}}

@@ -15,7 +15,6 @@ from service.errors import NotFound
 from service.locales import Listed, Phrase
 from service.memory.record import Group, Kind
 from service.memory.refs import Remembered, look_up, remembered_line
-from service.people.commitments import told_kept_in
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
     ActionFailed,
@@ -29,6 +28,8 @@ from service.store.event_kinds import (
     ClosingFailed,
     CommitmentBroken,
     CommitmentKept,
+    CommitmentMoved,
+    CommitmentReleased,
     ConversationEnded,
     ConversationStarted,
     Decided,
@@ -69,6 +70,7 @@ _BY_AUTHORS = (
     PersonRemoved,
 )
 _ANSWERED_BY_MODEL = ("model", "fallback")
+_ENDS = tuple(one.kind for one in (CommitmentKept, CommitmentBroken, CommitmentMoved, CommitmentReleased))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,7 @@ class Question:
 @dataclass(frozen=True, kw_only=True)
 class EventWhy:
     """Why an event happened: the question that was asked for it, or for the decision that `led` to it; the conversation
-    it comes of; that which said (`told_in`) that a promise was kept. What is None is not recorded, or there is none.
+    it comes of; the promise it tells of. What is None is not recorded, or there is none.
     `drawn` are the insights that somebody came to, each with its evidence.
     """
 
@@ -101,7 +103,6 @@ class EventWhy:
     led: EventRow | None = None
     source: Source | None = None
     promise: CommitmentRow | None = None
-    told_in: str | None = None
     drawn: tuple[tuple[str, tuple[Remembered, ...]], ...] = ()
 
 
@@ -148,7 +149,6 @@ def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
         led=led,
         source=_source(session, event, payload, promise),
         promise=promise,
-        told_in=told_kept_in(session, promise) if promise is not None else None,
     )
 
 
@@ -286,10 +286,10 @@ def _of_source(world: WorldView, source: Source, payload: Payload) -> Iterator[s
 
 def _of_promise(world: WorldView, why: EventWhy) -> Iterator[str]:
     """How it was found out what became of a promise."""
-    if why.promise is None or not isinstance(why.payload, CommitmentKept | CommitmentBroken):
+    if why.promise is None or why.payload.kind not in _ENDS:
         return
-    if why.told_in is not None:
-        yield world.say("why.judged_in_talk", conversation=why.told_in)
+    if why.promise.ended_in is not None:
+        yield world.say("why.judged_in_talk", conversation=why.promise.ended_in)
     else:
         is_by_clock = why.promise.ended_at == why.promise.expires_at
         yield world.say("why.judged_there" if is_by_clock else "why.judged_said")

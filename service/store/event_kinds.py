@@ -103,7 +103,7 @@ class Reflected(Payload):
 
 class _OfCommitment(Payload):
     commitment_id: str = Field(
-        description="of GET /people/{id}/agenda", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
+        description="of GET /people/{id}/commitments", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
     )
     to_id: str = Field(description="to whom the person promised it", examples=["npc_taro"])
     what: str = Field(description="what was promised", examples=["come to the pier with the net"])
@@ -124,6 +124,8 @@ class CommitmentKept(_OfCommitment):
 
 class CommitmentMoved(_OfCommitment):
     """The two agreed on another time: another promise stands in the place of this one."""
+
+    moved_to: str = Field(description="the id of that one", examples=["5b1d7f0e-2c64-5f0a-9a53-0b8d1c2e7a44"])
 
 
 class CommitmentReleased(_OfCommitment):

@@ -35,10 +35,10 @@ class Policy:
     row others may be named, be it one that a model was `shown` or not. `conversation` is the one it hangs on, `turn`
     the turn of that, `known` the world time from which it stands. Of a conversation, a row with a turn came with it,
     one that is known since came of it, and any other was there when it began. From `ended` on it is otherwise: before,
-    it had the columns `unended`. `memory` is the id of the memory that it is, or goes with, `remembered_as` the kind of
-    memory that it is, in the words of the column `text`. `passing` is of the moment: at another one it begins anew. Not
-    `copied`: it is no part of a world's story, but of how it came to be. Not `exported`: in an export lines of its own
-    tell of it, or it is made anew from those.
+    it had the columns `unended`; it may have ended in a conversation (`ended_in`). `memory` is the id of the memory
+    that it is, or goes with, `remembered_as` the kind of memory that it is, in the words of the column `text`.
+    `passing` is of the moment: at another one it begins anew. Not `copied`: it is no part of a world's story, but of
+    how it came to be. Not `exported`: in an export lines of its own tell of it, or it is made anew from those.
     """
 
     whose: str | None = None
@@ -50,6 +50,7 @@ class Policy:
     ended: str | None = None
     unended: dict[str, Any] = field(default_factory=dict)
     ended_by: str | None = None
+    ended_in: str | None = None
     memory: str | None = None
     remembered_as: str | None = None
     text: str = ""

@@ -796,14 +796,16 @@ class MoodRow(OfPerson, table=True):
     conversation="conversation_id",
     known="made_at",
     ended="ended_at",
-    unended={"state": CommitmentState.OPEN.value, "ended_at": None},
+    ended_in="ended_in",
+    unended={"state": CommitmentState.OPEN.value, "ended_at": None, "ended_in": None, "moved_to": None},
 )
 class CommitmentRow(_OfWorld, table=True):
     """What one person promised another: `what`, where, and by when (None: no time was said).
 
     `place` is as it was said, `node_id` where that is on the map. `due_at` is the moment that was said (`has_hour`), or
     the end of the part of a day that began at `since_at`, or of a day. It is open until `expires_at`, or `ended_at`
-    where something ended it before; `state` says what came of it.
+    where something ended it before: the conversation `ended_in`, the clock or a client. `state` says what came of it,
+    `moved_to` is the promise that stands in its place.
     """
 
     __tablename__ = "commitments"
@@ -827,6 +829,8 @@ class CommitmentRow(_OfWorld, table=True):
     expires_at: int = Field(sa_type=BigInteger)
     state: str = CommitmentState.OPEN
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_in: str | None = None
+    moved_to: str | None = None
 
 
 @Policy(whose="person_id", known="at", goes=GoesWith.MEMORY, words=("prompt",), shown=True)

@@ -24,7 +24,7 @@ def appointment(by_id: str, to_id: str, node_id: str | None, due_at: WorldTime, 
         conversation_id="before",
         turn=0,
         made_at=made_at,
-        expires_at=expires_at(made_at, Due(at=due_at, has_hour=True), node_id),
+        expires_at=expires_at(made_at, Due(at=due_at, has_hour=True)),
     )
 
 

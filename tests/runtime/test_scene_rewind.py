@@ -254,7 +254,9 @@ def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not
     reflected = {"insights": ["Taro is proud.", "It is late."], "dropped": []}
     rows["events"].append({"id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi", "data": reflected})
     promise = rows["commitments"][0] | {"id": "mine", "conversation_id": "x", "state": "kept", "ended_at": 5}
-    rows["commitments"].append(promise)
+    promise |= {"ended_in": one}
+    moved = promise | {"id": "moved", "state": "moved", "moved_to": rows["commitments"][0]["id"]}
+    rows["commitments"] += [promise, moved]
     outcome = rows["attitude_changes"][0] | {"id": derived_id(promise["id"], "outcome"), "conversation_id": one}
     rows["attitude_changes"].append(outcome)
     rows["memories"] = [closed(older, heard["id"]), heard]
@@ -264,7 +266,8 @@ def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not
     assert then["memories"][:2] == [closed(older, "newest"), newest], "what came after it has closed it"
     assert [row["id"] for row in then["memories"][2:]] == ["of another"]
     assert then["events"][-1]["data"]["insights"] == ["It is late."]
-    assert then["commitments"] == [promise | {"state": "open", "ended_at": None}]
+    still = {"state": "open", "ended_at": None, "ended_in": None, "moved_to": None}
+    assert then["commitments"] == [promise | still, moved | still]
     assert outcome not in then["attitude_changes"]
 
 

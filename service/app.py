@@ -55,7 +55,7 @@ from service.conversation.stream import Stream
 from service.decision.dependencies import DecisionDependencies
 from service.errors import Misconfigured
 from service.llm.cassette import open_cassette
-from service.llm.choose import Models, choose_models
+from service.llm.choose import PROBE_SECONDS, Models, choose_models
 from service.locales import Phrase
 from service.memory.choose import choose_memory, choose_projection
 from service.memory.memory_store import MemoryStore
@@ -69,6 +69,7 @@ from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.tasks import cancel, repeat
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
@@ -224,7 +225,8 @@ def create_app(
                     ending.push_async_callback(graph.aclose)
                 ending.push_async_callback(speaking.aclose)
                 if cassette is None:  # what a probe is answered is no part of a story
-                    ending.callback(asyncio.create_task(speaking.keep_probing()).cancel)
+                    probing = asyncio.create_task(repeat(speaking.probe, PROBE_SECONDS))
+                    ending.push_async_callback(cancel, [probing])
                 for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)

@@ -6,6 +6,7 @@ KataribeError
 ├── CrossSite               403   a page of another site wants to change something
 ├── RequestTooSlow          408   the request's body did not arrive in time
 ├── BodyTooLarge            413   the request's body is longer than it may be
+├── TooManyValues           413   the request's body has more values of JSON than anybody needs
 ├── BodyEncoded             415   the request's body is compressed
 ├── TooManyLines            413   a past of more lines than one call may give
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
@@ -130,7 +131,7 @@ class BodyTooLarge(KataribeError, status=413):
 
 
 class TooManyValues(KataribeError, status=413):
-    """A body of JSON has more lists and objects than anybody needs. Facts: `limit`."""
+    """A body of JSON has more values than anybody needs. Facts: `limit`."""
 
 
 class BodyEncoded(KataribeError, status=415):

@@ -5,8 +5,10 @@ import io
 import json
 import os
 import re
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
@@ -371,6 +373,35 @@ def test_a_damaged_database_is_not_served_and_one_sentence_names_it_and_the_ways
             assert part in errors
         assert len(errors.splitlines()) == 1
     assert file.read_bytes() == damaged
+
+
+FOREIGN = {"empty": b"", "text": b"Dear diary, " * 500, "songs": b""}
+
+
+@pytest.mark.parametrize(
+    ("found", "english", "japanese"),
+    [("empty", "is empty", "空"), ("text", "damaged", "壊れて"), ("songs", "another program", "別のプログラム")],
+)
+@pytest.mark.parametrize("terminal", ["en_GB.UTF-8", "ja_JP.UTF-8"])
+def test_a_file_that_is_not_ours_is_not_served_and_stays_byte_by_byte(
+    main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: str, found: str, english: str, japanese: str
+) -> None:
+    monkeypatch.setenv("LANG", terminal)
+    file = tmp_path / "kataribe-data" / "kataribe.db"
+    file.parent.mkdir()
+    file.write_bytes(FOREIGN[found])
+    if found == "songs":
+        with closing(sqlite3.connect(file)) as theirs:
+            theirs.execute("CREATE TABLE songs (name TEXT)")
+    before = file.read_bytes()
+    for command in (("serve", "--rehearsal", "--port", "0"), ("export",)):
+        code, told, errors = main(*command)
+        assert (code, told) == (2, "")
+        assert file.name in errors
+        assert (japanese if terminal.startswith("ja") else english) in errors
+        assert len(errors.splitlines()) == 1
+    assert file.read_bytes() == before
+    assert {one.name for one in file.parent.iterdir()} <= {"kataribe.db", "lock"}
 
 
 @pytest.mark.parametrize("command", ["serve", "demo", "check"])

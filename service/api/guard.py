@@ -39,8 +39,14 @@ PAST_BYTES = 16 * 1024 * 1024
 
 JSON_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/jsonlines"})
 
-MOST_VALUES = 50_000
-"""Lists and objects of one body of JSON: of many more, each wrong one would be told, at thousands of bytes each."""
+MOST_VALUES = 10_000
+"""Values of one body of JSON: of many more, each wrong one would be told, at thousands of bytes each."""
+
+BYTES_A_VALUE = 100
+"""Where a body may be longer than so many bytes a value of `MOST_VALUES`, it may have more values in proportion."""
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A string of JSON. One that does not end is taken to the end of the body, so that nothing is looked at twice."""
 
 SLOWEST_BYTES_A_SECOND = 100_000
 """A past that comes in pieces has a second more for every so many bytes of it."""
@@ -117,7 +123,7 @@ class Guard:
         Raises:
             BodyEncoded: it is compressed.
             BodyTooLarge: as soon as it is, or is announced to be, longer than the limit.
-            TooManyValues: it has more lists and objects than anybody needs.
+            TooManyValues: it has more values than anybody needs.
             RequestTooSlow: it is not complete in time.
             ClientDisconnect: the client has left.
         """
@@ -133,8 +139,10 @@ class Guard:
                 body = await _read(receive, most)
         except TimeoutError as exc:
             raise RequestTooSlow(seconds=self._body_seconds) from exc
-        if body.count(b"{") + body.count(b"[") > MOST_VALUES:
-            raise TooManyValues(limit=MOST_VALUES)
+        limit = max(MOST_VALUES, most // BYTES_A_VALUE)
+        # most bodies are short of it with the commas of their texts, too, and need no second look
+        if _values(body) > limit and _values(_STRING.sub(b"", body)) > limit:
+            raise TooManyValues(limit=limit)
         told = False
 
         async def replay() -> Message:
@@ -183,6 +191,11 @@ async def _read(receive: Receive, most: int) -> bytes:
         if len(body) > most:
             raise BodyTooLarge(limit_bytes=most)
     return bytes(body)
+
+
+def _values(body: bytes) -> int:
+    """How many values stand in the JSON, give or take: each but the first of a list or an object follows a comma."""
+    return sum(map(body.count, (b"{", b"[", b",")))
 
 
 def _refusal(scope: Scope, headers: Headers, error: KataribeError) -> Response:

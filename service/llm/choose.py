@@ -33,7 +33,7 @@ _LOOK_SECONDS = 0.3
 
 
 PROBE_SECONDS = 30.0
-"""Between two probes of a role that fails."""
+"""Machine time between two probes of a role that fails."""
 
 
 class Probe(BaseModel, extra="forbid"):
@@ -81,12 +81,6 @@ class Models:
         for role in self.failing():
             with suppress(ModelError):
                 await self._by_role[role].complete(_probe(role))
-
-    async def keep_probing(self, seconds: float = PROBE_SECONDS) -> None:
-        """Probe every so many seconds of the machine, until it is cancelled."""
-        while True:
-            await asyncio.sleep(seconds)
-            await self.probe()
 
     async def aclose(self) -> None:
         """Release every model's connections."""

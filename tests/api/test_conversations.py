@@ -69,7 +69,7 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
         (index, ("sora", "baker")[index % 2], text) for index, text in enumerate(LINES["en"])
     ]
     assert told["changes"]["affinity"] == {"before": 0, "after": 8}
-    assert told["changes"]["summary"] == SISTER["en"]["summary"][0]["text"]
+    assert told["changes"]["summary"] == SISTER["en"]["people"]["a"]["paragraph"][0]
     assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [(SISTER_TOLD, 1)]
     assert len(told["changes"]["facts"]) == 2
     assert told["cost"]["calls"] == 5

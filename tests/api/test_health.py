@@ -3,13 +3,14 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
+from service import app
 from service.app import create_app
 from service.errors import ModelRejected, ModelServerError
 from service.export.files import export_to
@@ -134,6 +135,40 @@ def test_a_role_whose_calls_all_fail_is_named_with_the_cause(
     script_short(script)
     assert talk(client)["phase"] == "closed"
     assert ready(client) == ("ok", {"database": "ok", "memory": "ok", "models": "scripted"})
+
+
+def test_a_role_that_failed_comes_back_by_itself_and_no_talk_pays_for_it(
+    client_soon_probing: TestClient, script: ScriptedModel
+) -> None:
+    client = client_soon_probing
+    rejected("character", script)
+    talk(client)
+    assert ready(client)[0] == "degraded"
+    asked = len(script.history)
+    wait_until(lambda: len(script.history) > asked + 1)  # the script has no answer: that does not end the probing
+    assert ready(client)[0] == "degraded"
+    script.enqueue({"utterance": "yes"}, role="character")
+    wait_until(lambda: ready(client)[0] == "ok")
+    assert {prompt.name for prompt in script.history[asked:]} == {"probe"}
+    assert len(client.get("/conversations").json()["items"]) == 1
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for something that happens in the background."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def client_soon_probing(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TestClient]:
+    """A service that need not be waited for until it probes."""
+    monkeypatch.setattr(app, "PROBE_SECONDS", 0.05)
+    with TestClient(create_app(settings_for(tmp_path, millbrook), models=Models(dict.fromkeys(ROLES, script)))) as http:
+        yield http
 
 
 def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: ScriptedModel) -> None:

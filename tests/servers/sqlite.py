@@ -19,9 +19,9 @@ _migrate = Database.migrate
 
 
 def migrate_a_copy(database: Database) -> None:
-    """`Database.migrate`, which finds nothing to do in a database that was empty: it is a copy of a migrated one."""
+    """`Database.migrate`, which finds nothing to do where no file was: it has a copy of a migrated one there."""
     file = Path(database.engine.url.database or "")
-    if database.is_sqlite and not (file.exists() and file.stat().st_size):
+    if database.is_sqlite and not file.exists():
         put_migrated(file)
     _migrate(database)
 

@@ -19,9 +19,7 @@ def draft(what: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def promised(client: TestClient, script: ScriptedModel) -> TestClient:
-    """Sora, who stands beside the baker in a client's hands, has promised it bread for tomorrow, and to be at the bakery
-    at eleven.
-    """
+    """Sora, beside the baker in a client's hands, has promised it bread for tomorrow, and to be there at eleven."""
     client.patch("/characters/sora", json={"decision": "client"}).raise_for_status()
     _talk(
         client,

@@ -67,7 +67,7 @@ def test_without_bounds_they_are_said_in_the_description() -> None:
     assert "maxLength" not in text
     assert "maximum" not in text
     told = json.loads(text)["properties"]["memories"]["items"]["properties"]["text"]
-    assert told == {"type": "string", "description": "at least 1 characters, at most 300 characters"}
+    assert told == {"type": "string", "description": "at most 300 characters"}
 
 
 def test_fields_that_are_called_like_keywords_stay_and_defaults_become_required() -> None:

@@ -217,7 +217,7 @@ class FactRejected(OfConversation):
 
     statement: str = Field(description="what was not kept", examples=["Taro sells his boat."])
     turn: int | None = Field(description="in which it is said to have been said, from 0", examples=[3])
-    reason: RejectionReason = Field(description="why it was not kept", examples=["not_heard"])
+    reason: RejectionReason = Field(description="why it was not kept", examples=["not_perceived"])
 
 
 class CommitmentMade(_OfCommitment, OfConversation):

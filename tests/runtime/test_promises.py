@@ -140,6 +140,37 @@ def _told_of(story: dict[str, list[Any]]) -> list[Any]:
     return [event for event in story["events"] if event["kind"].startswith("commitment")]
 
 
+def test_who_promised_to_come_this_morning_goes_there_and_waits_a_while(village: Content, tmp_path: Path) -> None:
+    """Two go there, and one is alone: Ren is in a client's hands, and Aoi has waited long enough."""
+    noon, five = parse_time("2026-04-01T12:00"), parse_time("2026-04-01T05:00")
+    promised = [
+        appointment("mio", "npc_taro", "tavern_bench", noon, START, since=five),
+        appointment("isao", "mio", "tavern_bench", noon, START, since=five),
+        appointment("aoi", "ren", "cedar_old", noon, START, since=five),
+        appointment("ren", "aoi", "cedar_old", noon, START, since=five),
+    ]
+
+    async def live() -> tuple[dict[str, list[Any]], list[str]]:
+        async with house(village, tmp_path, rehearsal(), decision="routine") as home:
+            place_promises(home.room.database, home.room.worlds, promised)
+            await home.world_runner.command("main", lambda s, session: take_control(s, session, "ren"))
+            await home.live(noon - START + 1)
+            return _told(home), [
+                step["path"][-1] for step in home.story()["movements"] if step["character_id"] == "aoi"
+            ]
+
+    told, aoi = asyncio.run(live())
+    states = {(row["by_id"], row["to_id"]): row["state"] for row in told["commitments"]}
+    assert states == {
+        ("mio", "npc_taro"): "kept",
+        ("isao", "mio"): "kept",
+        ("aoi", "ren"): "lapsed",
+        ("ren", "aoi"): "broken",
+    }
+    assert {at for promise in promised for kind, at in _kinds_of(told, promise) if kind != "commitment_due"} == {noon}
+    assert "cedar_old" in aoi[:-1], "she has gone on with her day"
+
+
 async def _met_by_player(content: Content, directory: Path, stands: str) -> dict[str, list[Any]]:
     """Ken has promised Genzo to be there at nine, and his game has put him somewhere."""
     ken = Made(id="ken", kind="player", profile='{"name": "Ken"}')

@@ -21,7 +21,7 @@ from service.people.worlds import WorldRepository
 from service.runtime.rewind import Moment, rewound
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, SnapshotRow, TurnRow
+from service.store.tables import CommitmentRow, ConversationKey, ConversationRow, SnapshotRow, TurnRow
 from service.store.world_rows import pack, read_rows, unpack
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
@@ -230,6 +230,21 @@ def test_a_fact_that_was_closed_later_is_true_again(room: ConversationDependenci
     assert then["memories"] == [fact]
     assert [row["item_id"] for row in then["vectors"]] == [fact["id"]], "vectors go with their memory"
     assert rewound(found, Moment(at=WorldTime(at + 6)))["memories"] == [{**fact, **over}, newer]
+
+
+def test_what_a_talk_said_of_a_promise_is_not_said_before_its_turns(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    """However long the clock stood where they parted before the closing was written."""
+    key = talked(room, script)
+    found = room.database.read_now(lambda s: read_rows(s, "main"))
+    now = found["worlds"][0]["now"]
+    usual = {"world_id": "main", "by_id": "ren", "to_id": "npc_taro", "what": "come", "turn": 0, "made_at": now - 9}
+    old = CommitmentRow(**usual, id="old", conversation_id="x", expires_at=now + 99).model_dump()
+    ended = {"state": "moved", "ended_at": now - 1, "ended_in": key.conversation_id, "moved_to": "new"}
+    new = CommitmentRow(**usual, id="new", conversation_id=key.conversation_id, expires_at=now + 99).model_dump()
+    found["commitments"] = [old | ended, new]
+    assert rewound(found, Moment(conversation_id=key.conversation_id, turn=1))["commitments"] == [old]
 
 
 def test_damaged_bytes_and_another_version_leave_the_world_as_it_is(

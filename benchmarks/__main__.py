@@ -16,7 +16,8 @@ from rich.table import Table
 from benchmarks.neo4j import NotHere
 
 NAMES = (
-    "truth",
+    "memory",
+    "promises",
     "secrets",
     "turn",
     "rush",

@@ -32,18 +32,20 @@ from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.connection import Neo4jConnection
-from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
-from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
+from service.memory.graphiti.groups import Groups
+from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
-from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.graph_relay import GraphRelay
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase
 from service.store.session import Database
 from service.store.tables import ConversationKey, TurnRow
+from tests.memory.answers import memory, plain
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
 from world.movement import Segment
@@ -110,11 +112,11 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         tempfile.TemporaryDirectory() as directory,
     ):
         deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
-        outbox = OutboxRelay(deps)
+        relay = GraphRelay(deps)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
         await close(deps, ConversationKey(ingestion, warm_up))
-        await outbox.deliver(group)
+        await relay.deliver(group)
         asked.clear()
         embedder.calls = 0
         spent = 0.0
@@ -122,7 +124,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             conversation_id = await deps.database.write(partial(_talk, deps=deps, world_id=ingestion, n=n))
             begun = time.perf_counter()
             row = await close(deps, ConversationKey(ingestion, conversation_id))
-            await outbox.deliver(group)
+            await relay.deliver(group)
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")
@@ -131,6 +133,8 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             raise RuntimeError("nothing was remembered")
         await deps.models.for_role("closing").aclose()
         await deps.memory.aclose()
+        if deps.projection is not None:
+            await deps.projection.aclose()
         deps.database.close()
     return {
         f"{ingestion}_calls": len(asked) / conversations,
@@ -140,19 +144,15 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
     }
 
 
-def _memory(
-    ingestion: str,
-    server: Neo4jServer,
-    database: Database,
-    worlds: WorldRepository,
-    embedder: CountingEmbedder,
-    base_url: str,
-) -> MemoryStore:
+def _graph(ingestion: str, server: Neo4jServer, memory: MemoryStore, base_url: str) -> GraphitiProjection:
     connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
-    if ingestion == "direct":
-        return GraphitiMemory(database, connection, embedder, installation="bench")
     asked = ExtractionModel(model=MODEL, base_url=base_url, api_key=None)
-    return EpisodeGraphitiMemory(database, connection, embedder, worlds, asked, installation="bench")
+    reader = EpisodeReader(connection, memory.embed, asked) if ingestion == "episode" else None
+
+    async def worlds() -> set[str]:
+        return {ingestion}
+
+    return GraphitiProjection(connection, Groups(connection, "bench", ""), memory.embed, worlds, reader)
 
 
 def _deps(
@@ -163,14 +163,16 @@ def _deps(
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
     worlds = WorldRepository(load_content(bundled_content()), settings.world)
+    memory = MemoryStore(database, embedder)
     return ConversationDependencies(
         settings=settings,
         worlds=worlds,
         database=database,
-        memory=_memory(ingestion, server, database, worlds, embedder, base_url),
+        memory=memory,
         models=Models(dict.fromkeys(ROLES, model)),
         budget=DailyBudget(database, settings.llm),
         stream=Stream(),
+        projection=_graph(ingestion, server, memory, base_url),
     )
 
 
@@ -222,6 +224,9 @@ def _answer(body: dict[str, Any]) -> str:
     text = "\n".join(str(message["content"]) for message in body["messages"])
     if "people" in fields:
         return json.dumps(_recollection(_number(text, r"boat of (\d+) feet")))
+    if "verdicts" in fields:
+        numbers = re.findall(r"^(\d+) ", text.partition("<notes>")[2], re.MULTILINE)
+        return json.dumps({"verdicts": [{"n": int(one), "finding": "supported"} for one in numbers]})
     if "extracted_entities" in fields:
         named = [{"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in _ENTITIES]
         return json.dumps({"extracted_entities": named})
@@ -255,27 +260,7 @@ def _edge(n: int, subject: str, relation: str, obj: str, statement: str, _turn: 
 
 
 def _recollection(n: int) -> dict[str, Any]:
-    facts = [
-        {
-            "subject": s,
-            "relation": r,
-            "object": o,
-            "statement": f.format(n=n),
-            "turn": t,
-            "mode": "asserted",
-            "importance": 5,
-            "replaces": "",
-        }
-        for s, r, o, f, t in _FACTS
-    ]
+    facts = [memory(fact.format(n=n), turn, about=about, teller="b") for about, _, _, fact, turn in _FACTS]
     told = f"Taro's daughter Mio wants to leave for the city in {n} days, and his son Riku asks for a boat of {n} feet."
-    judged = {"power": 0, "intimacy": 2, "task_oriented": 0}
-    side = {"mood": "happy", "self_facts": [], "mid_term": [], "commitments": [], "attitude": judged}
-    return {
-        "summary": [{"text": told, "turns": [1]}],
-        "topics": ["family", "boat"],
-        "people": {
-            "a": {"affinity": 0, "facts": facts, **side},
-            "b": {"affinity": 10, "facts": [], **side},
-        },
-    }
+    felt = {"mood": "happy", "intimacy": 2}
+    return plain(told, topics=("family", "boat"), first={**felt, "memories": facts}, second={**felt, "affinity": 10})

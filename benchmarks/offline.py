@@ -13,12 +13,12 @@ from sqlmodel import Session, col, select
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.locales import Language
-from service.memory.utterance import is_question
+from service.memory.record import FACTS, Kind
 from service.people.worlds import WorldView
 from service.run.ledger import Ledger
 from service.run.story_events import StoryEvent
 from service.store.perceived import perceives
-from service.store.tables import ConversationRow, EventRow, FactRow, SelfFactRow, TurnRow
+from service.store.tables import ConversationRow, EventRow, MemoryRow, TurnRow
 from tests.runtime.lives import House, house, rehearsal
 from world.actions import WAIT
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
@@ -30,6 +30,7 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 """What greets, thanks or takes leave: written for this measure, not taken from the speaker."""
+_ASKS = re.compile(r"[?？][」』\"”']*$|(?:です|ます|ません|ました|でした)か[。」』]*$")
 _SLEEP = "sleep"
 _NOON = 12 * 60
 
@@ -138,15 +139,16 @@ def _waits_and_sleeps(session: Session, world: WorldView, minutes: int) -> dict[
 
 
 def _facts(session: Session) -> dict[str, float]:
-    statements = [*session.exec(select(FactRow.statement)), *session.exec(select(SelfFactRow.statement))]
-    empty = [s for s in statements if any(is_question(part) or _GREETING.search(part) for part in _quoted(s))]
-    return {"facts": len(statements), "facts_that_greet_or_ask": len(empty)}
+    kept = select(MemoryRow.text).where(col(MemoryRow.kind).in_([*FACTS, Kind.SELF]), col(MemoryRow.deleted).is_(False))
+    told = session.exec(kept).all()
+    empty = [one for one in told if any(_ASKS.search(part) or _GREETING.search(part) for part in _quoted(one))]
+    return {"facts": len(told), "facts_that_greet_or_ask": len(empty)}
 
 
-def _quoted(statement: str) -> list[str]:
+def _quoted(text: str) -> list[str]:
     """The sentences of what is quoted; of the whole where nothing is."""
-    quote = re.search(r"[「\"](.+)[」\"]", statement)
-    return _sentences(quote[1] if quote else statement)
+    quote = re.search(r"[「\"](.+)[」\"]", text)
+    return _sentences(quote[1] if quote else text)
 
 
 def _sentences(text: str) -> list[str]:

@@ -139,7 +139,6 @@ def _faults(content: Content, one: Mapping[str, Any]) -> list[Fault]:
         speaker=speaker,
         language=one["language"],
         discretion=discretion(speaker, "player", 0),
-        names=cast.names,
     )
     return faults([Exchange(*pair) for pair in zip(lines[::2], lines[1::2], strict=True)], standard)
 

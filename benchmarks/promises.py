@@ -27,7 +27,7 @@ _APART = 3 * MINUTES_PER_HOUR
 """Nobody has two appointments closer than that."""
 
 
-def on_time(*, characters: int = CHARACTERS, days: int = DAYS, appointments: int = APPOINTMENTS) -> dict[str, float]:
+def run(*, characters: int = CHARACTERS, days: int = DAYS, appointments: int = APPOINTMENTS) -> dict[str, float]:
     """The share of the appointments of some days that were kept, and how many the store holds that nobody made."""
     content = town_content(characters)
     with tempfile.TemporaryDirectory() as directory:

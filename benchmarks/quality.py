@@ -201,7 +201,6 @@ def _clean(content: Content, half: str) -> list[int]:
             speaker=speaker,
             language=one["language"],
             discretion=discretion(speaker, "player", 0),
-            names=cast.names,
         )
         said = [Exchange(*pair) for pair in zip(lines[::2], lines[1::2], strict=True)]
         scores += [lowest(by_rule(line, said[:number], standard)[0]) for number, line in enumerate(said)]

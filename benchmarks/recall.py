@@ -18,19 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import SecretStr
 
 from benchmarks import dialogues, growth, seeding
-from benchmarks.neo4j import Neo4j, NotHere, neo4j_server
+from benchmarks.neo4j import NotHere
 from service.memory.embedding.embedder import Embedder, Vectors
-from service.memory.graphiti.connection import Neo4jConnection
-from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
-from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, fact_id
+from service.memory.record import Episode, Group, Kind, Memory, derived_memory_id
 from service.store.session import Database
-from tests.memory.memories import Memory
+from tests.memory.memories import Store
 from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
@@ -41,7 +37,7 @@ BESIDE_FACTS = 20
 QUERIES = 60
 PER_EPISODE = 250
 SAID = ("Do you remember the bell?", "霧の夜に鐘が鳴った。", "Nobody rang it.", "祖母がそう話していた。")
-BACKENDS = ("sqlite", "postgresql", "neo4j")
+BACKENDS = ("sqlite", "postgresql")
 NOW = WorldTime(1_000_000_000)
 
 _JA = "船 鐘 霧 祖母 手紙 杉 港 旅館 薬 帳面 灯台 猫 豆 パン 祭り 神社 借金 約束 兄 娘 潮 釘 錨 日記 切手 瓦 粉 市場 医者 鍛冶".split()  # noqa: E501
@@ -100,7 +96,6 @@ def run(
     scale: Scale | None = None,
     *,
     backends: Collection[str] = BACKENDS,
-    on: Neo4j = neo4j_server,
     embedder: Embedder | None = None,
 ) -> dict[str, float]:
     """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others
@@ -113,7 +108,7 @@ def run(
     figures |= growth.run(scale.days)
     for name in backends:
         try:
-            with _open(name, on) as bench:
+            with _OPEN[name]() as bench:
                 figures |= asyncio.run(_measure(name, bench, scale))
         except NotHere as exc:
             print(f"recall: {name} is left out, {exc}", file=sys.stderr)
@@ -137,7 +132,7 @@ class Bench:
 @contextmanager
 def _sqlite() -> Iterator[Bench]:
     with tempfile.TemporaryDirectory() as directory, _opened(f"sqlite:///{directory}/kataribe.db") as database:
-        yield Bench(database, lambda indexes: SqlMemory(database, TableEmbedder(), indexes))
+        yield Bench(database, lambda indexes: MemoryStore(database, TableEmbedder(), indexes))
 
 
 @contextmanager
@@ -146,27 +141,7 @@ def _postgresql() -> Iterator[Bench]:
     if binaries is None:
         raise NotHere("needs PostgreSQL's server: apt-get install postgresql")
     with PostgresServer(binaries) as server, _opened(server.create_database()) as database:
-        yield Bench(database, lambda indexes: SqlMemory(database, TableEmbedder(), indexes))
-
-
-@contextmanager
-def _neo4j(on: Neo4j) -> Iterator[Bench]:
-    with (
-        on() as server,
-        tempfile.TemporaryDirectory() as directory,
-        _opened(f"sqlite:///{directory}/kataribe.db") as database,
-    ):
-        where = (server.uri, server.user, SecretStr(server.password), server.database)
-        yield Bench(
-            database,
-            lambda indexes: GraphitiMemory(
-                database, Neo4jConnection(*where), TableEmbedder(), indexes, installation="bench"
-            ),
-        )
-
-
-def _open(name: str, on: Neo4j) -> AbstractContextManager[Bench]:
-    return _neo4j(on) if name == "neo4j" else _OPEN[name]()
+        yield Bench(database, lambda indexes: MemoryStore(database, TableEmbedder(), indexes))
 
 
 _OPEN: Mapping[str, Callable[[], AbstractContextManager[Bench]]] = {"sqlite": _sqlite, "postgresql": _postgresql}
@@ -223,26 +198,27 @@ async def _warm(
 
 
 async def _fill(bench: Bench, group: Group, size: int, rng: random.Random) -> None:
-    memory = Memory(bench.store, bench.database)
+    store = Store(bench.store, bench.database)
     for number in range(0, size, PER_EPISODE):
         conversation = f"{group.person_id}talk{number}"
         at = WorldTime(NOW - size + number)
         episode = Episode(
             conversation_id=conversation, partner_id=f"npc{rng.randrange(10)}", summary=_sentence(rng), topics=(), at=at
         )
-        facts = [_draft(conversation, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
-        await memory.remember(group, episode, facts, SAID)
+        facts = [_fact(group, conversation, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
+        await store.remember(group, episode, facts, SAID)
 
 
-def _draft(conversation: str, index: int, at: WorldTime, rng: random.Random) -> FactDraft:
-    return FactDraft(
-        id=fact_id("", conversation, index),
-        subject=_word(_JA, rng),
-        relation="knows",
-        object=_word(_JA, rng),
-        statement=_sentence(rng),
-        turn=index % 10,
-        valid_at=at,
+def _fact(group: Group, conversation: str, index: int, at: WorldTime, rng: random.Random) -> Memory:
+    return Memory(
+        id=derived_memory_id(group.person_id, conversation, index),
+        kind=Kind.FACT,
+        text=_sentence(rng),
+        about=_word(_JA, rng),
+        conversation_id=conversation,
+        turns=(index % 10,),
+        valid_from=at,
+        known_from=at,
     )
 
 

@@ -23,7 +23,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Said, Settled, Speaking, Stream
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
 from service.settings import Settings
@@ -76,7 +76,7 @@ def run(
             settings=settings,
             worlds=WorldRepository(load_content(bundled_content()), settings.world),
             database=database,
-            memory=SqlMemory(database),
+            memory=MemoryStore(database),
             models=Models(dict.fromkeys(ROLES, Unhurried(model_seconds))),
             budget=DailyBudget(database, settings.llm),
             stream=Stream(),

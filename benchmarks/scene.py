@@ -80,20 +80,17 @@ async def _way_back(minutes: int) -> dict[str, float]:
         async with house(content, Path(directory), rehearsal(), daily_snapshots=0) as lived:
             await lived.live(minutes)
             print(f"the village has lived {minutes} minutes", file=sys.stderr)
-            outbox = lived.world_runner.deps.outbox
-            snapshot_ms = await _shortest(lambda: keep(lived.room, outbox, WORLD, NAME))
+            snapshot_ms = await _shortest(lambda: keep(lived.room, WORLD, NAME))
             before = megabytes(Path(directory))
-            rows = await picture(lived.room, outbox, WORLD)
-            await lived.room.database.write(
-                lambda s: branch(s, lived.room, WORLD, rows, made_at(s, WORLD, None), "what-if")
-            )
+            rows = await picture(lived.room, WORLD)
+            await lived.room.database.write(lambda s: branch(s, WORLD, rows, made_at(s, WORLD, None), "what-if"))
             branch_mb = megabytes(Path(directory)) - before
             restore_ms = await _shortest(lambda: lived.world_runner.rewrite(WORLD, partial(_restore, lived)))
     return {"snapshot_ms": snapshot_ms, "restore_ms": restore_ms, "branch_mb": branch_mb}
 
 
 def _restore(lived: House, session: Session) -> None:
-    restore(session, lived.room, WORLD, read_snapshot(session, WORLD, NAME), made_at(session, WORLD, NAME))
+    restore(session, WORLD, read_snapshot(session, WORLD, NAME), made_at(session, WORLD, NAME))
 
 
 async def _shortest(work: Callable[[], Awaitable[object]]) -> float:

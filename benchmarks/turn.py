@@ -29,9 +29,11 @@ from service.conversation.prompt import CharacterTurn, NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language
-from service.memory.extraction import AttitudeDraft, Claim, ClosingExtraction, SideExtraction, Sides, SummarySentence
+from service.memory.closing.answer import AttitudeDraft, ClosingAnswer
+from service.memory.closing.verify import Verdict, Verdicts
 from service.settings import Settings
 from service.usage import Usage
+from tests.memory.answers import closing, memory
 
 CONVERSATIONS = 30
 WARM_UP = 3
@@ -98,7 +100,10 @@ class Stopwatch:
 
     def _answer(self, prompt: Prompt[Any]) -> BaseModel:
         if prompt.role == "closing":
-            return _recollection(prompt)
+            return _recollection()
+        if prompt.role == "verify":
+            claims = prompt.given.claims  # type: ignore[attr-defined] # a VerifyContext
+            return Verdicts(verdicts=[Verdict(n=one.number, finding="supported") for one in claims])
         if prompt.name == "attitude":
             return self._judged(prompt)
         spoken = {"utterance": self._words(prompt), "emotion": "neutral", "wants_to_end": False}
@@ -217,30 +222,10 @@ def common_prefix(a: str, b: str) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _recollection(prompt: Prompt[Any]) -> ClosingExtraction:
-    lines = prompt.given.lines  # type: ignore[attr-defined] # a ClosingContext
-    heard = next(line for line in lines if line.turn == 3)
-    judged = AttitudeDraft(power=0, intimacy=0, task_oriented=0)
-    nothing: dict[str, Any] = {"mood": "neutral", "self_facts": [], "mid_term": [], "commitments": []}
-    claim = Claim(
-        subject=heard.speaker_name,
-        relation="said",
-        object="the boat is late",
-        statement=heard.text,
-        turn=3,
-        mode="asserted",
-        importance=5,
-        replaces="",
-    )
+def _recollection() -> ClosingAnswer:
     told = "They talked about the night, the market and a letter that was left behind in winter."
-    return ClosingExtraction(
-        summary=[SummarySentence(text=told, turns=[0, 3])],
-        topics=["market", "letter"],
-        people=Sides(
-            a=SideExtraction(affinity=0, facts=[claim], attitude=judged, **nothing),
-            b=SideExtraction(affinity=5, facts=[], attitude=judged, **nothing),
-        ),
-    )
+    heard = memory("The boat from the island is late.", 3, about="the boat", teller="b")
+    return closing(told, topics=("market", "letter"), first={"memories": [heard]}, second={"affinity": 5})
 
 
 @contextmanager

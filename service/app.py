@@ -57,8 +57,9 @@ from service.errors import Misconfigured
 from service.llm.cassette import open_cassette
 from service.llm.choose import PROBE_SECONDS, Models, choose_models
 from service.locales import Phrase
-from service.memory.choose import choose_memory
+from service.memory.choose import choose_memory, choose_projection
 from service.memory.memory_store import MemoryStore
+from service.memory.projection import Projection
 from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
@@ -154,10 +155,11 @@ def create_app(
     *,
     models: Models | None = None,
     memory: Callable[[Database], MemoryStore] | None = None,
+    projection: Callable[[Database], Projection] | None = None,
     carries: bool = True,
     reload_content: bool = False,
 ) -> FastAPI:
-    """The service. `models` and `memory` stand in for those the settings would choose; `carries`: see
+    """The service. `models`, `memory` and `projection` stand in for those the settings would choose; `carries`: see
     ConversationRunner. `reload_content`: content files that are changed while it runs are taken in.
 
     Raises:
@@ -173,7 +175,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with opened_database(settings) as database:
-            store = memory(database) if memory else choose_memory(settings, database, worlds, cassette)
+            store = memory(database) if memory else choose_memory(settings, database, cassette)
+            graph = projection(database) if projection else choose_projection(settings, database, store, cassette)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget, cassette)
             conversation = ConversationDependencies(
@@ -185,6 +188,7 @@ def create_app(
                 budget=budget,
                 stream=Stream(),
                 quality=TurnChecks(settings.quality, speaking) if settings.quality.is_on else None,
+                projection=graph,
             )
             runner = ConversationRunner(conversation, carries=carries)
             decision = DecisionDependencies(
@@ -200,7 +204,7 @@ def create_app(
                     conversation=conversation,
                     decision=decision,
                     engine=Engine(conversation),
-                    outbox=runner.outbox,
+                    graph=runner.graph,
                     vectors=vectors,
                 )
             )
@@ -217,6 +221,8 @@ def create_app(
             )
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)
+                if graph is not None:
+                    ending.push_async_callback(graph.aclose)
                 ending.push_async_callback(speaking.aclose)
                 if cassette is None:  # what a probe is answered is no part of a story
                     probing = asyncio.create_task(repeat(speaking.probe, PROBE_SECONDS))
@@ -313,7 +319,7 @@ async def conversations_apart(
         with opened_database(settings) as database:
             worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
             cassette = None if models else open_cassette(settings.llm)
-            memory = choose_memory(settings, database, worlds, cassette)
+            memory = choose_memory(settings, database, cassette)
             chosen = models or choose_models(settings, offline, budget, cassette)
             try:
                 yield ConversationDependencies(

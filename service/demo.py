@@ -197,11 +197,10 @@ class _Play:
         for fact in memory["facts"]:
             self._say(
                 "demo.memory",
-                ago=fact["ago"],
-                statement=fact["statement"],
-                since=fact["valid_at"],
+                line=fact["line"],
+                since=fact["valid_from"],
                 conversation=fact["conversation_id"][-6:],
-                turn=fact["turn"],
+                turn=fact["turns"][0],
             )
         for found in memory["mid_term"]:
             self._say("demo.mid_term", value=found["content"], until=found["expires_at"])

@@ -64,7 +64,6 @@ KataribeError
 │   ├── ModelBroken         502   content that is not the JSON asked for
 │   └── ModelOutOfCharacter 502   the speaker stepped out of its role, twice
 └── GraphUnavailable        503   the long-term memory cannot be reached
-    ├── MemoryMissing       503   it does not hold what a world has been through
     ├── EmbedderChanged     503   it was embedded by another model than the one that is set
     └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
 """
@@ -418,10 +417,6 @@ class ModelOutOfCharacter(ModelError):
 
 class GraphUnavailable(KataribeError, status=503, slug="memory-graph-unavailable"):
     """Facts: `backend`, `reason`, `setting`."""
-
-
-class MemoryMissing(GraphUnavailable):
-    """Facts: `world_id`, `character_id`, `conversation_id`, and those of GraphUnavailable."""
 
 
 class MemoryOfAnother(GraphUnavailable):

@@ -19,7 +19,8 @@ from service.decision import prompt as deciding
 from service.llm.chat import estimate_tokens
 from service.llm.prompt import OwnPrompts, Templates
 from service.locales import Language
-from service.memory import extract as closing
+from service.memory import reflect as reflecting
+from service.memory.closing import ask as closing
 
 _RAISED = (TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What a template can end with."""
@@ -154,7 +155,8 @@ _KINDS: Mapping[str, _Kind] = {
     "scan": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SCAN),
     "long_term": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.LONG_TERM),
     "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
-    "reflection": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.REFLECTION),
+    "verify": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.VERIFY),
+    "reflection": _Kind(templates=reflecting.TEMPLATES, examples=prompt_examples.REFLECTION),
     "decide": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.DECIDE),
     "plan": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.PLAN),
 }

@@ -20,7 +20,8 @@ from service.conversation.directing import ModeratorContext, ModulatorContext
 from service.conversation.long_term import LongTermContext
 from service.conversation.writing import Form, WriteContext
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
-from service.memory.extraction import ClosingContext, OpenPromise, Participant, SpokenLine
+from service.memory.closing.context import ClosingContext, OpenPromise, Participant, SpokenLine
+from service.memory.closing.verify import Claim, VerifyContext
 from service.memory.reflect import ReflectionContext
 from service.store.phase import CallState
 
@@ -108,6 +109,7 @@ CLOSING = tuple(
     for mood in get_args(Mood)
     for is_player in (True, False)
 )
+VERIFY = (full(VerifyContext, closing=CLOSING[0], claims=(full(Claim), full(Claim, told_by="", mode=""))),)
 LONG_TERM = (full(LongTermContext), bare(LongTermContext))
 REFLECTION = (full(ReflectionContext), bare(ReflectionContext))
 DECIDE = (

@@ -29,7 +29,7 @@ from service.locales import Language, Listed, Phrase, room
 from world.ids import SLUG, SLUG_MAX
 
 OPENAI_URL = "https://api.openai.com/v1"
-Role = Literal["character", "npc", "closing", "decision", "moderator", "modulator", "quality"]
+Role = Literal["character", "npc", "closing", "verify", "decision", "moderator", "modulator", "quality"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
 SCORED: tuple[Role, ...] = ("character", "npc", "decision")
 """Whose answers may be scored before they count."""
@@ -93,6 +93,7 @@ class LlmSettings(BaseModel, extra="forbid"):
     character: RoleSettings = RoleSettings()
     npc: RoleSettings = RoleSettings()
     closing: RoleSettings = RoleSettings()
+    verify: RoleSettings = RoleSettings()
     decision: RoleSettings = RoleSettings()
     moderator: RoleSettings = RoleSettings()
     modulator: RoleSettings = RoleSettings()
@@ -123,6 +124,8 @@ class EmbeddingSettings(BaseModel, extra="forbid"):
 class MemorySettings(BaseModel, extra="forbid"):
     """Long-term memory and the rules for what is kept.
 
+    `verify`: what a closing's model wrote is held against the turns by a second call, of the role verify, before it is
+    stored. `recall_limit`: so many memories of a partner are told in a context of 900 tokens, and more in a larger one.
     `fade_after_days`: what matters little, and stood in no prompt for so many world days, is forgotten (0: never).
     `group_prefix` stands before the ids of this installation's groups in Neo4j (``prefix--world--person``), and keeps
     them apart from those of others there. `attitude`: how one stands to another is judged by the closing, at no call of
@@ -137,6 +140,7 @@ class MemorySettings(BaseModel, extra="forbid"):
     neo4j_database: str = "neo4j"
     group_prefix: str = Field(default="", pattern=rf"^$|{SLUG}", max_length=SLUG_MAX)
     attitude: Literal["per_turn", "per_conversation", "off"] = "per_conversation"
+    verify: bool = True
     affinity_step: int = Field(default=20, ge=0, le=200)
     mood_cools_hours: int = Field(default=6, ge=1)
     recall_limit: int = Field(default=6, ge=0, le=50)

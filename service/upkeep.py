@@ -19,33 +19,41 @@ from service.export.files import named_time
 from service.export.problem import FileUnusable
 from service.locales import Phrase
 from service.memory.authoring import Author, seeds_of
-from service.memory.choose import choose_graphiti, choose_memory, choose_sql
+from service.memory.choose import choose_memory, choose_projection
 from service.memory.embedding.choose import choose_embedder
 from service.memory.memory_store import MemoryStore, Reembedded
 from service.memory.past_lines import past_lines
+from service.memory.projection import project_anew
 from service.memory.prune import Pruned, owners, prune, prune_talks, talks_of
+from service.memory.record import Group
 from service.memory.seed_lines import Given, read_lines
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from world.time import LATEST
 
 if TYPE_CHECKING:
-    from service.memory.graphiti.graph import GraphitiMemory
+    from service.memory.graphiti.projection import GraphitiProjection
 
 T = TypeVar("T")
 
 
 async def adopt(settings: Settings, world_id: str) -> int:
-    """Make the groups of a world that another installation wrote into Neo4j this one's; answers how many.
+    """Make the groups of a world that another installation wrote into Neo4j this one's, and have all of the world
+    written there anew; answers how many.
 
     Raises:
         Misconfigured: the memory is not on Neo4j, or a service runs on the data.
         GraphUnavailable.
     """
-    return await _on_neo4j(settings, lambda graph: graph.adopt(world_id))
+
+    async def work(database: Database, graph: "GraphitiProjection") -> int:
+        taken = await graph.take_over(world_id)
+        await database.write(lambda s: project_anew(s, world_id))
+        return taken
+
+    return await _on_neo4j(settings, work)
 
 
 async def purge(settings: Settings, world_id: str) -> int:
@@ -55,7 +63,7 @@ async def purge(settings: Settings, world_id: str) -> int:
         Misconfigured: the memory is not on Neo4j, or a service runs on the data.
         GraphUnavailable: some may be left; the same call may be made again.
     """
-    return await _on_neo4j(settings, lambda graph: graph.purge(world_id))
+    return await _on_neo4j(settings, lambda _, graph: graph.purge(world_id))
 
 
 async def reembed(settings: Settings) -> Reembedded:
@@ -67,10 +75,7 @@ async def reembed(settings: Settings) -> Reembedded:
     """
     if choose_embedder(settings) is None:
         raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason=Phrase("settings.nothing_embeds"))
-    if settings.memory.backend == "graphiti":
-        return await _on_neo4j(settings, lambda graph: graph.reembed())
-    with opened_database(settings) as database:
-        return await choose_sql(settings, database).reembed()
+    return await _with_memory(settings, lambda _, __, memory: memory.reembed())
 
 
 async def prune_memory(settings: Settings, world_id: str, before: str | None) -> Pruned:
@@ -179,19 +184,19 @@ def _person_of(text: bytes) -> tuple[str, bytes]:
 async def _with_memory(settings: Settings, work: Callable[[Database, WorldRepository, MemoryStore], Awaitable[T]]) -> T:
     worlds = chosen_worlds(settings)
     with opened_database(settings) as database:
-        memory = choose_memory(settings, database, worlds)
+        memory = choose_memory(settings, database)
         try:
             return await work(database, worlds, memory)
         finally:
             await memory.aclose()
 
 
-async def _on_neo4j(settings: Settings, work: Callable[["GraphitiMemory"], Awaitable[T]]) -> T:
-    if settings.memory.backend != "graphiti":
-        raise Misconfigured(setting="KATARIBE_MEMORY__BACKEND", reason=Phrase("settings.not_on_neo4j"))
+async def _on_neo4j(settings: Settings, work: Callable[[Database, "GraphitiProjection"], Awaitable[T]]) -> T:
     with opened_database(settings) as database:
-        graph = choose_graphiti(settings, database)
+        graph = choose_projection(settings, database, choose_memory(settings, database))
+        if graph is None:
+            raise Misconfigured(setting="KATARIBE_MEMORY__BACKEND", reason=Phrase("settings.not_on_neo4j"))
         try:
-            return await work(graph)
+            return await work(database, graph)
         finally:
             await graph.aclose()

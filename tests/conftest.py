@@ -1,6 +1,7 @@
 """What every test may ask for: the sample village, a database (SQLite, and PostgreSQL in CI), a scripted room."""
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database
 from tests.servers.sqlite import migrate_a_copy, put_migrated
+
+os.environ.setdefault("KATARIBE_MEMORY__VERIFY", "false")
+"""A closing asks once: who tests what is verified (tests/conversation/test_verified.py) sets it."""
 
 ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
@@ -71,13 +75,16 @@ def village() -> Content:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings of a service of its own, whose database is migrated: lexical recall only, in English, no .env read."""
+    """Settings of a service of its own, whose database is migrated: lexical recall only, nothing is verified, in
+    English, no .env read.
+    """
     put_migrated(tmp_path / "data" / "kataribe.db")
     return Settings(
         _env_file=None,
         data_dir=tmp_path / "data",
         allowed_hosts=["testserver"],
         embedding={"provider": "none"},
+        memory={"verify": False},
         world={"language": "en", "decision": "routine"},
     )
 
@@ -125,7 +132,7 @@ def room(database: Database, village: Content, settings: Settings, script: Scrip
         settings=settings,
         worlds=WorldRepository(village, settings.world),
         database=database,
-        memory=SqlMemory(database),
+        memory=MemoryStore(database),
         models=Models(dict.fromkeys(ROLES, script)),
         budget=DailyBudget(database, settings.llm),
         stream=Stream(),

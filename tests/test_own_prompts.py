@@ -78,7 +78,7 @@ WRONG = [
         "",
         'prompts/en/speeker.j2: there is no prompt "speeker"; expected one of "aside", "attitude", "closing", '
         '"decide", "here", "long_term", "moderator", "modulator", "persona", "plan", "reflection", "scan", "speaker", '
-        '"state", "survey", "write" (did you mean "speaker"?)',
+        '"state", "survey", "verify", "write" (did you mean "speaker"?)',
         '("speaker" ではありませんか?)',
     ),
     (

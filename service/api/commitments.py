@@ -10,9 +10,9 @@ from service.api.dependencies import KNOWN_QUERY, AsAsked, Serving, WorldId
 from service.api.fields import Slug
 from service.api.paging import After, AtMost, cut
 from service.api.problem import describe
-from service.api.schemas import AgendaPage, CommitmentIn, CommitmentOut
+from service.api.schemas import CommitmentIn, CommitmentOut, CommitmentPage
 from service.errors import CommitmentOver, NotFound
-from service.people.commitments import settle
+from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
 from service.runtime.world_session import WorldSession
 from service.store.phase import CommitmentState
@@ -24,18 +24,20 @@ router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 _OUTCOMES: dict[str, Example] = {"it was kept": {"value": {"state": "kept"}}}
 
 
-@router.get("/people/{person_id}/agenda", response_model=AgendaPage, responses=describe(404))
-async def read_agenda(
+@router.get("/people/{person_id}/commitments", response_model=CommitmentPage, responses=describe(404))
+async def read_commitments(
     person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
-) -> AgendaPage:
+) -> CommitmentPage:
     """What the person promised and was promised, NPC or character: what is open first, the soonest first, then what is
     over.
 
-    Who made a promise for a place of the map and an hour (`moves`) walks there; it is kept if both are there within 15
-    minutes of it. Any other is kept or broken where a client says so (`POST /commitments/{id}`); else it lapses.
+    Who made a promise for a place of the map and an hour, or a part of a day (`moves`), walks there; it is kept if both
+    are there at once within 15 minutes of the hour, or in that part of the day. Any other is kept, moved or released
+    where a later talk says so, and kept, broken or released where a client does (`POST /commitments/{id}`); else it
+    lapses.
     """
 
-    def work(session: Session, world: WorldView) -> AgendaPage:
+    def work(session: Session, world: WorldView) -> CommitmentPage:
         world.cast.person(person_id)
         involved = (col(CommitmentRow.by_id) == person_id) | (col(CommitmentRow.to_id) == person_id)
         query = select(CommitmentRow).where(CommitmentRow.world_id == world_id, involved)
@@ -43,7 +45,7 @@ async def read_agenda(
         rows = session.exec(made.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all()
         ordered = sorted(rows, key=lambda row: row.state != CommitmentState.OPEN)
         found, following = cut(ordered, lambda row: row.id, after, limit)
-        return AgendaPage(items=[_out(row) for row in found], next=following)
+        return CommitmentPage(items=[_out(row) for row in found], next=following)
 
     return await deps.read(world_id, work)
 
@@ -74,5 +76,5 @@ async def settle_commitment(
 
 
 def _out(row: CommitmentRow) -> CommitmentOut:
-    moves = row.is_firm and row.has_hour and row.node_id is not None
+    moves = as_commitment(row).appointment is not None
     return CommitmentOut.of(row, moves=moves, expires_at=WorldTime(row.expires_at))

@@ -8,6 +8,7 @@ from pydantic import Field
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
+from service.memory.record import Kind
 from service.runtime.compare import compare
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
@@ -57,11 +58,8 @@ class OneSidedMemoryOut(Out):
     at: WorldTimeText = Field(description="since when")
     person_id: str = Field(description="id of who remembers it")
     name: str = Field(description="name of who remembers it")
-    kind: Literal["fact", "self_fact", "summary", "insight"] = Field(
-        description="something that was told, something that it told about itself, a conversation as a whole, or what "
-        "it has come to think"
-    )
-    text: str = Field(description="the words it was told in, where it is no fact by itself")
+    kind: Kind = Field(description="what it is, as in GET /people/{id}/memories")
+    text: str = Field(description="what it says, without who told it")
 
 
 class StandingOut(Out):

@@ -13,9 +13,9 @@ from service.api.problem import describe
 from service.content.fields import Flag
 from service.errors import Invalid, KeyReused
 from service.locales import Phrase
-from service.memory.store import DEFAULT_IMPORTANCE
+from service.memory.record import DEFAULT_IMPORTANCE
 from service.runtime.author_changes import set_flags
-from service.runtime.observations import Observation, observe
+from service.runtime.observations import Observation, SeenState, observe
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from world.time import iso
@@ -24,6 +24,13 @@ router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
 _SEEN: dict[str, Example] = {
     "on a map": {"value": {"text": "The boathouse burns.", "map_id": "harbor", "minutes": 600, "importance": 8}},
+    "the jar is elsewhere now": {
+        "value": {
+            "text": "Mio put the blue jar into the loft.",
+            "about": {"subject": "the blue jar", "attribute": "place", "value": "the loft"},
+            "seen_by": ["aoi"],
+        }
+    },
     "by these two": {"value": {"text": "Ken broke the blue jar.", "seen_by": ["aoi", "npc_taro"], "game_id": "q17.2"}},
 }
 _FLAGS: dict[str, Example] = {
@@ -31,12 +38,29 @@ _FLAGS: dict[str, Example] = {
 }
 
 
+class SeenStateIn(In):
+    """What somebody or something is like now: it has one value of that name, and the one before no longer holds."""
+
+    subject: Annotated[str, Field(min_length=1, max_length=100), PLAIN] = Field(
+        description="whom or what it is about: a person's id, or any name", examples=["the blue jar"]
+    )
+    attribute: Annotated[str, Field(min_length=1, max_length=60), PLAIN] = Field(
+        description="what of it", examples=["place"]
+    )
+    value: Annotated[str, Field(min_length=1, max_length=200), PLAIN] = Field(
+        description="what it is now; the sentence says it, where there is none `text`", examples=["the loft"]
+    )
+
+
 class ObservationIn(In):
     """What happened, and who saw it: exactly one of `seen_by`, `node_id` and `map_id`."""
 
-    text: Annotated[str, Field(min_length=1, max_length=500), PLAIN] = Field(
-        description="what was to be seen, as a sentence that stands by itself", examples=["The boathouse burns."]
+    text: Annotated[str, Field(min_length=1, max_length=500), PLAIN] | None = Field(
+        default=None,
+        description="what was to be seen, as a sentence that stands by itself; left out: what `about` says",
+        examples=["The boathouse burns."],
     )
+    about: SeenStateIn | None = Field(default=None, description="what is otherwise from now on, for those who saw it")
     seen_by: Annotated[list[Slug], Field(min_length=1, max_length=1000)] | None = Field(
         default=None, description="ids of the people who saw it, or names of groups of lore/"
     )
@@ -87,7 +111,8 @@ async def tell_observation(
     speak of it; others know nothing of it. Who decides for itself and can be interrupted decides anew, as when
     something is announced. No model is asked.
     """
-    seen = Observation(**body.model_dump())
+    about = None if body.about is None else SeenState(**body.about.model_dump())
+    seen = Observation(**body.model_dump(exclude={"about", "text"}), text=body.text or "", about=about)
     key = None if body.game_id is None else f"observation {body.game_id}"
     request = once_of(world_id, key, "observation", body.model_dump())
 
@@ -102,7 +127,7 @@ async def tell_observation(
             raise Invalid(field="body.game_id", reason=Phrase("answers.invalid_fields.other_observation")) from exc
 
     told = await deps.world_runner.command(world_id, work, asked=asked)
-    await deps.runner.outbox.deliver_due()
+    await deps.runner.graph.deliver_due()
     deps.vectors.wake()
     return ObservationOut(**told)
 

@@ -8,7 +8,6 @@ from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
 from service.locales import Language, sentence
-from service.memory.witness import require_complete
 from service.store.installation import try_write
 
 router = APIRouter(tags=["health"])
@@ -65,10 +64,11 @@ async def _database_fault(deps: ApiDependencies, language: Language) -> str | No
 
 
 async def _memory_fault(deps: ApiDependencies, language: Language) -> str | None:
-    """A database that is away cannot say what the memory should hold; that is its own fault."""
+    """A database that is away is its own fault."""
     try:
         await deps.conversation.memory.check()
-        await require_complete(deps.conversation.database, deps.conversation.memory)
+        if deps.conversation.projection is not None:
+            await deps.conversation.projection.check()
     except GraphUnavailable as exc:
         return exc.sentence(language)
     except (DatabaseGone, DatabaseDamaged, SQLAlchemyError):

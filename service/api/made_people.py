@@ -207,7 +207,7 @@ async def remove_person_of_world(
         keeps_decisions=person.kind == "player" and not everywhere,
         asked=None if everywhere else asked,
     )
-    await deps.runner.forget(world_id, [*world.cast.everybody] if everywhere else [person_id])
+    await deps.runner.graph.deliver_due(world_id)
     return Response(status_code=204)
 
 

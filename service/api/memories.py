@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 from fastapi.openapi.models import Example
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
@@ -25,14 +25,14 @@ from service.api.memory_schemas import (
 from service.api.paging import After, cut
 from service.api.problem import describe, media_type
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
-from service.memory.authoring import Author, Change, audit_rows, change_memory, find, memory_id, seeds_of
+from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
 from service.memory.index import key_of
 from service.memory.lexical import is_named, normal
+from service.memory.record import Episode, Group, Item, Kind, Memory, Recalled, company, known_since
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
 from service.people.worlds import WorldView
-from service.store.tables import OutboxRow, SeedRow
+from service.store.tables import MemoryAuditRow, MemoryRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -136,11 +136,11 @@ async def search_memory(
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
     forgotten: Forgotten = False,
 ) -> SearchOut:
-    """Search what a person remembers, as its own recall does, over facts, turns and summaries; each hit with the
-    caller's own id, what its score is made of, and since and until when it is true.
+    """Search what a person remembers, as its own recall does, over all kinds; each hit with the caller's own id, what
+    its score is made of, and since and until when it is true.
 
-    `about` chooses what touches somebody or something: that all answers. A turn from which facts were taken has them
-    answer for it.
+    `about` chooses what touches somebody or something: that all answers. A turn from which memories were taken has
+    them answer for it.
     """
     world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
@@ -167,7 +167,7 @@ async def search_memory(
         now=world.now,
         as_of=moment,
         found=any(one.answers for one in found),
-        hits=[_hit(one, world, given, gone) for one in found],
+        hits=[_hit(one, person_id, world, given, gone) for one in found],
     )
 
 
@@ -183,7 +183,9 @@ async def read_memory_audit(
         world.cast.person(person_id)
         rows = audit_rows(session, Group(world_id=world_id, person_id=person_id))
         found, following = cut(rows, lambda row: row.id, after, limit)
-        return AuditPage(person_id=person_id, items=[AuditOut.of(row) for row in found], next=following)
+        return AuditPage(
+            person_id=person_id, items=[AuditOut.of(row, memory_id=_audited(row)) for row in found], next=following
+        )
 
     return await deps.read(world_id, work)
 
@@ -199,8 +201,8 @@ async def list_memories(
     limit: Most = 100,
     forgotten: Forgotten = False,
 ) -> MemoriesPage:
-    """A person's memories one by one, the latest first, with what has ended: facts, turns it heard, summaries, and
-    insights. And whether vectors, or the memory graph, are behind.
+    """A person's memories one by one, the latest first, with what has ended. And whether vectors, or the memory graph,
+    are behind.
     """
     world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
@@ -213,9 +215,9 @@ async def list_memories(
     return MemoriesPage(
         person_id=person_id,
         total=len(wanted),
-        waiting=await deps.conversation.database.read(lambda s: _waiting(s, group)),
+        waiting=await deps.conversation.database.read(lambda s: deps.runner.graph.waiting(s, world_id, person_id)),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
-        items=[_item(one, world, given, gone) for one in found],
+        items=[_item(one, person_id, world, given, gone) for one in found],
         next=following,
     )
 
@@ -245,7 +247,7 @@ async def change_memory_item(
     remembered again.
 
     Only what the person remembers is changed: the record of a conversation keeps what was said in it. A turn from which
-    facts were taken has them answer for it, so change those.
+    memories were taken has them answer for it, so change those.
     """
     ends = "valid_to" in body.model_fields_set
     change = Change(
@@ -264,13 +266,17 @@ async def change_memory_item(
 async def delete_memory_item(
     person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
 ) -> Response:
-    """Let a person forget one memory for good. A turn and the facts that were taken from it say the same: with a turn
-    its facts go, and with a fact the turn it was heard in.
+    """Let a person forget one memory for good. A turn and the memories that were taken from it say the same: with a
+    turn those go, and with a memory the turns it was heard in, and what the person came to think of any of them.
 
     The audit keeps what it said. Who is told it anew may learn it anew.
     """
     await _change(deps, world_id, person_id, memory_id, None, Author(name=by, reason=reason))
     return Response(status_code=204)
+
+
+def _audited(row: MemoryAuditRow) -> str | None:
+    return called(row.kind, row.memory_id) if row.kind and row.memory_id else None
 
 
 async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
@@ -315,10 +321,9 @@ async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 async def _change(
     deps: ApiDependencies, world_id: str, person_id: str, wanted: str, change: Change | None, author: Author
 ) -> Item | None:
-    """What waits for the memory graph is brought there first, so that nothing is overwritten, and the change after."""
+    """Change it, and bring the change to the memory graph."""
     await deps.read(world_id, lambda _, world: world.cast.person(person_id))
     talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
-    await deps.runner.outbox.deliver(group)
     item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
     await _brought(deps, world_id, person_id)
     return item
@@ -329,9 +334,11 @@ async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tupl
     waits for the graph, and for a vector.
     """
     talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
-    await deps.runner.outbox.deliver(group)
+    await deps.runner.graph.deliver(group)
     deps.vectors.wake()
-    now, waiting = await deps.read(world_id, lambda s, world: (world.now, _waiting(s, group)))
+    now, waiting = await deps.read(
+        world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, world_id, person_id))
+    )
     try:
         await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is
         return waiting, await talk.memory.pending_vectors(group, now)
@@ -339,14 +346,9 @@ async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tupl
         return waiting, 0  # what waits has no vectors that could be counted
 
 
-def _waiting(session: Session, group: Group) -> int:
-    mine = group.owns(OutboxRow)
-    return len(session.exec(select(OutboxRow.revision).where(*mine)).all())
-
-
 async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: Item) -> MemoryItemOut:
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, [item]))
-    return _item(item, world, given, await deps.conversation.memory.forgotten(group, world.now))
+    return _item(item, group.person_id, world, given, await deps.conversation.memory.forgotten(group, world.now))
 
 
 def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:
@@ -362,8 +364,8 @@ def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], abo
 def _touches(item: Item, name: str | None, person_id: str) -> bool:
     if name is None or person_id in (item.partner_id, *company(item)):
         return person_id in (item.partner_id, *company(item))
-    if isinstance(item, Fact):
-        return normal(name) in (normal(item.subject), normal(item.object)) or is_named(name, item.shown)
+    if isinstance(item, Memory) and normal(name) == normal(item.about):
+        return True
     return is_named(name, item.summary if isinstance(item, Episode) else item.text)
 
 
@@ -371,45 +373,16 @@ _Gone = Mapping[tuple[Kind, str], WorldTime]
 """Since when what has faded is forgotten."""
 
 
-def _hit(found: Recalled, world: WorldView, given: dict[str, SeedRow], gone: _Gone) -> HitOut:
-    shown = _item(found.item, world, given, gone).model_dump()
+def _hit(found: Recalled, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> HitOut:
+    shown = _item(found.item, person_id, world, given, gone).model_dump()
     return HitOut(**shown, score=found.score, parts=dict(found.parts), bears=found.bears)
 
 
-def _item(item: Item, world: WorldView, given: dict[str, SeedRow], gone: _Gone) -> MemoryItemOut:
+def _item(item: Item, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> MemoryItemOut:
     line = given.get(memory_id(item))
-    every: dict[str, Any] = dict.fromkeys(MemoryItemOut.model_fields)
-    every |= {
-        "id": memory_id(item),
-        "kind": key_of(item)[0],
-        "given_id": None if line is None else line.id,
-        "given_conversation": line.conversation or None if line is not None else None,
-        "partner_id": item.partner_id or None,
-        "conversation_id": item.conversation_id or None,
-        "at": known_since(item),
-        "ago": views.ago_in(known_since(item), world),
-        "forgotten_at": gone.get(key_of(item)),
-    }
-    return MemoryItemOut(**every | _own(item))
-
-
-def _own(item: Item) -> dict[str, Any]:
-    """What its kind has."""
-    if isinstance(item, Episode):
-        return {"text": item.summary, "topics": list(item.topics)}
-    if isinstance(item, HeardTurn):
-        return {name: getattr(item, name) for name in _OF_A_TURN}
-    if isinstance(item, Insight):
-        return {"text": item.text, "importance": item.importance, "evidence": list(item.evidence)}
-    return {name: getattr(item, name) for name in _OF_A_FACT} | {
-        "text": item.shown,
-        "chain": list(item.chain),
-        "stated": item.held,
-        "valid_from": item.valid_at,
-        "valid_to": item.invalid_at,
-        "ended_at": item.expired_at,
-    }
-
-
-_OF_A_TURN = ("text", "turn", "speaker_id", "speaker_name", "overheard")
-_OF_A_FACT = ("statement", "words", "mode", "importance", "tellings", "subject", "relation", "object", "turn")
+    return MemoryItemOut(
+        **views.memory(item, world, person_id),
+        given_id=None if line is None else line.given_id,
+        given_conversation=None if line is None else line.given_in or None,
+        forgotten_at=gone.get(key_of(item)),
+    )

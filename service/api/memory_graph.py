@@ -1,4 +1,4 @@
-"""Owns the endpoint of a character's whole long-term memory as a graph: entities, facts between them, episodes."""
+"""Owns the endpoint of a character's whole long-term memory as a graph: who told what of whom, and episodes."""
 
 import uuid
 from collections import Counter
@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from service.api import views
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Now, Out, Slug, WorldTimeText
 from service.api.problem import describe
-from service.api.schemas import Page, RememberedFact, Summary
+from service.api.schemas import OneMemoryOut, Page, Summary
 from service.memory.lexical import normal
-from service.memory.store import Fact, Group
+from service.memory.record import FACTS, Group, Kind, Memory
 from service.people.worlds import WorldView
 from world.time import WorldTime
 
@@ -23,8 +24,8 @@ _NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
 
 
 class EntityOut(Out):
-    """Somebody or something facts are about. Its `id` stays; `person_id` and `kind` if it is one of the cast by
-    name.
+    """Who remembers, or told something, or whom or what that is about. Its `id` stays; `person_id` and `kind` if it is
+    one of the cast.
     """
 
     id: str = Field(description="id of the entity, always the same for the same name")
@@ -36,11 +37,11 @@ class EntityOut(Out):
     facts: int = Field(description="how many of the facts here touch it")
 
 
-class FactEdgeOut(RememberedFact):
-    """A fact from one entity to another: true from `valid_at` to `invalid_at`, and where it was heard."""
+class FactEdgeOut(OneMemoryOut):
+    """A memory as an edge: from whoever told it, or remembers it by itself, to whom or what it is about."""
 
-    subject_id: str = Field(description="id of the entity it is about")
-    object_id: str = Field(description="id of the entity it leads to")
+    from_id: str = Field(description="id of the entity that told it; of what nobody told, the one that remembers it")
+    to_id: str = Field(description="id of the entity it is about; the one that remembers it, where it is of nobody")
     holds: bool = Field(description="held true at the world's present moment")
 
 
@@ -85,7 +86,8 @@ async def read_memory_graph(
     character = world.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)
-    known = [fact for fact in dump.facts if history or not _closed(fact, world.now)]
+    drawn = (one for one in dump.memories if one.kind in FACTS or one.kind is Kind.SELF)
+    known = [one for one in drawn if history or not _closed(one, world.now)]
     older_facts, older_episodes = (len(known), len(dump.episodes)) if after is None else map(int, after.split("-"))
     facts, episodes = known[:older_facts][::-1][:limit], dump.episodes[:older_episodes][::-1][:limit]
     left = max(0, older_facts - limit), max(0, older_episodes - limit)
@@ -95,14 +97,14 @@ async def read_memory_graph(
         now=world.now,
         entities=_entities(group, world, facts),
         facts=[
-            FactEdgeOut.of(
-                fact,
-                subject_id=_entity_id(group, fact.subject),
-                object_id=_entity_id(group, fact.object),
-                learned_at=fact.created_at,
+            FactEdgeOut(
+                **views.memory(fact, world, character_id),
+                from_id=_entity_id(group, ends[0]),
+                to_id=_entity_id(group, ends[1]),
                 holds=fact.known_at(world.now),
             )
             for fact in facts
+            for ends in (_ends(group, world, fact),)
         ],
         facts_total=len(known),
         episodes=[
@@ -119,24 +121,31 @@ async def read_memory_graph(
     )
 
 
-def _closed(fact: Fact, now: WorldTime) -> bool:
+def _closed(fact: Memory, now: WorldTime) -> bool:
     """Whether it is over. A fact that has yet to come true is not, though it does not hold either."""
-    end = fact.invalid_at if fact.expired_at is None else fact.expired_at
+    end = fact.ends if fact.known_until is None else fact.known_until
     return end is not None and end <= now
+
+
+def _ends(group: Group, world: WorldView, fact: Memory) -> tuple[str, str]:
+    """The names of who told it and of whom or what it is about."""
+    owner = world.name_of(group.person_id)
+    about = world.name_of(fact.subject_id) if fact.subject_id else fact.about
+    return world.name_of(fact.told_by) if fact.told_by else owner, about or owner
 
 
 def _entity_id(group: Group, name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{group.id}/{normal(name)}"))
 
 
-def _entities(group: Group, world: WorldView, facts: Sequence[Fact]) -> list[EntityOut]:
+def _entities(group: Group, world: WorldView, facts: Sequence[Memory]) -> list[EntityOut]:
     cast: dict[str, tuple[str, Literal["character", "npc"]]] = {}
     cast.update({normal(npc.name): (npc.id, "npc") for npc in world.cast.npcs.values()})
     cast.update({normal(one.name): (one.id, "character") for one in world.cast.characters.values()})
     names: dict[str, str] = {}  # as the newest fact spells them
     touched: Counter[str] = Counter()
     for fact in facts:
-        both = {normal(name): name for name in (fact.object, fact.subject)}
+        both = {normal(name): name for name in _ends(group, world, fact)}
         names = both | names
         touched.update(both.keys())
     return [

@@ -15,13 +15,13 @@ from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
-from service.api.schemas import CharacterOut, InsightOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
+from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
 from service.content.profile import Mood, Profile
 from service.locales import Language
-from service.memory.mid_term import mid_term_memories
+from service.memory.authoring import memory_id
+from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import RecentMemory, recall, todays_summaries
-from service.memory.self_facts import self_facts
-from service.memory.store import Group
+from service.memory.record import Group, Memory
 from service.people.attitude import Attitude, attitudes_of, moods, stance
 from service.people.person import person_row
 from service.people.whereabouts import positions, segment_of
@@ -188,7 +188,7 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: As
         lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, character_id),
         asked=asked,
     )
-    await deps.runner.forget(world_id, [character_id])
+    await deps.runner.graph.deliver_due(world_id)
     return Response(status_code=204)
 
 
@@ -221,20 +221,20 @@ async def _remembered(
     )
     recent = memory.recent
     reachable = memory.unavailable is None
-    facts, following = cut(memory.facts, lambda found: found.fact.id, after if reachable else None, limit)
+    facts, following = cut(memory.facts, lambda found: memory_id(found.item), after if reachable else None, limit)
     return PersonMemoryOut.of(
         memory,
         person_id=person_id,
-        group_id=deps.conversation.memory.group_id(Group(world_id=world.id, person_id=person_id)),
+        group_id=deps.conversation.group_id(Group(world_id=world.id, person_id=person_id)),
         about=about,
         now=world.now,
         relation=None if about is None else _relation(recent, world.language),
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
-        facts=[views.fact(found, world) for found in facts],
-        turns=[views.heard_turn(found, world) for found in memory.turns],
-        insights=[InsightOut.of(one, ago=views.ago_in(one.at, world)) for one in memory.insights],
+        facts=[views.recalled(found, world, person_id) for found in facts],
+        turns=[views.recalled(found, world, person_id) for found in memory.turns],
+        insights=[OneMemoryOut(**views.memory(one, world, person_id)) for one in memory.insights],
         next=following,
-        mid_term=recent.mid_term,
+        mid_term=[views.on_mind(one) for one in recent.mid_term],
         today=[views.today(row, world) for row in recent.today],
         long_term_available=reachable,
     )
@@ -266,7 +266,7 @@ def _character(session: Session, lives: LifeStates, here: dict[str, Position], c
         position=views.position(world, segment_of(session, world, character_id), world.now),
         talking_in=lives.talking.get(character_id),
         beside=neighbours(world.map, here, character_id),
-        mid_term=mid_term_memories(session, world, character_id),
+        mid_term=[views.on_mind(one) for one in mid_term_memories(session, world, character_id)[character_id]],
         today=[views.today(row, world) for row in todays_summaries(session, world, character_id)],
         **dict(lives.life(session, character_id)),
     )
@@ -276,18 +276,27 @@ def _npcs(session: Session, world: WorldView, deps: ApiDependencies, npc_ids: Se
     talking = talking_in(session, world)
     felt = moods(session, world, npc_ids, deps.conversation.settings.memory.mood_cools_hours)
     towards = attitudes_of(session, world.id, npc_ids, world.now)
-    return [_npc(session, world, npc_id, felt[npc_id], towards[npc_id], talking.get(npc_id)) for npc_id in npc_ids]
+    told = self_told(session, world.id, *npc_ids)
+    return [
+        _npc(session, world, npc_id, told[npc_id], felt[npc_id], towards[npc_id], talking.get(npc_id))
+        for npc_id in npc_ids
+    ]
 
 
 def _npc(
-    session: Session, world: WorldView, npc_id: str, mood: Mood, towards: Mapping[str, Attitude], talking_in: str | None
+    session: Session,
+    world: WorldView,
+    npc_id: str,
+    told: Sequence[Memory],
+    mood: Mood,
+    towards: Mapping[str, Attitude],
+    talking_in: str | None,
 ) -> NpcOut:
     profile = world.npc(npc_id)
-    learned = self_facts(session, world.id, npc_id, history=True)
     return NpcOut.of(
         profile,
         goals=_goals(profile),
-        learned_facts=sorted(learned, key=lambda fact: fact.invalid_at is not None),
+        learned_facts=[OneMemoryOut(**views.memory(one, world, npc_id)) for one in told],
         mood=mood,
         conversation_count=sum(one.times_met for one in towards.values()),
         last_conversation_at=max((one.last_met_at for one in towards.values() if one.last_met_at), default=None),

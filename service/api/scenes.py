@@ -1,7 +1,6 @@
 """Owns the endpoints of scenes: they are begun, go on, are interfered with, end, and are brought back to a turn."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
@@ -246,7 +245,7 @@ async def rewind_scene(
     was known from this one. As it was all is kept in a snapshot. With `to_world` this world goes on as it was, and
     another world begins at that moment.
     """
-    conversation, outbox = deps.conversation, deps.runner.outbox
+    conversation = deps.conversation
 
     def work(session: Session) -> tuple[ConversationKey, list[str]]:
         scene, row = staged(session, world_id, scene_id)
@@ -260,14 +259,8 @@ async def rewind_scene(
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     await conversation.database.read(lambda s: _require_turn(s, key, body.turn))
     kept = await conversation.database.read(lambda s: _free_name(s, world_id, scene_id))
-    await snapshots.keep(conversation, outbox, world_id, kept)
-    for _ in range(snapshots.LOOKS):
-        seen = await snapshots.picture(conversation, outbox, world_id)
-        take_back = partial(snapshots.take_back, deps=conversation, key=key, turn=body.turn, seen=seen)
-        if await rewritten(deps, world_id, take_back):
-            break
-    else:
-        raise snapshots.moves(seen)
+    await snapshots.keep(conversation, world_id, kept)
+    await rewritten(deps, world_id, lambda s: snapshots.take_back(s, key, body.turn))
     scene = await read(deps, world_id, scene_id)
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 
@@ -304,7 +297,7 @@ async def judge_proposal(
         return _proposal(world, row)
 
     found = await conversation.database.write(work)
-    await deps.runner.forget(world_id, [found.person_id])
+    await deps.runner.graph.deliver_due(world_id)
     deps.vectors.wake()
     return found
 

@@ -13,7 +13,7 @@ from service.conversation.action_results import MESSAGE_MAX
 from service.conversation.choices import MOST as CHOICES_MAX
 from service.conversation.human import WORDS_MAX
 from service.locales import Language
-from service.memory.extraction import Mode
+from service.memory.record import Kind, Mode, Source, Support
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
 from service.store.phase import CallState, EndReason, Loudness, Phase
 
@@ -289,29 +289,18 @@ class KeptFactOut(Out):
 
 
 class MidTermOut(Out):
-    """Something that affects the character's next days. A `commitment` is an open promise, by the person or to it, or
-    what became of one.
-    """
+    """Something that affects the person's next days; an open promise, by it or to it, is among that."""
 
-    content: str = Field(description="what is on the person's mind, as a sentence")
+    ref: str | None = Field(
+        default=None,
+        description="what it is: `memory:` or `promise:` and its id; null: not told",
+        examples=["memory:9f0a3c52", "promise:1c77"],
+    )
+    content: str = Field(description="what is on the person's mind, with who told it")
     importance: Importance = Field(description="how much it matters, and how long it lasts")
     expires_at: WorldTimeText = Field(description="the world time at which it is over")
     created_at: WorldTimeText | None = Field(default=None, description="the world time it came up at; null: not known")
     partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
-    conversation_id: str | None = Field(
-        default=None, description="id of the conversation it came up in; null: not known"
-    )
-    kind: str = Field(
-        default="conversation",
-        description="what it came of: a conversation, a commitment, or what it has seen",
-        examples=["conversation", "commitment", "seen"],
-    )
-
-    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
-    @property
-    def source_npc_id(self) -> str | None:
-        """An older name of `partner_id`."""
-        return self.partner_id
 
 
 class CommitmentIn(In):
@@ -323,25 +312,31 @@ class CommitmentIn(In):
 
 
 class CommitmentOut(Out):
-    """A promise, in the words it was made in. What was not said is empty, or null."""
+    """A promise. What was not said is empty, or null."""
 
     id: str = Field(description="id of the promise")
     by_id: str = Field(description="id of the person who promised")
     to_id: str = Field(description="id of the person it was promised to")
-    words: str = Field(description="the words it was made in")
-    state: Literal["open", "kept", "broken", "released", "lapsed"] = Field(
-        description="open, or what became of it; lapsed: its time went by and nobody said"
+    what: str = Field(description="what was promised")
+    state: Literal["open", "kept", "broken", "moved", "released", "lapsed"] = Field(
+        description="open, or what became of it; moved: another one stands in its place; lapsed: its time went by and "
+        "nobody said"
     )
     place: str = Field(description="where, as it was said")
     node_id: str | None = Field(description="where, if that is on the map")
-    due_at: WorldTimeText | None = Field(description="when: a minute, or the end of the day that was said")
-    has_hour: bool = Field(description="an hour was said, not a day alone")
-    moves: bool = Field(description="it was planned for a place and an hour: who made it goes there")
+    due_at: WorldTimeText | None = Field(
+        description="when: a minute, or the end of the day, or of the part of it, that was said"
+    )
+    since_at: WorldTimeText | None = Field(description="of a part of a day: when it begins")
+    has_hour: bool = Field(description="an hour was said")
+    moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
     made_at: WorldTimeText = Field(description="the world time at which it was made")
     expires_at: WorldTimeText = Field(description="until when it is open, if nothing ends it before")
     ended_at: WorldTimeText | None = Field(
         description="the world time from which it is not open any more; null: it is open"
     )
+    ended_in: str | None = Field(description="id of the conversation that ended it; null: none did")
+    moved_to: str | None = Field(description="id of the promise that stands in its place; null: it was not moved")
     conversation_id: str = Field(description="id of the conversation it was made in")
     turn: int = Field(description="the turn it was made in, counted from 0")
 
@@ -555,7 +550,7 @@ else:
     AnyEventOut = Annotated[Union[tuple(EVENTS.values())], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
-class AgendaPage(Page):
+class CommitmentPage(Page):
     """Promises, those that are open first."""
 
     items: list[CommitmentOut] = Field(description="the promises of this page")
@@ -633,7 +628,9 @@ class WorldOut(Out):
     characters: int = Field(description="how many characters live in it")
     npcs: int = Field(description="how many NPCs stand in it")
     conversations_running: int = Field(description="how many conversations are being spoken now")
-    memories_waiting: int = Field(description="closed conversations the long-term memory has yet to be given")
+    memories_waiting: int = Field(
+        description="people of whose memories the graph in Neo4j has yet to be given something"
+    )
     until: WorldTimeText = Field(description="where the clock was told to go; `now` where it stands")
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
@@ -685,23 +682,67 @@ class MapOut(Out):
     posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 
 
-class _Fact(Out):
-    id: str = Field(description="id of the fact")
-    statement: str = Field(description="the fact, as a sentence")
-    conversation_id: str = Field(description="id of the conversation it was heard in")
-    turn: int | None = Field(description="the turn it was said in, counted from 0; null: not known")
-    valid_at: WorldTimeText = Field(description="the world time from which it is true")
-    invalid_at: WorldTimeText | None = Field(
+class OneMemoryOut(Out):
+    """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
+
+    id: str = Field(
+        description="what it is called here: its kind and its id", examples=["fact.9f0a3c52", "turn.6f1c0a94d2b7.0003"]
+    )
+    kind: Kind = Field(
+        description="fact; observed: it perceived it itself; self: it has told it of itself; insight: it has come to "
+        "think it; mid_term: it affects its next days; turn: it was said in a talk; summary: of a talk"
+    )
+    text: str = Field(
+        description="what it says, as a sentence: without who told it, so that it alone is no more than that"
+    )
+    line: str = Field(
+        description="as the person is told of it in a prompt, with its teller and when: true whatever is the case",
+        examples=["(yesterday) What Harue has told you: Misaki was her best friend."],
+    )
+    about: str | None = Field(description="whom or what it is about, by name; null: nobody")
+    subject_id: str | None = Field(description="id of the person it is about; null: it is of nobody of this world")
+    told_by: str | None = Field(
+        description="id of the person who told it, or spoke the turn; null: nobody, several together, or nobody of "
+        "this world",
+        examples=["npc_taro"],
+    )
+    speaker_name: str | None = Field(description="of a turn: name of who said it")
+    via: list[str] = Field(
+        description="ids of those through whose hands it is known to have come to the teller: who began it first",
+        examples=[["mio"]],
+    )
+    mode: Mode | None = Field(description="how it was meant")
+    quote: str = Field(description="a line of it, word for word; empty: none")
+    support: Support | None = Field(
+        description="what it rests on. author: its author says so; perceived: it was perceived; these stand by "
+        "themselves. verified, model, unsure: somebody told it, as a second look at the talk confirms, as a model "
+        "wrote it, and as that look did not find it said; null: it is a turn"
+    )
+    source: Source | None = Field(description="what it came of; null: it is a view of a talk")
+    importance: int | None = Field(description="1, small talk, to 10, what changes a life")
+    confidence: float | None = Field(
+        description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
+        examples=[0.64],
+    )
+    slot: str = Field(description="what has one value at a time, as the place of a thing; empty: nothing")
+    level: Importance | None = Field(description="of mid_term: how much it matters, and how long it lasts")
+    topics: list[str] = Field(description="of a summary: what the talk was about, a few words each")
+    overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
+    partner_id: str | None = Field(description="with whom it had to do, or whom the talk was with; null: nobody")
+    conversation_id: str | None = Field(description="id of the conversation it comes of; null: it is of none")
+    turns: list[int] = Field(description="the turns it was said in, counted from 0; empty: not known, or a whole talk")
+    evidence: list[str] = Field(
+        description="what it was drawn from, where that is no turn", examples=[["talk:6f1c0a94d2b7", "memory:9f0a3c52"]]
+    )
+    valid_from: WorldTimeText = Field(description="the world time from which it is true, or at which it was said")
+    valid_to: WorldTimeText | None = Field(
         description="the world time from which it is no longer true; null: none is known"
     )
-    replaced_by: str | None = Field(description="id of the fact that took its place; null: none did")
-
-
-class LearnedFactOut(_Fact):
-    """A fact an NPC told about itself, in its own words."""
-
-    statement: str = Field(validation_alias="words", description="what it said, and what it was asked before")
-    turn: int = Field(description="the turn it was said in, counted from 0")
+    known_from: WorldTimeText = Field(description="the world time since which it is known")
+    known_until: WorldTimeText | None = Field(description="the world time at which its end was learned; null: none was")
+    replaced_by: str | None = Field(description="id of the memory that ended it, without its kind; null: none did")
+    expires_at: WorldTimeText | None = Field(description="of mid_term: the world time at which it is over")
+    ago: str = Field(description="the world time since it is known, in the world's language")
 
 
 class TellFromOut(Out):
@@ -747,10 +788,10 @@ class _AuthoredPerson(Out):
 
 
 class NpcOut(_AuthoredPerson):
-    """An NPC as it stands now. `facts` are its author's; `learned_facts` what it told since, closed ones last."""
+    """An NPC as it stands now. `facts` are its author's and stand first; `learned_facts` is what it has also said."""
 
-    learned_facts: list[LearnedFactOut] = Field(
-        description="what it has told about itself since the story began, those that no longer hold last"
+    learned_facts: list[OneMemoryOut] = Field(
+        description="what it has also said of itself since the story began, and what of it holds still; oldest first"
     )
     mood: Mood = Field(description="how it feels now")
     conversation_count: int = Field(description="how many conversations it has had, with anybody")
@@ -791,73 +832,18 @@ class LastMeetingOut(Out):
     ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
 
 
-class RememberedFact(_Fact):
-    """What is said of a remembered fact wherever it is shown."""
+class RecalledOut(OneMemoryOut):
+    """Something that a search found."""
 
-    statement: str = Field(
-        validation_alias="shown",
-        description="what may be said of it: the fact itself where it is `stated`, else the words it was said in",
-    )
-    words: str = Field(description="who said it, what was asked before, and what was said")
-    stated: bool = Field(validation_alias="held", description="the words hold the fact by itself, by a strict check")
-    mode: Mode = Field(description="how it was meant")
-    importance: int = Field(description="from 1, small talk, to 10, what changes a life")
-    tellings: int = Field(description="how often it was told")
-    heard_from: str | None = Field(
-        description="id of the person who told it; null: the one who remembers said it itself, or nobody knows",
-        examples=["npc_taro"],
-    )
-    chain: list[str] = Field(
-        description="ids of those through whose hands it is known to have come: first who began it, last `heard_from`",
-        examples=[["mio", "npc_taro"]],
-    )
-    confidence: float = Field(
-        description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
-        examples=[0.64],
-    )
-    subject: str = Field(description="whom or what the fact is about")
-    relation: str = Field(description="how subject and object belong together, in a few words")
-    object: str = Field(description="what is said of the subject")
-    learned_at: WorldTimeText = Field(description="the world time at which it was learned")
-    expired_at: WorldTimeText | None = Field(description="the world time at which its end was learned; null: none was")
-
-
-class FactOut(RememberedFact):
-    """A remembered fact: true from `valid_at` to `invalid_at`, known from `learned_at` on, and where it is from."""
-
-    ago: str = Field(description="the world time since it was learned, in the world's language")
     score: float = Field(
-        description="how well it fits what was asked; orders the facts of one answer, and means nothing beyond it"
+        description="how well it fits what was asked; orders the answers of one search, and means nothing beyond it"
     )
-
-
-class HeardTurnOut(Out):
-    """A turn the person heard or spoke, as it was said: which turn of which conversation, and how well it answers."""
-
-    conversation_id: str = Field(description="id of the conversation it was said in")
-    turn: int = Field(description="its place in that conversation, counted from 0")
-    speaker_id: str = Field(description="id of the person who said it")
-    speaker_name: str = Field(description="name of the person who said it")
-    text: str = Field(description="what was said, word for word")
-    at: WorldTimeText = Field(description="the world time at which it was said")
-    ago: str = Field(description="the world time since it was said, in the world's language")
-    overheard: bool = Field(description="the person took no part in that conversation")
-    score: float = Field(
-        description="how well it fits what was asked; orders the turns of one answer, and means nothing beyond it"
+    parts: dict[str, float] = Field(
+        description="what the score is made of: `words` (its own), `around` (the words beside it in its talk), `cues` "
+        "(who speaks, when, question or answer, length), `cosine` (likeness, where there are vectors), `about`",
+        examples=[{"words": 1.0, "around": 1.8, "cues": -0.2, "cosine": 0.9, "about": 0.0}],
     )
-
-
-class InsightOut(Out):
-    """What the person has come to think, and what for; a conclusion, never a fact."""
-
-    id: str = Field(description="id of the insight")
-    text: str = Field(description="what it thinks")
-    evidence: list[str] = Field(
-        description="the talks and facts that it was drawn from", examples=[["talk:6f1c0a94d2b7"]]
-    )
-    importance: int = Field(description="from 1, small talk, to 10, what changes a life")
-    at: WorldTimeText = Field(description="the world time since which it thinks so")
-    ago: str = Field(description="the world time since then, in the world's language")
+    bears: bool = Field(description="it bears on what was asked, and is not only the nearest there is")
 
 
 class RelationOut(Out):
@@ -894,11 +880,11 @@ class PersonMemoryOut(Page):
     last_meeting: LastMeetingOut | None = Field(
         description="the last closed conversation of the two; null: there is none, or nobody was named"
     )
-    facts: list[FactOut] = Field(description="remembered facts, the ones that fit best first")
-    turns: list[HeardTurnOut] = Field(
+    facts: list[RecalledOut] = Field(description="remembered facts, the ones that fit best first")
+    turns: list[RecalledOut] = Field(
         description="with a query: what was said that answers it and no fact tells, the best first; at most ten"
     )
-    insights: list[InsightOut] = Field(
+    insights: list[OneMemoryOut] = Field(
         description="what it has come to think: with a query of what bears on it, with `about` of what names that one; "
         "at most ten"
     )

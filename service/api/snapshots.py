@@ -85,7 +85,7 @@ async def keep_world(
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
-    kept = await snapshots.keep(deps.conversation, deps.runner.outbox, world_id, body.name)
+    kept = await snapshots.keep(deps.conversation, world_id, body.name)
     return SnapshotOut.of(kept)
 
 
@@ -124,22 +124,18 @@ async def restore_world(
 
 async def bring_back(deps: ApiDependencies, world_id: str, rows: Rows, made_at: float) -> None:
     """Make the world what the rows say, as they were read at `made_at` (machine time); it goes on from there."""
-    await rewritten(deps, world_id, lambda s: snapshots.restore(s, deps.conversation, world_id, rows, made_at))
+    await rewritten(deps, world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
 
 
-async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Session], list[str] | None]) -> bool:
-    """Let `work` write other rows of the world, as `restore` does; it goes on from there. False: `work` answered None,
-    and has written nothing.
-    """
+async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Session], None]) -> None:
+    """Let `work` write other rows of the world, as `restore` does; it goes on from there."""
     await deps.clock_scheduler.forget(world_id)
     await deps.runner.abandon(world_id)
-    people = await deps.world_runner.rewrite(world_id, work)
+    await deps.world_runner.rewrite(world_id, work)
     await deps.runner.abandon(world_id)
-    if people is not None:
-        await deps.runner.forget(world_id, people)
-        deps.conversation.stream.tell_restored(world_id)
+    await deps.runner.graph.deliver_due(world_id)
+    deps.conversation.stream.tell_restored(world_id)
     deps.world_runner.world(world_id).move()
-    return people is not None
 
 
 @router.post("/branch", response_model=BranchOut, status_code=201, responses=describe(400, 404, 409))
@@ -164,15 +160,13 @@ async def branch_to(
     """Begin another world that is this one, as it is or was kept, up to that moment.
 
     Raises:
-        WorldExists, NotFound, Invalid, SnapshotUnusable, GraphUnavailable: as `snapshots.rows_of` and `branch`.
+        WorldExists, NotFound, Invalid, SnapshotUnusable: as `snapshots.rows_of` and `branch`.
     """
     await deps.conversation.database.read(lambda s: _require_new(s, to_world))
-    rows = await snapshots.rows_of(deps.conversation, deps.runner.outbox, world_id, snapshot, moment)
+    rows = await snapshots.rows_of(deps.conversation, world_id, snapshot, moment)
     made_at = await deps.conversation.database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
-    people = await deps.conversation.database.write(
-        lambda s: snapshots.branch(s, deps.conversation, world_id, rows, made_at, to_world)
-    )
-    await deps.runner.forget(to_world, people)
+    await deps.conversation.database.write(lambda s: snapshots.branch(s, world_id, rows, made_at, to_world))
+    await deps.runner.graph.deliver_due(to_world)
     deps.vectors.wake()
     deps.world_runner.world(to_world).move()
 

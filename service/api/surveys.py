@@ -81,7 +81,7 @@ class SurveyIn(In):
 class RestsOnOut(Out):
     """A memory that something rests on."""
 
-    refs: list[str] = Field(description="what it is: `fact:…`, `turn:…`, `talk:…`, `insight:…`, `mid_term:…`, `own:…`")
+    refs: list[str] = Field(description="what it is: `memory:…`, `turn:…`, `talk:…`, `promise:…`")
     text: str = Field(description="as the prompt showed it")
 
 
@@ -273,7 +273,7 @@ async def _remember(
             observe(session, deps.conversation.memory, world_session, seen)
 
     await deps.world_runner.command(world.id, work, asked=asked)
-    await deps.runner.outbox.deliver_due()
+    await deps.runner.graph.deliver_due()
     deps.vectors.wake()
 
 

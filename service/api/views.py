@@ -8,12 +8,13 @@ from service.api.dependencies import ApiDependencies
 from service.api.schemas import (
     ConversationDetail,
     ConversationOut,
-    FactOut,
     FailureOut,
     GoalOut,
-    HeardTurnOut,
     LastMeetingOut,
+    MidTermOut,
+    OneMemoryOut,
     PositionOut,
+    RecalledOut,
     TodayOut,
 )
 from service.conversation.game_actions import calls_in
@@ -21,7 +22,11 @@ from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.locales import Phrase
 from service.locales.time import ago
-from service.memory.store import Recalled
+from service.memory.authoring import memory_id
+from service.memory.index import key_of
+from service.memory.mid_term import OnMind
+from service.memory.record import Episode, HeardTurn, Item, Memory, Recalled, known_since
+from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
@@ -79,15 +84,36 @@ def today(row: SummaryRow, world: WorldView) -> TodayOut:
     return TodayOut.of(row, partner_name=world.name_of(row.partner_id))
 
 
-def fact(found: Recalled, world: WorldView) -> FactOut:
-    """A remembered fact."""
-    learned_at = found.fact.created_at
-    return FactOut.of(found.fact, learned_at=learned_at, ago=ago_in(learned_at, world), score=found.score)
+def memory(item: Item, world: WorldView, owner_id: str) -> dict[str, Any]:
+    """Something that the person remembers, as OneMemoryOut has it."""
+    since = known_since(item)
+    every = {
+        "id": memory_id(item),
+        "kind": key_of(item)[0],
+        "line": remembered_as(world, item, owner_id),
+        "valid_from": item.valid_from if isinstance(item, Memory) else item.at,
+        "known_from": since,
+        "ago": ago_in(since, world),
+    }
+    own = {name: getattr(item, name) for name in OneMemoryOut.model_fields if hasattr(item, name)}
+    if isinstance(item, HeardTurn):
+        own |= {"told_by": item.speaker_id, "turns": [item.turn]}
+    elif isinstance(item, Episode):
+        own["text"] = item.summary
+    empty = {"via": [], "topics": [], "turns": [], "evidence": [], "quote": "", "slot": ""}
+    told = {name: value for name, value in own.items() if value != ""}
+    return {**dict.fromkeys(OneMemoryOut.model_fields), **empty, **told, **every}
 
 
-def heard_turn(found: Recalled, world: WorldView) -> HeardTurnOut:
-    """A turn that was found."""
-    return HeardTurnOut.of(found.turn, ago=ago_in(found.turn.at, world), score=found.score)
+def recalled(found: Recalled, world: WorldView, owner_id: str) -> RecalledOut:
+    """What a search of the person's memory found."""
+    told = memory(found.item, world, owner_id)
+    return RecalledOut(**told, score=found.score, parts=dict(found.parts), bears=found.bears)
+
+
+def on_mind(one: OnMind) -> MidTermOut:
+    """Something that affects a person's next days."""
+    return MidTermOut.of(one, importance=one.level, created_at=one.since, partner_id=one.partner_id or None)
 
 
 def last_meeting(row: SummaryRow, world: WorldView) -> LastMeetingOut:

@@ -45,9 +45,8 @@ class RememberedOut(Out):
     """A memory that stood in a prompt, as it reads today."""
 
     kind: MemoryKind = Field(
-        description="fact: something heard; turn: of a conversation; talk: the summary of one; insight: what "
-        "it has come to think; mid_term: what affects the next days, and promises; own: what it told about itself; "
-        "lore: what the game's files let it know"
+        description="memory: something it remembers; turn: of a conversation; talk: the summary of one; promise: by it "
+        "or to it; lore: what the game's files let it know"
     )
     id: str = Field(description="id of the memory; of a turn its conversation, a slash and its number")
     text: str | None = Field(description="the memory in words; null: it is not there any more")

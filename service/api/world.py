@@ -37,7 +37,6 @@ from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world
-from service.runtime.outbox_relay import waiting
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
@@ -127,8 +126,8 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
 async def delete_world(deps: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
     await deps.clock_scheduler.forget(world_id)
-    forgotten = await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, deps.conversation.memory, world_id))
-    await deps.runner.forget(world_id, forgotten)
+    await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
+    await deps.runner.graph.deliver_due(world_id)
     return Response(status_code=204)
 
 
@@ -261,11 +260,11 @@ def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOu
         tick_minutes=world.settings.tick_minutes,
         models=names,
         rehearsal=REHEARSAL in names.values(),
-        memory=deps.conversation.memory.name,
+        memory=deps.conversation.settings.memory.backend,
         characters=len(world.cast.characters),
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),
-        memories_waiting=waiting(session, world.id),
+        memories_waiting=deps.runner.graph.waiting(session, world.id),
         until=until,
         moving=until > world.now,
         calls_in_flight=exact_run.in_flight if exact_run else 0,

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, JsonValue
 
-Mood = Literal["happy", "neutral", "angry"]
+Mood = Literal["happy", "neutral", "angry", "sad", "afraid", "ashamed", "moved"]
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
 """How somebody shows itself while it says something."""
 Importance = Literal["low", "medium", "high"]

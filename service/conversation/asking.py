@@ -13,7 +13,7 @@ from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import KNOWN_TOKENS
+from service.conversation.memory_share import KNOWN_TOKENS
 from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
@@ -21,19 +21,16 @@ from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, T, estimate_tokens
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
-from service.locales.time import ago
-from service.memory.extraction import Ref, Sentence
-from service.memory.mid_term import mid_term_memories
-from service.memory.recall import remembered, remembered_as
-from service.memory.refs import MemoryKind, ref, ref_of
-from service.memory.self_facts import self_facts
-from service.memory.store import Fact, Group, HeardTurn, Item, Kind, Recalled, known_since
-from service.memory.words import one_line
+from service.memory.closing.answer import Ref, Sentence
+from service.memory.mid_term import mid_term_memories, self_told
+from service.memory.recall import on_mind_line, remembered
+from service.memory.record import Group, HeardTurn, Item, Kind, Memory, known_since
+from service.memory.refs import ref_of
+from service.memory.telling import one_line, remembered_as
 from service.people.attitude import moods
 from service.people.worlds import WorldView
 from service.store.usage import count
 from service.usage import Usage
-from world.time import WorldTime
 
 SHOWN_TOKENS = 4 * KNOWN_TOKENS
 """Most tokens, by `estimate_tokens`, of the memories that somebody is shown who is asked."""
@@ -74,7 +71,7 @@ class Survey:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shown:
     """A memory as a prompt shows it, under the short `ref` that an answer may cite; `sources` refer to what it is of
-    (``fact:…``, ``talk:…``).
+    (``memory:…``, ``talk:…``).
     """
 
     ref: str
@@ -323,11 +320,12 @@ async def _gather(
     cools, limit = deps.settings.memory.mood_cools_hours, deps.settings.memory.recall_limit
 
     def work(session: Session) -> tuple[list[Shown], Mood]:
-        return _in_sql(session, world, person.id), moods(session, world, [person.id], cools)[person.id]
+        own = [_shown_of(world, one, person.id) for one in reversed(self_told(session, world.id, person.id)[person.id])]
+        return [*_on_mind(session, world, person.id), *own], moods(session, world, [person.id], cools)[person.id]
 
     own, mood = await deps.database.read(work)
     found = await remembered(deps.memory, world, person.id, query, limit=limit, kinds=set(Kind))
-    bearing = [_shown_of(world, one.item) for one in found if one.bears]
+    bearing = [_shown_of(world, one.item, person.id) for one in found if one.bears]
     return SurveyContext(
         language=world.language,
         person=person,
@@ -346,51 +344,39 @@ async def _gather(
 async def _everything(
     deps: ConversationDependencies, world: WorldView, person: CharacterProfile | NpcProfile
 ) -> tuple[Shown, ...]:
-    """All that the person remembers and holds true, oldest first: neither a fact that another one has replaced, nor the
-    turn in which that was said.
+    """All that the person remembers and holds true, oldest first, and then what it has promised and was promised:
+    neither a memory that has ended, nor the turn in which that was said.
     """
     group = Group(world_id=world.id, person_id=person.id)
     items = [one for one in await deps.memory.items(group, world.now) if known_since(one) <= world.now]
-    facts = [one for one in items if isinstance(one, Fact)]
+    memories = [one for one in items if isinstance(one, Memory)]
     said = {
-        holds: {(one.conversation_id, one.turn) for one in facts if one.known_at(world.now) is holds}
+        holds: {
+            (one.conversation_id, turn) for one in memories if one.known_at(world.now) is holds for turn in one.turns
+        }
         for holds in (True, False)
     }
     over = said[False] - said[True]
 
     def is_held(one: Item) -> bool:
-        if isinstance(one, Fact):
+        if isinstance(one, Memory):
             return one.known_at(world.now)
         return not isinstance(one, HeardTurn) or (one.conversation_id, one.turn) not in over
 
     held = sorted(filter(is_held, items), key=lambda one: (known_since(one), ref_of(one)))
-    own = await deps.database.read(lambda s: _in_sql(s, world, person.id))
-    return _numbered([[_shown_of(world, one) for one in held], own])
+    own = await deps.database.read(lambda s: _on_mind(s, world, person.id))
+    return _numbered([[_shown_of(world, one, person.id) for one in held], own])
 
 
-def _in_sql(session: Session, world: WorldView, person_id: str) -> list[Shown]:
-    """What the person told about itself, and what is on its mind; the newest first."""
-    told = [
-        (MemoryKind.OWN, row.id, row.words or row.statement, row.valid_at)
-        for row in self_facts(session, world.id, person_id)
-    ]
-    told += [
-        (MemoryKind.MID_TERM, row.id, row.content, row.created_at)
-        for row in mid_term_memories(session, world, person_id)
-    ]
-    return [
-        Shown(ref="", text=one_line(f"({_since(world, at)}) {text}"), sources=(ref(kind, item_id),))
-        for kind, item_id, text, at in sorted(told, key=lambda one: (-one[3], one[1]))
-    ]
+def _on_mind(session: Session, world: WorldView, person_id: str) -> list[Shown]:
+    """What is on the person's mind, and promised; the most urgent first."""
+    found = reversed(mid_term_memories(session, world, person_id)[person_id])
+    lines = (on_mind_line(world, one) for one in found)
+    return [Shown(ref="", text=one_line(line.text), sources=(line.ref,)) for line in lines]
 
 
-def _since(world: WorldView, at: int) -> str:
-    return ago(WorldTime(at), world.now, world.language, day_starts=world.settings.day_starts_minutes)
-
-
-def _shown_of(world: WorldView, item: Item) -> Shown:
-    told = one_line(remembered_as(world, Recalled(item=item, score=0)))
-    return Shown(ref="", text=told, sources=(ref_of(item),))
+def _shown_of(world: WorldView, item: Item, person_id: str) -> Shown:
+    return Shown(ref="", text=one_line(remembered_as(world, item, person_id)), sources=(ref_of(item),))
 
 
 def _numbered(parts: Iterable[Iterable[Shown]]) -> tuple[Shown, ...]:

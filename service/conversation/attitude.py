@@ -22,9 +22,9 @@ from service.errors import ModelError
 from service.llm.chat import Answer, Message, Prompt, T
 from service.llm.prompt import PromptValues
 from service.memory.attitude_evidence import Evidence, ask_each, evidence
-from service.memory.extraction import AttitudeDraft
+from service.memory.closing.answer import AttitudeDraft
+from service.memory.record import turn_key
 from service.memory.secrets import discretion_among
-from service.memory.store import turn_key
 from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
 from service.store.phase import Phase
@@ -108,7 +108,7 @@ async def _judge(
         spent += questions.usage
         asks = {name: getattr(questions.value, name) for name in DIMENSIONS}
         found = await ask_each(deps.memory, met, context.speaker.id, context.partner_id, asks)
-        known = evidence(met, discretion_among(context.speaker, context.affinities), found)
+        known = evidence(met, discretion_among(context.speaker, context.affinities), found, context.speaker.id)
         asked = replace(asked, questions=questions.value, evidence=known)
         judged = await _ask(deps, asked, AttitudeDraft, "/".join(key))
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it

@@ -1,11 +1,10 @@
-"""Owns what happens once after a conversation: one extraction, its validation, one transaction."""
+"""Owns what happens once after a conversation: its closing is asked for, checked, verified, and written at once."""
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import combinations
 from typing import Any
 
 from sqlmodel import Session
@@ -25,17 +24,18 @@ from service.conversation.transcript import (
     world_of,
 )
 from service.errors import BudgetExhausted, KataribeError, ModelError, NotFound
+from service.llm.chat import Role
 from service.memory.attitude_evidence import Evidence, ask_each, evidence, fixed_questions
-from service.memory.extract import Before, ClosingQuestion, extract, perceiving, prepare, read_before, with_sources
-from service.memory.persist import persist_closing
+from service.memory.closing.ask import Before, ClosingQuestion, ask, perceiving, prepare, read_before
+from service.memory.closing.check import Checked, check
+from service.memory.closing.verify import claims_of, verified, verify
+from service.memory.closing.write import write_closing
 from service.memory.recall import remembered
+from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.memory.secrets import discretion
-from service.memory.shown import memories_shown
-from service.memory.store import Recalled, Remember
-from service.memory.validate import ValidExtraction, validate_extraction
-from service.people.agenda import Commitment
 from service.people.attitude import Dimension
-from service.people.commitments import told_commitments
+from service.people.commitment import Commitment
+from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
@@ -47,21 +47,26 @@ from service.usage import Usage
 from world.time import WorldTime
 
 NOTHING_SPENT = Usage()
+_log = logging.getLogger(__name__)
 FIRST_WAIT_SECONDS = 30.0
 LONGEST_WAIT_SECONDS = 3600.0
 """So long a closing that failed waits until it is tried again: twice as long after each try."""
-MEMORIES_KNOWN = 30
-"""How many known facts the extraction is held against. Its model is shown the few that bear most on what was said."""
+MOST_PROMISES = 8
+"""Open promises that a closing is told of, the soonest first."""
+MEMORIES_KNOWN = 20
+"""So many of what each remembers that bears on the talk are looked at; the closing's model is shown what has room."""
+REPLACEABLE = frozenset({*FACTS, Kind.SELF, Kind.MID_TERM})
+"""What may be over by what was said."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Extracted:
-    """What the one model call gave: its cost, and what of it may be stored."""
+    """What the model calls gave, what they cost by role, and what of it may be stored."""
 
-    usage: Usage
+    usage: Mapping[Role, Usage]
     turns: list[TurnRow]
     question: ClosingQuestion
-    valid: ValidExtraction
+    checked: Checked
     timeline: int
 
 
@@ -83,8 +88,8 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
         return await fail(deps, key, exc, exc.usage, timeline=said.world.timeline)
     except NotFound as exc:  # the author has taken one of them out of the game meanwhile
         return await fail(deps, key, exc, timeline=said.world.timeline)
-    remember = partial(deps.memory.remember, embedded=await deps.memory.embed(extracted.valid.texts))
-    return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, remember))
+    embedded = await deps.memory.embed(extracted.checked.texts)
+    return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, embedded))
 
 
 async def fail(
@@ -175,8 +180,8 @@ def _read(
     said.world = world_of(said.row, said.world, said.row.ended_at)
     cools = deps.settings.memory.mood_cools_hours
     before = read_before(session, said.world, said.row, mood_cools_hours=cools)
-    pairs = combinations(perceiving(said.row, said.turns), 2)
-    promised = [one for pair in pairs for one in told_commitments(session, said.world, *pair)]
+    there = perceiving(said.row, said.turns)
+    promised = [one for one in open_commitments(session, said.world, *there) if {one.by_id, one.to_id} <= {*there}]
     return said, before, promised, calls_in(session, key)
 
 
@@ -187,10 +192,10 @@ async def _extract(
     promised: Sequence[Commitment],
     calls: Sequence[ActionCallRow],
 ) -> _Extracted:
-    """Ask for the extraction.
+    """Ask for the closing, check it and have it verified.
 
     Raises:
-        ModelError: the model failed.
+        ModelError: the closing's model failed.
         NotFound: the content no longer has one of them.
     """
     settings, row, world = deps.settings.memory, said.row, said.world
@@ -198,11 +203,43 @@ async def _extract(
     know = _known_to_two if len(people) == 2 else _known_to_more
     memories, bearing = await know(deps, said, before, people)
     bears, cools = bearing if judges else None, settings.mood_cools_hours
-    question = prepare(world, row, said.turns, memories, bears, before, promised, calls, mood_cools_hours=cools)
-    answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
-    context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
-    valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)
-    return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid, timeline=world.timeline)
+    question = prepare(
+        world,
+        row,
+        said.turns,
+        memories,
+        bears,
+        before,
+        promised[:MOST_PROMISES],
+        calls,
+        mood_cools_hours=cools,
+        context_tokens=deps.settings.llm.context_tokens,
+    )
+    thread = "/".join(row.key)
+    answer = await ask(deps.models.for_role("closing"), question.context, thread)
+    checked = check(answer.value, question, affinity_step=settings.affinity_step)
+    checked, spent = await _verified(deps, question, checked, thread)
+    usage: dict[Role, Usage] = {"closing": answer.usage}
+    if spent.calls:
+        usage["verify"] = spent
+    return _Extracted(usage=usage, turns=said.turns, question=question, checked=checked, timeline=world.timeline)
+
+
+async def _verified(
+    deps: ConversationDependencies, question: ClosingQuestion, checked: Checked, thread: str
+) -> tuple[Checked, Usage]:
+    """Hold what was written against the turns, and say what that cost. Where that fails, it stays as it was written.
+    A rehearsal writes only what its own templates know to be so.
+    """
+    context = claims_of(checked, question.context)
+    if context is None or not deps.settings.memory.verify or deps.settings.llm.provider == "rehearsal":
+        return checked, NOTHING_SPENT
+    try:
+        answer = await verify(deps.models.for_role("verify"), context, thread)
+    except ModelError as exc:
+        _log.warning("the closing of %s is not verified: %s", thread, exc)
+        return checked, exc.usage or NOTHING_SPENT
+    return verified(checked, context, answer.value), answer.usage
 
 
 _Known = tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]
@@ -234,7 +271,9 @@ async def _known_to_more(
         mine = (t for t in said.turns if perceives(rows[person_id], t.turn, t.speaker_id, t.heard_by))
         return " ".join(turn.text for turn in mine)
 
-    asked = (remembered(deps.memory, said.world, one, heard(one), limit=MEMORIES_KNOWN) for one in people)
+    asked = (
+        remembered(deps.memory, said.world, one, heard(one), limit=MEMORIES_KNOWN, kinds=REPLACEABLE) for one in people
+    )
     return dict(zip(people, await asyncio.gather(*asked), strict=True)), {}
 
 
@@ -251,39 +290,40 @@ async def _recall(
     """
     person_id, partner_id = pair
     known, found = await asyncio.gather(
-        remembered(deps.memory, world, person_id, query, limit=MEMORIES_KNOWN, partner_id=partner_id),
+        remembered(
+            deps.memory, world, person_id, query, limit=MEMORIES_KNOWN, partner_id=partner_id, kinds=REPLACEABLE
+        ),
         ask_each(deps.memory, world, person_id, partner_id, {} if person_id in world.cast.players else asks),
     )
     liked = before.attitude(person_id, partner_id, world.now).affinity
     keeps = discretion(world.cast.person(person_id), partner_id, liked)
-    shown = memories_shown([one.fact for one in keeps.known(known, world)], query, frozenset(map(world.name_of, pair)))
-    return known, evidence(world, keeps, found, [fact.shown for fact in shown])
+    return known, evidence(world, keeps, found, person_id)
 
 
 def _settle(
-    session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, remember: Remember
+    session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, embedded: Embedded
 ) -> ConversationRow:
     row, clock = held(session, deps.worlds, key)
     require_timeline(clock, extracted.timeline)
     world = world_of(row, clock, row.ended_at)
+    for role, usage in extracted.usage.items():
+        pay(session, row, world.day, role, usage)
     if row.phase != Phase.CLOSING:
-        pay(session, row, world.day, "closing", extracted.usage)
         return row
-    row.changes = persist_closing(
+    row.changes = write_closing(
         session,
         world,
         row,
-        extracted.turns,
         extracted.question,
-        extracted.valid,
+        extracted.checked,
         deps.settings.memory,
-        remember,
+        deps.memory,
+        embedded,
         clock.now,
     )
     if row.clock_policy == ClockPolicy.NONE:
         log_in(session, key, clock.now, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
-    pay(session, row, world.day, "closing", extracted.usage)
     closed = ConversationClosed(
         conversation_id=row.id,
         partner_id=row.partner_id,

@@ -112,7 +112,7 @@ class ScenePart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastMeeting:
-    """The last settled conversation of the two: its summary and the world time since, in words."""
+    """The last settled conversation of the two, as it is told, and the world time since, in words."""
 
     summary: str
     ago: str
@@ -140,9 +140,8 @@ class PromptContext(PromptValues):
     more than two: no prompt tells it, but who speaks without a model repeats nothing of it.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing
     runs, or failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on
-    the moment; `learned` what of what it told about itself before has room, and `has_told` all of it, the newest
-    first; `mid_term` what affects its next days; `today` the day's conversations with others; `items` what it
-    carries; `doing` what it did when they met.
+    the moment; `learned` what it told about itself before; `mid_term` what affects its next days; `today` the day's
+    conversations with others; `items` what it carries; `doing` what it did when they met.
 
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
     was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
@@ -176,7 +175,6 @@ class PromptContext(PromptValues):
     mood: Mood = "neutral"
     persona: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
-    has_told: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()
     mid_term: tuple[str, ...] = ()

@@ -9,6 +9,8 @@ from service.conversation.stream import Stream
 from service.errors import ModelError
 from service.llm.chat import Answer, ChatModel, Role
 from service.memory.memory_store import MemoryStore
+from service.memory.projection import Projection
+from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
@@ -39,15 +41,12 @@ Again = Callable[[str], Awaitable[Answer[Any] | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Spoken:
-    """A turn that was made and is not said yet: what its speaker knew (`context`), as it was `told` it. `names` are of
-    everybody in the game.
-    """
+    """A turn that was made and is not said yet: what its speaker knew (`context`), as it was `told` it."""
 
     key: ConversationKey
     turn: int
     context: PromptContext
     told: str
-    names: frozenset[str]
 
 
 class TurnQuality(Protocol):
@@ -72,6 +71,12 @@ class ConversationDependencies:
     budget: DailyBudget
     stream: Stream
     quality: TurnQuality | None = None
+    projection: Projection | None = None
+    """The graph that holds what people remember too; None: there is none."""
+
+    def group_id(self, group: Group) -> str:
+        """What the person's memory is called, in the graph too."""
+        return group.id if self.projection is None else self.projection.group_id(group)
 
     @property
     def models_missing(self) -> bool:

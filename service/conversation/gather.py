@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import combinations
 from typing import TypedDict
 
 from sqlmodel import Session, col, select
@@ -14,9 +14,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.hearing import goes_on, interventions_in
-from service.conversation.knowledge import Knowledge, knowledge
-from service.conversation.lore import always_told, brought_to_mind, lore_told
-from service.conversation.memory_share import fitted, scaled
+from service.conversation.knowledge import knowledge
+from service.conversation.lore import always_told, brought_to_mind
+from service.conversation.memory_share import Found, fitted, scaled
 from service.conversation.perception import those_there
 from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
@@ -24,14 +24,14 @@ from service.conversation.relevance import bearing
 from service.conversation.staging import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
-from service.llm.chat import estimate_tokens
 from service.locales.time import ago
-from service.memory.episodes import acquainted
-from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memories, remembered, within
-from service.memory.refs import refs_told
+from service.memory.episodes import acquainted, episode_of
+from service.memory.mid_term import self_told
+from service.memory.recall import Line, RecentMemory, on_mind_line, recent_memories, remembered, talk_line
+from service.memory.record import FACTS, Kind, Memory, Recalled
+from service.memory.refs import ref_of
 from service.memory.secrets import Discretion, discretion_among
-from service.memory.self_facts import self_facts
-from service.memory.store import FACTS, Kind, Recalled
+from service.memory.telling import clause, episode_told
 from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
@@ -44,22 +44,11 @@ from service.store.tables import (
     ParticipantRow,
     PersonRow,
     PromptRow,
-    SelfFactRow,
     TurnRow,
 )
 from world.actions import BUILT_IN
 from world.time import WorldTime
 
-KNOWN_TOKENS = 100
-"""Most tokens, by `estimate_tokens`, for what a speaker remembers of its partner in a small context; see `scaled`."""
-HEARD_TOKENS = 80
-"""The same for what it remembers of others that bears on its goal."""
-LEARNED_TOKENS = 80
-"""The same for what it told about itself before: what bears on the moment, then the newest of it."""
-TODAY_TOKENS = 120
-"""The same for the day's conversations with others: the newest of them."""
-OTHERS_TOKENS = 90
-"""The same for what it remembers of those who are there besides its partner, all together."""
 MOST_OF_ONE = 2
 """Lines that are remembered of each of those."""
 
@@ -90,7 +79,7 @@ class _Rows:
     acquainted: Set[frozenset[str]]
     moods: Mapping[str, Mood]
     lives: Mapping[str, LifeRow]
-    told: Sequence[SelfFactRow]
+    told: Mapping[str, Sequence[Memory]]
     earlier: Sequence[TurnRow]
     records: Mapping[str, Record]
     interventions: Sequence[InterventionRow]
@@ -109,66 +98,63 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     _require_there(world, row)
     seats = [one.seat for one in row.participants if one.speaker == Speaker.MODEL]
     met = {seat: met_by(row, seat) for seat in seats}
-    company = {seat: [*there, *later] for seat, (there, later) in met.items()}
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
-    limit, tokens = deps.settings.memory.recall_limit, deps.settings.llm.context_tokens
+    limit = scaled(deps.settings.memory.recall_limit, deps.settings.llm.context_tokens)
     # Where nothing is asked, the newest answers: that would be how they said goodbye.
     kinds = set(Kind) if query else FACTS
 
     def about(seat: int, other_id: str) -> Awaitable[list[Recalled]]:
         asked, sought = (query, kinds) if seat == OPENER else ("", FACTS)
-        is_partner = other_id == company[seat][0]
+        is_partner = other_id == met[seat][0][0]
         most = limit if is_partner else min(limit, MOST_OF_ONE)
         return remembered(
             deps.memory, world, row.person_ids[seat], asked, limit=most, partner_id=other_id, kinds=sought
         )
 
     known, rows, heard = await asyncio.gather(
-        asyncio.gather(*(asyncio.gather(*(about(seat, other) for other in company[seat])) for seat in seats)),
-        deps.database.read(lambda s: _rows(s, deps, world, row, company, begins=not said.turns)),
+        asyncio.gather(*(asyncio.gather(*(about(seat, other) for other in met[seat][0])) for seat in seats)),
+        deps.database.read(lambda s: _rows(s, deps, world, row, met, begins=not said.turns)),
         remembered(deps.memory, world, row.opener_id, query, limit=limit if query else 0, kinds=kinds),
     )
     discreet = _discretion(world, row, rows, {seat: there for seat, (there, _) in met.items()})
     rows = _discreetly(rows, discreet)
     contexts, records = dict[int, PromptContext](), dict[int, Record]()
-    for seat, (about_partner, *about_others) in zip(seats, known, strict=True):
-        person_id = row.person_ids[seat]
-        found = discreet[person_id].known(about_partner, world)
-        context = _context(world, row, rows, seat, company[seat], found, discreet[person_id], tokens)
-        kept_back = [discreet[person_id].known(one, world) for one in about_others]
-        others = dict(zip(company[seat][1:], kept_back, strict=True))
-        context = replace(context, others=_others(world, row, rows, person_id, others, context.known, tokens))
+    for seat, found_of in zip(seats, known, strict=True):
+        person_id, (there, later) = row.person_ids[seat], met[seat]
+        of_each = [discreet[person_id].known(one, world) for one in found_of]
+        bears = [one for one in discreet[person_id].known(heard, world) if one.bears] if seat == OPENER else []
+        context = _context(world, row, rows, seat, [*there, *later], discreet[person_id])
         moment = " ".join((query if seat == OPENER else "", *context.company, context.place, *context.told))
+        hears_human = any(one.speaker == Speaker.HUMAN and one.seat != seat for one in row.participants)
         context = replace(
             context,
             persona=persona_told(world, context.speaker, moment, context.affinities),
-            learned=within(_bearing_first(moment, context.has_told), scaled(LEARNED_TOKENS, tokens)),
+            actions=allowed(world, row, person_id),
+            choices=row.choices if hears_human else 0,
         )
         if seat == OPENER:
-            heard = discreet[person_id].known(heard, world)
-            bears = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
-            bears += brought_to_mind(world, person_id, query)
             context = replace(
                 context,
                 goal=goal,
                 sets_goal=goal is None and context.part is None,
-                heard=within(bears, scaled(HEARD_TOKENS, tokens)),
                 opened_for=None if row.opened_for is None else OpenedFor(row.opened_for),
                 matter=row.matter,
             )
-            found = [*found, *heard]
-        found = [*found, *chain.from_iterable(others.values())]
-        hears_human = any(one.speaker == Speaker.HUMAN and one.seat != seat for one in row.participants)
-        suggests = row.choices if hears_human else 0
-        there, later = context.others[: len(met[seat][0]) - 1], context.others[len(met[seat][0]) - 1 :]
-        allows = allowed(world, row, person_id)
-        context = fitted(replace(context, actions=allows, choices=suggests, others=there), tokens)
-        record = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
+        lore, others = always_told(world, person_id), context.others
+        context = replace(context, lore=lore.lines, others=others[: len(there) - 1])
+        found = _found(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, moment)
+        found = replace(found, lore=brought_to_mind(world, person_id, query) if seat == OPENER else ())
+        context, refs = fitted(world, context, found, deps.settings.llm.context_tokens)
+        knew = knowledge(context, rows.recent[person_id], (*refs, *lore.refs))
+        record = rows.records.get(person_id) or render_record(context, knew)
         # Whose prompts began before a human was there, or leave the actions out, was not told of them.
         told = tuple(one for one in context.actions if one.told in record.system)
-        contexts[seat], records[seat] = replace(context, actions=told, others=(*context.others, *later)), record
+        contexts[seat], records[seat] = (
+            replace(context, actions=told, others=(*context.others, *others[len(there) - 1 :])),
+            record,
+        )
     return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
 
 
@@ -197,12 +183,12 @@ def _rows(
     deps: ConversationDependencies,
     world: WorldView,
     row: ConversationRow,
-    company: Mapping[int, Sequence[str]],
+    met: Mapping[int, tuple[Sequence[str], Sequence[str]]],
     *,
     begins: bool,
 ) -> _Rows:
     """`begins`: nothing was said, so no record was kept."""
-    partners = {row.person_ids[seat]: others[0] for seat, others in company.items()}
+    partners = {row.person_ids[seat]: there[0] for seat, (there, _) in met.items()}
     lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
     rehearses = deps.settings.llm.provider == "rehearsal"
     pairs = combinations(row.participants, 2) if rehearses else ()
@@ -214,7 +200,7 @@ def _rows(
         acquainted=acquainted(session, world, row.person_ids),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
-        told=self_facts(session, world.id, *row.person_ids),
+        told=self_told(session, world.id, *row.person_ids),
         earlier=[turn for pair in pairs for turn in _said_before(session, world, row, *pair)],
         interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
         records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
@@ -249,7 +235,7 @@ def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
     return replace(
         rows,
         recent={person_id: discreet[person_id].recent(recent) for person_id, recent in rows.recent.items()},
-        told=[row for row in rows.told if row.person_id in discreet and discreet[row.person_id].lets_told(row)],
+        told={one: [told for told in rows.told[one] if keeps.lets_item(told)] for one, keeps in discreet.items()},
     )
 
 
@@ -268,19 +254,17 @@ def _context(
     rows: _Rows,
     seat: int,
     company: Sequence[str],
-    known: Sequence[Recalled],
     discreet: Discretion,
-    tokens: int,
 ) -> PromptContext:
+    """Without what is remembered but for the last words of the two: see `fitted`."""
     person_id, partner_id = conversation.person_ids[seat], company[0]
     recent = rows.recent[person_id]
     last = recent.last_summary
-    learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
     said_today, said_before = _own_words(rows, world, person_id)
     has_own_time = bool(conversation.place or rows.setting.time)
     lives_there = person_id in world.cast.characters and not has_own_time
     before = rows.setting.before.get(person_id, "")
-    context = PromptContext(
+    return PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
         speaker=world.cast.actor(person_id),
@@ -292,17 +276,15 @@ def _context(
         notices=world.announced,
         told=goes_on(conversation, rows.interventions, conversation.participants[seat].joined_turn),
         scene_before="" if last is not None and last.summary == before else before,
-        lore=always_told(world, person_id),
-        last_meeting=LastMeeting(summary=last.summary, ago=_ago(world, last.at)) if last else None,
+        last_meeting=LastMeeting(summary=episode_told(world, episode_of(last)), ago=_ago(world, last.at))
+        if last
+        else None,
         times_met=recent.attitude.times_met,
         acquainted=frozenset((person_id, partner_id)) in rows.acquainted,
         affinity=recent.attitude.affinity,
         stance=stance(recent.attitude, world.language),
         secrets=discreet.open,
         mood=rows.moods[person_id],
-        has_told=tuple(learned)[::-1],
-        mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
-        today=newest_within(_today(world, partner_id, recent), scaled(TODAY_TOKENS, tokens)),
         unsettled=lines(recent.unsettled),
         unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",
         said_today=said_today,
@@ -310,16 +292,42 @@ def _context(
         turns_left=conversation.max_turns,
         items=tuple(recent.person.items),
         part=_part(conversation, seat, partner_id),
+        others=tuple(_present(world, conversation, rows, person_id, other) for other in company[1:]),
         **(_living(world, recent.person, rows.lives.get(person_id)) if lives_there else {}),
     )
-    lines_known = new_lines(world, known, _told_already(context))
-    return replace(context, known=within(lines_known, scaled(KNOWN_TOKENS, tokens)))
 
 
-def _bearing_first(moment: str, told: Sequence[str]) -> list[str]:
-    """What somebody told of itself: what bears on the moment, best first, then the rest, the newest first."""
-    first = [told[place] for place in bearing(moment, told)]
-    return [*first, *(text for text in told if text not in first)]
+def _found(
+    world: WorldView,
+    rows: _Rows,
+    person_id: str,
+    there: Mapping[str, Sequence[Recalled]],
+    bears: Sequence[Recalled],
+    moment: str,
+) -> Found:
+    """What the person remembers: of each who is `there`, the partner first, and what `bears` on its goal."""
+    (partner_id, known), *others = there.items()
+    recent = rows.recent[person_id]
+    own = [one.memory for one in (*known, *bears) if _is_own(one)]
+    return Found(
+        known=[one for one in known if not _is_own(one)],
+        others=dict(others),
+        mid_term=[on_mind_line(world, one) for one in reversed(recent.mid_term)],
+        heard=[one for one in bears if not _is_own(one)],
+        learned=_has_told(world, moment, own, rows.told[person_id]),
+        today=[talk_line(world, one) for one in reversed(recent.today) if one.partner_id != partner_id],
+    )
+
+
+def _is_own(one: Recalled) -> bool:
+    return isinstance(one.item, Memory) and one.item.kind is Kind.SELF
+
+
+def _has_told(world: WorldView, moment: str, found: Sequence[Memory], told: Sequence[Memory]) -> list[Line]:
+    """What somebody told of itself: what was `found`, then what bears on the moment, then the newest."""
+    newest = [one for one in reversed(told) if one.known_from <= world.now]
+    bears = (newest[place] for place in bearing(moment, [one.text for one in newest]))
+    return [Line(clause(world, one), ref_of(one)) for one in (*found, *bears, *newest)]
 
 
 def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:
@@ -336,59 +344,18 @@ def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:
     )
 
 
-def _others(
-    world: WorldView,
-    row: ConversationRow,
-    rows: _Rows,
-    person_id: str,
-    known: Mapping[str, Sequence[Recalled]],
-    told: Sequence[str],
-    tokens: int,
-) -> tuple[Present, ...]:
-    """Those who are there besides the partner; what is `told` of the partner is not told again."""
-    spots = {one.person_id: one.spot for one in row.participants}
-    found, room = list[Present](), scaled(OTHERS_TOKENS, tokens)
-    for other, recalled in known.items():
-        lines_of_it = within(new_lines(world, recalled, told), room)
-        room -= sum(map(estimate_tokens, lines_of_it))
-        towards = rows.attitudes[person_id, other]
-        found.append(
-            Present(
-                person_id=other,
-                name=world.name_of(other),
-                language=world.language,
-                affinity=towards.affinity,
-                stance=stance(towards, world.language),
-                acquainted=frozenset((person_id, other)) in rows.acquainted,
-                ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
-                known=lines_of_it,
-                spot=spots[other],
-            )
-        )
-    return tuple(found)
-
-
-def _knows(world: WorldView, rows: _Rows, context: PromptContext, found: Sequence[Recalled]) -> Knowledge:
-    """What stands in the context, of what was `found` too."""
-    person_id = context.speaker.id
-    told = [row for row in rows.told if row.person_id == person_id and row.valid_at <= world.now]
-    of_others = chain.from_iterable(one.known for one in context.others)
-    recalled = refs_told(world, found, (*context.known, *of_others, *context.heard))
-    recalled += lore_told(world, (*context.lore, *context.heard))
-    return knowledge(context, rows.recent[person_id], told, recalled)
-
-
-def _told_already(context: PromptContext) -> tuple[str, ...]:
-    """What the prompt says of the past besides what is recalled."""
-    last = (context.last_meeting.summary,) if context.last_meeting else ()
-    return (
-        *last,
-        context.scene_before,
-        *context.has_told,
-        *context.today,
-        *context.speaker.identity,
-        *context.speaker.facts,
-        *context.secrets,
+def _present(world: WorldView, row: ConversationRow, rows: _Rows, person_id: str, other_id: str) -> Present:
+    """Somebody who is there besides the partner, without what is remembered of it."""
+    towards = rows.attitudes[person_id, other_id]
+    return Present(
+        person_id=other_id,
+        name=world.name_of(other_id),
+        language=world.language,
+        affinity=towards.affinity,
+        stance=stance(towards, world.language),
+        acquainted=frozenset((person_id, other_id)) in rows.acquainted,
+        ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
+        spot=row.participants[row.seat_of(other_id)].spot,
     )
 
 
@@ -417,12 +384,6 @@ def name_of_doing(world: WorldView, action_id: str) -> str:
     if action_id in BUILT_IN or not catalogue.knows(action_id):
         return ""
     return catalogue.action(action_id).name or action_id
-
-
-def _today(world: WorldView, partner_id: str, recent: RecentMemory) -> list[str]:
-    """The day's conversations with others."""
-    others = (row for row in recent.today if row.partner_id != partner_id)
-    return [f"{world.name_of(row.partner_id)}: {row.summary}" for row in others]
 
 
 def _ago(world: WorldView, then: int) -> str:

@@ -11,7 +11,6 @@ from service.content.profile import Mood
 from service.conversation.context import PromptContext
 from service.memory.recall import RecentMemory
 from service.memory.refs import MemoryKind, ref, turn_ref
-from service.store.tables import SelfFactRow
 
 
 class Knowledge(BaseModel, frozen=True):
@@ -34,29 +33,14 @@ class Knowledge(BaseModel, frozen=True):
 NOTHING_KNOWN = Knowledge()
 
 
-def knowledge(
-    context: PromptContext, recent: RecentMemory, told: Sequence[SelfFactRow], recalled: Sequence[str]
-) -> Knowledge:
-    """What stands in the context: `recalled` refers to its `known` and `heard`; its `learned` are of what it `told`
-    about itself.
-    """
+def knowledge(context: PromptContext, recent: RecentMemory, told: Sequence[str]) -> Knowledge:
+    """What stands in the context: what was `told` from memory, by its references, beside the last talk of the two."""
     last = [ref(MemoryKind.TALK, recent.last_summary.conversation_id)] if recent.last_summary else []
-    others = [row for row in recent.today if row.partner_id != context.partner_id]
+    unsettled = (turn_ref(row.conversation_id, row.turn) for row in recent.unsettled)
     return Knowledge(
-        memories=(
-            *last,
-            *recalled,
-            *(ref(MemoryKind.MID_TERM, row.id) for row in recent.mid_term if _holds(context.mid_term, row.content)),
-            *(ref(MemoryKind.OWN, row.id) for row in told if row.words in context.learned),
-            *(ref(MemoryKind.TALK, row.conversation_id) for row in others if _holds(context.today, row.summary)),
-            *(turn_ref(row.conversation_id, row.turn) for row in recent.unsettled),
-        ),
+        memories=tuple(dict.fromkeys((*last, *told, *unsettled))),
         affinity=context.affinity,
         stance=context.stance,
         times_met=context.times_met,
         mood=context.mood,
     )
-
-
-def _holds(told: Sequence[str], text: str) -> bool:
-    return any(text in line for line in told)

@@ -15,19 +15,25 @@ from service.conversation.transcript import conversation_of, held, pay, turns_of
 from service.errors import ModelError, NotFound
 from service.llm.chat import Prompt
 from service.llm.prompt import PromptValues
-from service.memory.claim import share, words
-from service.memory.comparison import are_same
-from service.memory.extraction import Sentence, Turn, Weight
+from service.memory.closing.answer import Sentence, Turn, Weight
+from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Fact, Group, Kind
-from service.memory.summary import adds_nothing
-from service.memory.validate import CARRIED
-from service.memory.words import one_line
+from service.memory.record import Group, Kind, Memory, Source, Support
+from service.memory.rows import row_of
+from service.memory.telling import one_line
 from service.people.worlds import WorldRepository, WorldView, count_people_revision
 from service.store.commands import log_in
 from service.store.perceived import perceives, told_of_turn
 from service.store.phase import ProposalState
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, LongTermRow, ParticipantRow, TurnRow
+from service.store.tables import (
+    ConversationKey,
+    ConversationRow,
+    InterventionRow,
+    LongTermRow,
+    MemoryRow,
+    ParticipantRow,
+    TurnRow,
+)
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -80,7 +86,6 @@ class LongTermContext(PromptValues):
     now: str
     lines: tuple[PerceivedTurn, ...]
     known: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()
 
 
 def long_term_prompt(context: LongTermContext, thread: str = "") -> Prompt[LongTermUpdate]:
@@ -89,8 +94,8 @@ def long_term_prompt(context: LongTermContext, thread: str = "") -> Prompt[LongT
 
 
 def valid_proposals(update: LongTermUpdate, context: LongTermContext) -> list[tuple[LongTermKind, LongTermDraft]]:
-    """Those that may be proposed: their turns were perceived, and hold their words, numbers, names and denials; they
-    are nothing that is the person's already. Pure.
+    """Those that may be proposed: they rest on turns that were perceived, and are nothing that is the person's already.
+    Whether they are so is for the writer to judge. Pure.
     """
     kept = list[tuple[LongTermKind, LongTermDraft]]()
     named: Mapping[LongTermKind, Sequence[LongTermDraft]] = {
@@ -98,22 +103,15 @@ def valid_proposals(update: LongTermUpdate, context: LongTermContext) -> list[tu
         "goal": update.goals,
         "memory": update.memories,
     }
+    perceived = {line.turn for line in context.lines}
+    known = set(map(normal, context.known))
     for kind, drafts in named.items():
         for draft in drafts:
-            known = (*context.known, *(one.text for _, one in kept))
-            if _is_carried(draft, context) and not any(are_same(draft.text, one, context.names) for one in known):
+            text = normal(draft.text)
+            if text and text not in known and draft.turns and perceived.issuperset(draft.turns):
                 kept.append((kind, draft))
+                known.add(text)
     return kept
-
-
-def _is_carried(draft: LongTermDraft, context: LongTermContext) -> bool:
-    text = one_line(draft.text)
-    lines = {line.turn: line.text for line in context.lines}
-    cited = [lines[turn] for turn in draft.turns if turn in lines]
-    if not text or not cited or len(cited) < len(draft.turns):
-        return False
-    evidence, wanted = " ".join(cited), words(text, context.names)
-    return (not wanted or share(wanted, evidence) >= CARRIED) and adds_nothing(text, evidence, context.names)
 
 
 def due_requests(session: Session, key: ConversationKey) -> list[int]:
@@ -188,12 +186,16 @@ def judge(
         raise NotFound(kind="proposal", id=proposal_id)
     row.text, row.importance = text or row.text, importance or row.importance
     group = Group(world_id=row.world_id, person_id=row.person_id)
-    if row.kind == "memory" and row.state == ProposalState.ACCEPTED:
-        memory.remove(session, group, Kind.FACT, row.id)
     row.state, row.at = state, world.now
     log_in(session, key, world.now, "judged", proposal_id=row.id, state=state, text=text, importance=importance)
+    is_held = session.get(MemoryRow, group.key(row.id)) is not None
     if row.kind == "memory" and state == ProposalState.ACCEPTED:
-        memory.add(session, group, [_fact(world, conversation_of(session, *key), row)], [])
+        accepted = _memory(conversation_of(session, *key), row, world.now)
+        memory.replace(session, group, accepted) if is_held else memory.add(
+            session, group, [row_of(group, accepted, 0)]
+        )
+    elif is_held:
+        memory.remove(session, group, Kind.FACT, row.id)
     if row.kind != "memory":
         count_people_revision(session, row.world_id)
     return row
@@ -214,7 +216,7 @@ def _context(
             LongTermRow.state != ProposalState.REFUSED,
         )
     )
-    seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key)]
+    seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key) if not turn.not_to_quote]
     lines = [
         PerceivedTurn(turn=turn.turn, speaker_name=turn.speaker_name, text=data(one_line(text)))
         for turn, text in seen
@@ -226,7 +228,6 @@ def _context(
         now=world.label,
         lines=tuple(lines[-MOST_TURNS:]),
         known=(*(goal.goal for goal in profile.goals), *profile.facts, *(one.text for one in profile.persona), *added),
-        names=world.cast.names,
         own_prompts=world.cast.own_prompts,
     )
 
@@ -284,25 +285,19 @@ def _settle(
     return made
 
 
-def _fact(world: WorldView, conversation: ConversationRow, row: LongTermRow) -> Fact:
-    """The memory as the person holds it, with where it came from."""
+def _memory(conversation: ConversationRow, row: LongTermRow, now: WorldTime) -> Memory:
+    """The memory as the person holds it, with where it came from: the writer who accepted it says so."""
     others = [one for one in conversation.person_ids if one != row.person_id]
-    return Fact(
+    return Memory(
         id=row.id,
-        subject=world.name_of(row.person_id),
-        relation=world.say("remembered.relation"),
-        object=world.name_of(others[0]),
-        statement=row.text,
-        valid_at=WorldTime(conversation.started_at),
-        invalid_at=None,
-        created_at=world.now,
-        expired_at=None,
-        replaced_by=None,
-        partner_id=others[0],
-        conversation_id=conversation.id,
-        turn=row.evidence[0],
-        words=row.text,
-        held=True,
+        kind=Kind.FACT,
+        text=row.text,
         importance=row.importance,
-        people=(row.person_id, others[0]),
+        support=Support.AUTHOR,
+        source=Source.AUTHOR,
+        conversation_id=conversation.id,
+        turns=tuple(row.evidence),
+        partner_id=others[0],
+        valid_from=WorldTime(conversation.started_at),
+        known_from=now,
     )

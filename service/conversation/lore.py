@@ -1,11 +1,10 @@
 """Owns what lore comes into a talk: what a speaker always has in mind, and what the talk brings to its mind. Pure."""
 
-from collections.abc import Collection
-
 from service.content.lore import Lore
 from service.conversation.relevance import bearing
-from service.memory.recall import within
+from service.memory.recall import Line, fitting
 from service.memory.refs import MemoryKind, ref
+from service.memory.telling import Told
 from service.people.worlds import WorldView
 
 LORE_TOKENS = 80
@@ -24,18 +23,16 @@ def known_lore(world: WorldView, person_id: str, *, is_always: bool) -> list[Lor
     return [one for one in known if one.is_known(person_id, map_id, world.flags)]
 
 
-def always_told(world: WorldView, person_id: str) -> tuple[str, ...]:
+def always_told(world: WorldView, person_id: str) -> Told:
     """The lore that stands in every prompt of the person."""
-    return within((one.text for one in known_lore(world, person_id, is_always=True)), LORE_TOKENS)
+    return fitting(map(_line, known_lore(world, person_id, is_always=True)), LORE_TOKENS)
 
 
-def brought_to_mind(world: WorldView, person_id: str, query: str) -> list[str]:
+def brought_to_mind(world: WorldView, person_id: str, query: str) -> list[Line]:
     """The lore that bears on the query, by the rarity of the words they share, as in a memory; best first."""
     known = known_lore(world, person_id, is_always=False)
-    texts = [one.text for one in known]
-    return [texts[place] for place in bearing(query, texts)]
+    return [_line(known[place]) for place in bearing(query, [one.text for one in known])]
 
 
-def lore_told(world: WorldView, told: Collection[str]) -> list[str]:
-    """The references to the lore whose texts were told."""
-    return [ref(MemoryKind.LORE, one.id) for one in world.cast.lore if one.text in told]
+def _line(one: Lore) -> Line:
+    return Line(one.text, ref(MemoryKind.LORE, one.id))

@@ -1,13 +1,26 @@
 """Owns how much of a prompt its speaker's memory may take: what persona, place and talk leave of the context. Pure."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from service.conversation.context import PromptContext
 from service.conversation.prompt import render_record
 from service.llm.chat import estimate_tokens
-from service.memory.recall import newest_within, within
+from service.memory.recall import Line, fitting
+from service.memory.record import Recalled
+from service.memory.telling import Told, tell
+from service.people.worlds import WorldView
 
+KNOWN_TOKENS = 100
+"""Most tokens, by `estimate_tokens`, for what a speaker remembers of its partner in a small context; see `scaled`."""
+OTHERS_TOKENS = 90
+"""The same for what it remembers of those who are there besides its partner, all together."""
+HEARD_TOKENS = 80
+"""The same for what it remembers of others that bears on its goal."""
+LEARNED_TOKENS = 80
+"""The same for what it told about itself before: what bears on the moment, then the newest of it."""
+TODAY_TOKENS = 120
+"""The same for the day's conversations with others: the newest of them."""
 SMALL_CONTEXT = 900
 """The context, in tokens, for which the shares of its sections are written down; they grow with it."""
 LEAST_TOKENS = 100
@@ -31,29 +44,79 @@ def reminded_tokens(context_tokens: int) -> int:
     return min(MOST_REMINDED, int(_REMINDED * context_tokens))
 
 
-def fitted(context: PromptContext, context_tokens: int) -> PromptContext:
-    """The context with no more of what its speaker remembers than there is room for. The last meeting is told whole.
-    Then comes what bears most on the moment: what it knows of the partner and of the others who are there, in equal
-    shares, what is on its mind and promised, what bears on its goal, what it told of itself, and the day's other talks.
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a speaker remembers when two meet, by the section of its context where it may stand, what matters most
+    first. `others` is what it remembers of those who are there besides the partner, by their ids.
     """
-    others = tuple(replace(one, known=()) for one in context.others)
-    without: dict[str, Any] = {"known": (), "heard": (), "mid_term": (), "learned": (), "today": (), "others": others}
-    record = render_record(replace(context, **without))
+
+    known: Sequence[Recalled] = ()
+    others: Mapping[str, Sequence[Recalled]] = field(default_factory=dict)
+    mid_term: Sequence[Line] = ()
+    heard: Sequence[Recalled] = ()
+    lore: Sequence[Line] = ()
+    learned: Sequence[Line] = ()
+    today: Sequence[Line] = ()
+
+
+def fitted(
+    world: WorldView, context: PromptContext, found: Found, context_tokens: int
+) -> tuple[PromptContext, tuple[str, ...]]:
+    """The context, which holds nothing of that yet, with as much of what was found as there is room for; and references
+    to what it tells. The last meeting is told whole. Then comes what bears most on the moment: what it knows of the
+    partner and of the others who are there, in equal shares, what is on its mind and promised, what bears on its goal,
+    what it told of itself, and the day's other talks. Nothing is told twice.
+    """
+    record = render_record(context)
     taken = estimate_tokens(record.system) + estimate_tokens(record.context)
     room = max(LEAST_TOKENS, int((1 - _TALK) * context_tokens) - reminded_tokens(context_tokens) - taken)
-    known = within(context.known, room)
-    room -= _tokens(known)
-    others = tuple(replace(one, known=within(one.known, room // max(1, len(others)))) for one in context.others)
-    room -= sum(_tokens(one.known) for one in others)
-    mid_term = newest_within(context.mid_term, room)
-    room -= _tokens(mid_term)
-    heard = within(context.heard, room)
-    room -= _tokens(heard)
-    learned = within(context.learned, room)
-    room -= _tokens(learned)
-    today = newest_within(context.today, room)
-    return replace(context, known=known, others=others, mid_term=mid_term, heard=heard, learned=learned, today=today)
+    share = _Share(world, context, room)
+    known = share.tell(found.known, scaled(KNOWN_TOKENS, context_tokens))
+    of_each = min(scaled(OTHERS_TOKENS, context_tokens), share.room) // max(1, len(context.others))
+    others = tuple(
+        replace(one, known=share.tell(found.others.get(one.person_id, ()), of_each)) for one in context.others
+    )
+    mid_term = share.fit(found.mid_term, share.room)
+    heard = share.tell(found.heard, scaled(HEARD_TOKENS, context_tokens))
+    heard += share.fit(found.lore, scaled(HEARD_TOKENS, context_tokens) - _tokens(heard))
+    learned = share.fit(found.learned, scaled(LEARNED_TOKENS, context_tokens))
+    today = share.fit(found.today, scaled(TODAY_TOKENS, context_tokens))
+    told = replace(
+        context,
+        known=known,
+        others=others,
+        mid_term=mid_term[::-1],
+        heard=heard,
+        learned=learned,
+        today=today[::-1],
+    )
+    return told, tuple(share.refs)
 
 
-def _tokens(told: tuple[str, ...]) -> int:
+class _Share:
+    """How much room is left, what the context tells by now, and what that refers to."""
+
+    def __init__(self, world: WorldView, context: PromptContext, room: int) -> None:
+        self._world, self._owner_id = world, context.speaker.id
+        self.room = room
+        self.refs: list[str] = []
+        last = (context.last_meeting.summary,) if context.last_meeting else ()
+        own = (*context.speaker.identity, *context.speaker.facts, *context.persona, *context.secrets)
+        unsettled = (line.text for line in context.unsettled)
+        self._told = [*last, *filter(None, (context.scene_before,)), *context.lore, *own, *unsettled]
+
+    def tell(self, found: Iterable[Recalled], most: int) -> tuple[str, ...]:
+        return self._take(tell(self._world, self._owner_id, found, tokens=min(most, self.room), told=self._told))
+
+    def fit(self, lines: Iterable[Line], most: int) -> tuple[str, ...]:
+        return self._take(fitting(lines, min(most, self.room), self._told))
+
+    def _take(self, told: Told) -> tuple[str, ...]:
+        self.room -= _tokens(told.lines)
+        self._told += told.lines
+        self.refs += told.refs
+        return told.lines
+
+
+def _tokens(told: Iterable[str]) -> int:
     return sum(map(estimate_tokens, told))

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.lore import brought_to_mind, lore_told
+from service.conversation.lore import brought_to_mind
 from service.conversation.memory_share import reminded_tokens
 from service.conversation.persona import told_of_persona
 from service.conversation.prompt import Record, was_told
-from service.conversation.relevance import bearing
+from service.llm.chat import estimate_tokens
 from service.memory.lexical import query_tokens, says_little, tokens_a_word
-from service.memory.recall import new_lines, remembered, within
-from service.memory.refs import refs_told
+from service.memory.recall import Line, fitting, remembered
+from service.memory.record import Kind
 from service.memory.secrets import discretion_among
-from service.memory.store import Kind
+from service.memory.telling import Told, tell
 from service.people.worlds import WorldView
 
 SAYS_WHAT = 4
@@ -21,35 +21,30 @@ SAYS_WHAT = 4
 MOST_FOUND = 20
 """So many memories are looked at for the block; the shorter ones that fit are told."""
 AUTHORED_SHARE = 3
-"""One part in so many of the block is for what an author wrote, and for what the speaker told of itself."""
+"""One part in so many of the block is for what an author wrote."""
 
 
-async def reminded_of(
-    deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record
-) -> tuple[tuple[str, ...], list[str]]:
+async def reminded_of(deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record) -> Told:
     """What the last lines remind the speaker of: of itself, of lore, and of what it remembered when the two `met`, best
-    first, without what its prompt holds already. The lines, and what they refer to.
+    first, without what its prompt holds already.
 
     It is asked before every turn and told with this one alone: the next turn has a block of its own. No model, store
     or embedder is asked.
     """
     query = _talked_of([line.text for line in context.lines])
     if not query.strip():
-        return (), []
-    room = reminded_tokens(deps.settings.llm.context_tokens)
-    kinds = set(Kind)
-    found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
-    keeps = discretion_among(context.speaker, context.affinities).apart(met, context.speaker.id, context.affinities)
-    found = keeps.known(found, met)
-    notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
-    own = told_of_persona(met, context.speaker, query, context.affinities)
-    has_told = [text for text in context.has_told if keeps.lets(text)]  # somebody may have come since they met
-    told_before = [has_told[place] for place in bearing(query, has_told)]
-    authored = (*own, *brought_to_mind(met, context.speaker.id, query), *told_before)
-    untold = within((text for text in authored if not was_told(record, notes, text)), room // AUTHORED_SHARE)
-    told = (record.system, record.context, *notes, *untold, *(line.text for line in context.lines))
-    reminded = within([*untold, *new_lines(met, found, told)], room)
-    return reminded, [*refs_told(met, found, reminded), *lore_told(met, reminded)]
+        return Told()
+    room, owner_id = reminded_tokens(deps.settings.llm.context_tokens), context.speaker.id
+    found = await remembered(deps.memory, met, owner_id, query, limit=MOST_FOUND, kinds=set(Kind), at_hand=True)
+    keeps = discretion_among(context.speaker, context.affinities).apart(met, owner_id, context.affinities)
+    notes = [line.note for line in context.lines if line.speaker_id == owner_id]
+    own = map(Line, told_of_persona(met, context.speaker, query, context.affinities))
+    untold = (one for one in (*own, *brought_to_mind(met, owner_id, query)) if not was_told(record, notes, one.text))
+    authored = fitting(untold, room // AUTHORED_SHARE)
+    room -= sum(map(estimate_tokens, authored.lines))
+    told = (record.system, record.context, *notes, *authored.lines, *(line.text for line in context.lines))
+    recalled = tell(met, owner_id, keeps.known(found, met), tokens=room, told=told)
+    return Told(lines=(*authored.lines, *recalled.lines), refs=(*authored.refs, *recalled.refs))
 
 
 def _talked_of(said: Sequence[str]) -> str:

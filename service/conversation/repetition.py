@@ -3,9 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 
-from service.memory.comparison import jaccard, squeezed
+from service.memory.lexical import grams, jaccard
 
 GRAM = 3
 TOO_SHORT = 8
@@ -37,10 +36,10 @@ def is_repetition(utterance: str, earlier: Iterable[str]) -> bool:
 
 def likeness(utterance: str, earlier: Iterable[str]) -> float:
     """How like the utterance is to the one of the earlier that it is most like: 0 to 1. A short one is like none."""
-    grams = _grams(utterance)
-    if len(grams) < TOO_SHORT - GRAM + 1:
+    said = grams(utterance, GRAM)
+    if len(said) < TOO_SHORT - GRAM + 1:
         return 0.0
-    return max((jaccard(grams, _grams(text)) for text in earlier), default=0.0)
+    return max((jaccard(said, grams(text, GRAM)) for text in earlier), default=0.0)
 
 
 def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
@@ -51,9 +50,3 @@ def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
     if _OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", utterance)) is None:
         return False
     return not any(_MACHINE.search(unicodedata.normalize("NFKC", own)) for own in authored)
-
-
-@lru_cache(maxsize=1000)
-def _grams(text: str) -> frozenset[str]:
-    letters = squeezed(text)
-    return frozenset(letters[i : i + GRAM] for i in range(len(letters) - GRAM + 1))

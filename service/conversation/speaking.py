@@ -141,10 +141,10 @@ async def _utter(
         ModelError: the model failed.
     """
     context = _context_now(known, said, seat, await _interventions(deps, said))
-    lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
+    reminded = await reminded_of(deps, known.world, context, known.records[seat])
     asked = await _pending(deps, said, context)
     context = replace(
-        context, reminded=lines_of_it, stance_now=stance_now, can_do=asked.can_do, outcomes=asked.outcomes
+        context, reminded=reminded.lines, stance_now=stance_now, can_do=asked.can_do, outcomes=asked.outcomes
     )
     speech = Speech(deps, said, context.speaker)
     is_checked = deps.quality is not None and deps.quality.wants(said.row.key, len(said.turns), context.speaker.kind)
@@ -158,7 +158,7 @@ async def _utter(
         answer=answer,
         note=note,
         recalled=render_reminder(context),
-        reminded=reminded,
+        reminded=list(reminded.refs),
         told=asked.told,
         checked=checked,
     )
@@ -207,7 +207,6 @@ async def _checked(
         turn=len(said.turns),
         context=context,
         told="\n".join(filter(None, (record.context, *notes, note, render_reminder(context)))),
-        names=said.world.cast.names,
     )
     try:
         return await deps.quality.best(spoken, first, again, tally)

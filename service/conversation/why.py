@@ -55,7 +55,6 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
 
     Raises:
         NotFound: there is no such conversation, or turn.
-        GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
     """
 
     def work(
@@ -81,7 +80,7 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
 
     row, turn, knew, told, (perceived, messages) = await deps.database.read(work)
     refs = [*(knew.memories if knew else ()), *turn.reminded]
-    found = await look_up(deps.database, deps.memory, world, turn.speaker_id, refs)
+    found = await look_up(deps.database, world, turn.speaker_id, refs)
     known = len(refs) - len(turn.reminded)
     return TurnWhy(
         turn=turn,

@@ -10,7 +10,8 @@ from sqlmodel import Session, col, select
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS, name_of_doing
+from service.conversation.gather import name_of_doing
+from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS
 from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
@@ -19,14 +20,16 @@ from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
-from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memory, remembered, within
+from service.memory.episodes import episode_of
+from service.memory.mid_term import self_told
+from service.memory.recall import RecentMemory, newest_within, on_mind_line, recent_memory, remembered, talk_line
+from service.memory.record import FACTS, Kind, Memory
 from service.memory.secrets import discretion
-from service.memory.self_facts import self_facts
-from service.memory.store import FACTS, Kind
+from service.memory.telling import clause, episode_told, tell
 from service.people.attitude import liking, moods
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
-from service.store.tables import EventRow, SelfFactRow
+from service.store.tables import EventRow
 from service.store.usage import count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime, day_end, minute_of_day
@@ -144,10 +147,10 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
     writer = world.cast.actor(wanted.person_id)
     cools = deps.settings.memory.mood_cools_hours
 
-    def work(session: Session) -> tuple[RecentMemory, list[SelfFactRow], Mood, tuple[str, ...], str]:
+    def work(session: Session) -> tuple[RecentMemory, list[Memory], Mood, tuple[str, ...], str]:
         return (
             recent_memory(session, world, writer.id, wanted.to_id),
-            self_facts(session, world.id, writer.id),
+            self_told(session, world.id, writer.id)[writer.id],
             moods(session, world, [writer.id], cools)[writer.id],
             _did(session, world, writer.id) if wanted.form == "diary" else (),
             _place(session, world, writer.id),
@@ -167,7 +170,9 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         world,
     )
     last, to_name = recent.last_summary, world.name_of(wanted.to_id) if wanted.to_id else ""
-    talks = [f"{world.name_of(row.partner_id)}: {row.summary}" for row in recent.today]
+    bears = [one for one in found if one.bears or wanted.to_id]
+    learned = [clause(world, one) for one in told if keeps.lets_item(one)]
+    talks = [talk_line(world, row).text for row in recent.today]
     return WriteContext(
         language=world.language,
         form=wanted.form,
@@ -180,13 +185,13 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         to_name=to_name,
         liking=liking(recent.attitude.affinity, to_name, world.language) if to_name else "",
         affinity=recent.attitude.affinity,
-        last_meeting=last.summary if last is not None else "",
+        last_meeting=episode_told(world, episode_of(last)) if last is not None else "",
         notices=world.announced,
         secrets=keeps.open,
         persona=persona_told(world, writer, f"{wanted.about} {to_name} {place}", [wanted.to_id or ""]),
-        learned=newest_within(tuple(row.words for row in told if keeps.lets_told(row)), LEARNED_TOKENS),
-        known=within(new_lines(world, (one for one in found if one.bears or wanted.to_id), ()), 2 * KNOWN_TOKENS),
-        mid_term=tuple(row.content for row in recent.mid_term),
+        learned=newest_within(learned, LEARNED_TOKENS),
+        known=tell(world, writer.id, bears, tokens=2 * KNOWN_TOKENS, told=learned).lines,
+        mid_term=tuple(on_mind_line(world, one).text for one in recent.mid_term),
         did=tuple(line for line in did if keeps.lets(line)),
         talks=newest_within(talks, 2 * TODAY_TOKENS) if wanted.form == "diary" else (),
         own_prompts=world.cast.own_prompts,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.people.agenda import EARLY_MINUTES, LATE_MINUTES, Commitment, around
+from service.people.commitment import EARLY_MINUTES, Commitment, around
 from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
 from world.option import Option
@@ -23,20 +23,21 @@ class Keeping:
     option: Option
 
 
-def keeping(setting: Setting, snapshot: Snapshot, agenda: Sequence[Commitment]) -> tuple[Keeping, ...]:
+def keeping(setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]) -> tuple[Keeping, ...]:
     """Appointments for which it is time to go, or to wait on the spot; the soonest first."""
-    found = [Keeping(commitment=one, option=way) for one in agenda if (way := _way(setting, snapshot, one)) is not None]
+    ways = ((one, _way(setting, snapshot, one)) for one in promised)
+    found = [Keeping(commitment=one, option=way) for one, way in ways if way is not None]
     return tuple(sorted(found, key=lambda one: (one.commitment.due_at or 0, one.commitment.id)))
 
 
-def wake_for(setting: Setting, snapshot: Snapshot, option: Option, agenda: Sequence[Commitment]) -> WorldTime | None:
+def wake_for(setting: Setting, snapshot: Snapshot, option: Option, promised: Sequence[Commitment]) -> WorldTime | None:
     """When somebody who takes the option must look up to be in time for its next appointment; None: it has none, or it
     could go already.
     """
     arrival = snapshot.time + option.walk_minutes
     times = [
         max(leaves, arrival + 1)
-        for one in agenda
+        for one in promised
         if (at := _leaves(setting, snapshot, snapshot.node_id, one)) is not None
         and at > snapshot.time
         and not _keeps(setting, option, arrival, one)
@@ -55,10 +56,9 @@ def in_time(setting: Setting, snapshot: Snapshot, option: Option, wake_at: World
 
 def _keeps(setting: Setting, option: Option, arrival: int, one: Commitment) -> bool:
     """Whether the option is to be there for it."""
-    at = one.appointment
-    if option.action_id != WAIT or at is None or _goal(setting, option.node_id, one) != option.node_id:
+    if option.action_id != WAIT or _goal(setting, option.node_id, one) != option.node_id:
         return False
-    return arrival + option.minutes in (at, at + LATE_MINUTES)
+    return arrival + option.minutes in (one.appointment, one.waits_until)
 
 
 def earliest(*times: WorldTime | None) -> WorldTime | None:
@@ -77,16 +77,16 @@ def _way(setting: Setting, snapshot: Snapshot, one: Commitment) -> Option | None
     """Go there, and wait until the time, though the other may be there before; whoever is late or waits in vain, until
     it is over.
     """
-    at, goal = one.appointment, _goal(setting, snapshot.node_id, one)
-    if at is None or goal is None or not one.is_open(snapshot.time):
+    at, last, goal = one.appointment, one.waits_until, _goal(setting, snapshot.node_id, one)
+    if at is None or last is None or goal is None or not one.is_open(snapshot.time):
         return None
     if snapshot.time >= at and _are_together(setting, snapshot, one):
         return None
     walk = setting.routes.minutes(snapshot.node_id, goal)
     arrival = snapshot.time + walk
-    if not at - EARLY_MINUTES <= arrival < at + LATE_MINUTES:
+    if not at - EARLY_MINUTES <= arrival < last:
         return None
-    until = at if arrival < at else at + LATE_MINUTES
+    until = at if arrival < at else last
     return Option(action_id=WAIT, node_id=goal, walk_minutes=walk, minutes=until - arrival)
 
 

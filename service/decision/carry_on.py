@@ -57,14 +57,14 @@ def carry_on(situation: Situation) -> tuple[Option, WorldTime | None] | None:
     last = situation.agent_state.last_asked
     if last is None or last.continuations >= MOST or not _is_quiet(situation, last) or _could_meet(situation):
         return None
-    if keeping(situation.world.setting, situation.snapshot, situation.agenda):
+    if keeping(situation.world.setting, situation.snapshot, situation.promised):
         return None
     option, wake_at = by_routine(
         situation.world.setting,
         situation.speaker,
         situation.snapshot,
         situation.agent_state.plan,
-        situation.agenda,
+        situation.promised,
     )
     if option.node_id != situation.snapshot.node_id:
         return None

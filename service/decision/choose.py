@@ -18,13 +18,11 @@ from service.decision.descriptions import told_refusals
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
 from service.decision.prompt import decide_prompt
-from service.decision.recall import facts_recalled, recent
+from service.decision.recall import recalled, recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.errors import KataribeError
-from service.memory.recall import remembered_as
-from service.memory.refs import ref_of
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
 from service.store.quality import Checked
@@ -66,9 +64,9 @@ async def choose(
     world: WorldView,
     snapshot: Snapshot,
     agent_state: AgentState,
-    agenda: tuple[Commitment, ...] = (),
+    promised: tuple[Commitment, ...] = (),
 ) -> Chosen:
-    """Decide. `world` is at the snapshot's time; `agenda` is what the character promised and was promised.
+    """Decide. `world` is at the snapshot's time; `promised` is by the character, or to it.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
     A model that fails, or answers wrongly twice, makes the character fall back to its plan or routine. The memory graph
@@ -83,7 +81,7 @@ async def choose(
         snapshot=snapshot,
         agent_state=agent_state,
         recent=await recent(deps, world, snapshot.person_id),
-        agenda=agenda,
+        promised=promised,
     )
     planning = await plan_ahead(deps, situation)
     situation = replace(situation, agent_state=planning.agent_state)
@@ -91,10 +89,10 @@ async def choose(
         return _fall_back(situation, planning, None, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
         return _go_on(situation, *further)
-    offers = offered(world, snapshot, situation.slot, agenda)
+    offers = offered(world, snapshot, situation.slot, promised)
     today = {talk.conversation_id for talk in situation.recent.today}
-    recalled = await facts_recalled(deps, world, snapshot.person_id, situation.query(), today)
-    context = situation.decision(offers, tuple(remembered_as(world, one) for one in recalled))
+    remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
+    context = situation.decision(offers, remembered.lines)
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
     checked = await _checked(deps, situation, context, asked)
     asked = asked if checked is None else checked.value
@@ -103,7 +101,7 @@ async def choose(
         call="decision",
         basis=Basis.of_decision(
             context,
-            (*(ref_of(one.item) for one in recalled), *situation.memories()),
+            (*remembered.refs, *situation.memories()),
             told_refusals(world, offers.refusals),
             offer.number if offer else None,
         ),
@@ -111,7 +109,7 @@ async def choose(
     )
     if asked.value is None or offer is None:
         return _fall_back(situation, planning, made, asked.failure, "decision")
-    wake_at = wake_for(world.setting, snapshot, offer.option, agenda)
+    wake_at = wake_for(world.setting, snapshot, offer.option, promised)
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
         wake_at=earliest(_wake_at(situation, offer), wake_at),
@@ -143,7 +141,6 @@ async def _checked(
         thread=situation.thread,
         thought=f"{situation.agent_state.thought} {situation.agent_state.goal or ''}".strip(),
         last=(last.action_id, last.facility_id) if last else None,
-        names=world.cast.names,
     )
     return await deps.quality.best(deciding, asked)
 
@@ -172,7 +169,7 @@ def _fall_back(
         situation.speaker,
         situation.snapshot,
         situation.agent_state.plan,
-        situation.agenda,
+        situation.promised,
     )
     return Chosen(
         option=option,

@@ -68,11 +68,11 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PastTalk:
-    """A talk of this day. `partner_id` is with whom."""
+    """A talk of this day: with whom, and how it is told."""
 
     partner_id: str
     partner_name: str
-    summary: str
+    told: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,7 @@ class ModelOfRole(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class Deciding:
     """A decision that was made and does not count yet. `thought` is that of the decision before, with what it wanted
-    of a talk, and `last` what came of it: its action and facility (None: its model was not asked). `names` are of
-    everybody in the game.
+    of a talk, and `last` what came of it: its action and facility (None: its model was not asked).
     """
 
     world_id: str
@@ -33,7 +32,6 @@ class Deciding:
     thread: str
     thought: str
     last: tuple[str, str | None] | None
-    names: frozenset[str]
 
 
 class DecisionQuality(Protocol):

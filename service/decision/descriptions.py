@@ -7,7 +7,7 @@ from itertools import islice
 from service.content.profile import RoutineBlock
 from service.decision.agent_state import Failed
 from service.locales import Language, Listed, Phrase
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import PlannedBlock
 from world.actions import BUILT_IN, GO, WAIT, ActionDef

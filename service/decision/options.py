@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from service.decision.appointments import Keeping, keeping
 from service.decision.day import Slot, at_home
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from world.actions import TALK, WAIT, ActionDef, Where
 from world.errors import Unreachable
@@ -43,7 +43,7 @@ class Offered:
     refusals: tuple[Refusal, ...]
 
 
-def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, agenda: Sequence[Commitment] = ()) -> Offered:
+def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, promised: Sequence[Commitment] = ()) -> Offered:
     """What is offered; waiting always is."""
     found = possible(world.setting, snapshot, nearest=NEAREST)
     own = planned(world, snapshot, slot)
@@ -57,7 +57,7 @@ def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, agenda: Seq
     missing = [one for one in own if isinstance(one, Refusal)]
     missing += [one for one in found.refusals if one not in missing and not _is_by_day(world, one)]
     return Offered(
-        keeping=keeping(world.setting, snapshot, agenda),
+        keeping=keeping(world.setting, snapshot, promised),
         options=tuple(options),
         planned=first,
         refusals=tuple(missing),

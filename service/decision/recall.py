@@ -2,71 +2,62 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from sqlalchemy import BindParameter, bindparam, func, select
-from sqlmodel import Session, col
 
 from service.decision.dependencies import DecisionDependencies
-from service.memory.recall import remembered
+from service.memory.mid_term import OnMind
+from service.memory.recall import is_promise, recent_memory, remembered, talk_line
 from service.memory.secrets import discretion
-from service.memory.store import Recalled
+from service.memory.telling import Told, tell
 from service.people.worlds import WorldView
-from service.store.tables import MidTermRow, PersonRow, SummaryRow
 
 MAX_REMEMBERED = 4
-"""Facts that a decision is told; a talk is told more of them."""
+"""Memories that a decision is told; a talk is told more of them."""
+REMEMBERED_TOKENS = 150
+"""They take no more of its prompt, by `estimate_tokens`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TalkSummary:
-    """A talk of this day, as it was remembered."""
+class TalkOfToday:
+    """A talk of this day, and how it is told."""
 
     conversation_id: str
     partner_id: str
-    summary: str
-
-
-class OnMind(NamedTuple):
-    """A mid-term memory."""
-
-    id: str
-    content: str
+    told: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recent:
-    """Unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what the character carries."""
+    """Unexpired mid-term memories, the most urgent last, without promises; the day's talks, oldest first; what the
+    character carries.
+    """
 
     mid_term: tuple[OnMind, ...]
-    today: tuple[TalkSummary, ...]
+    today: tuple[TalkOfToday, ...]
     items: tuple[str, ...]
 
 
 async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
     """The SQL part, in one read. What would give a secret away is left out: others see what is decided."""
     kept = discretion(world.character(character_id))
-
-    def work(session: Session) -> Recent:
-        asked = {"world": world.id, "character": character_id, "now": world.now}
-        return Recent(
-            mid_term=tuple(
-                one for row in session.execute(_MID_TERM, asked) if kept.lets((one := OnMind(*row)).content)
-            ),
-            today=tuple(
-                TalkSummary(conversation_id=i, partner_id=p, summary=s if kept.lets(s) else "…")
-                for i, p, s in session.execute(_TODAY, asked)
-            ),
-            items=tuple(session.scalar(_ITEMS, asked) or ()),
-        )
-
-    return await deps.database.read(work)
+    found = await deps.database.read(lambda session: recent_memory(session, world, character_id, None))
+    return Recent(
+        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets(one.content)),
+        today=tuple(
+            TalkOfToday(
+                conversation_id=one.conversation_id,
+                partner_id=one.partner_id,
+                told=talk_line(world, one).text if kept.lets(one.summary) else f"{world.name_of(one.partner_id)}: …",
+            )
+            for one in found.today
+        ),
+        items=tuple(found.person.items),
+    )
 
 
-async def facts_recalled(
+async def recalled(
     deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
-) -> tuple[Recalled, ...]:
-    """Facts of the long-term memory that answer `query`; none while that memory is away.
+) -> Told:
+    """What of the long-term memory answers `query`; nothing while that memory is away.
 
     What comes from the conversations `today` (their ids) is left out: their summaries are told; and so is what would
     give a secret away, which no decision needs.
@@ -74,28 +65,5 @@ async def facts_recalled(
     limit = deps.settings.memory.recall_limit
     found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
     known = discretion(world.character(character_id)).known(found, world)
-    older = [one for one in known if one.fact.conversation_id not in today]
-    return tuple(older[: min(limit, MAX_REMEMBERED)])
-
-
-_WORLD: BindParameter[str] = bindparam("world")
-_CHARACTER: BindParameter[str] = bindparam("character")
-_NOW: BindParameter[int] = bindparam("now")
-_MID_TERM = (
-    select(col(MidTermRow.id), col(MidTermRow.content))
-    .where(col(MidTermRow.world_id) == _WORLD, col(MidTermRow.person_id) == _CHARACTER)
-    .where(col(MidTermRow.created_at) <= _NOW, col(MidTermRow.expires_at) > _NOW)
-    .order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))
-)
-_NIGHT = (
-    select(col(PersonRow.sleeps))
-    .where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)
-    .scalar_subquery()
-)
-_TODAY = (
-    select(col(SummaryRow.conversation_id), col(SummaryRow.partner_id), col(SummaryRow.summary))
-    .where(col(SummaryRow.world_id) == _WORLD, col(SummaryRow.person_id) == _CHARACTER)
-    .where(col(SummaryRow.night) == func.coalesce(_NIGHT, 0), col(SummaryRow.at) <= _NOW, col(SummaryRow.summary) != "")
-    .order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))
-)
-_ITEMS = select(col(PersonRow.items)).where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)
+    older = [one for one in known if one.memory.conversation_id not in today][: min(limit, MAX_REMEMBERED)]
+    return tell(world, character_id, older, tokens=REMEMBERED_TOKENS)

@@ -9,7 +9,7 @@ from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.appointments import earliest, in_time, keeping, wake_for
 from service.decision.day import Slot, at_home, day_blocks, slot_at
 from service.decision.relief import at_hand, helps, relief, wanted
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from world.actions import WAIT, ActionDef, Where
 from world.errors import Unreachable
 from world.option import Option
@@ -32,20 +32,20 @@ def by_routine(
     profile: CharacterProfile,
     snapshot: Snapshot,
     plan: tuple[RoutineBlock, ...] = (),
-    agenda: tuple[Commitment, ...] = (),
+    promised: tuple[Commitment, ...] = (),
 ) -> tuple[Option, WorldTime | None]:
     """What the character does by its plan, else by its routine, and when it looks up again at the latest.
 
-    Promises of the `agenda` come first, then critical needs, the night's sleep, and the block of the day. Nobody begins
+    What was `promised` comes first, then critical needs, the night's sleep, and the block of the day. Nobody begins
     a talk. The option is always possible; it ends when the next block begins, but a meal, once paid, is had.
     """
-    promised = keeping(setting, snapshot, agenda)
-    if promised:
-        return promised[0].option, None
+    kept = keeping(setting, snapshot, promised)
+    if kept:
+        return kept[0].option, None
     slot = slot_at(day_blocks(setting, profile, plan), snapshot.time)
     moment = _Moment(setting=setting, snapshot=snapshot, slot=slot)
     option = _choose(moment)
-    leaves = wake_for(setting, snapshot, option, agenda)
+    leaves = wake_for(setting, snapshot, option, promised)
     option = in_time(setting, snapshot, option, leaves)
     wake_at = slot.until if slot else None
     return option, earliest(wake_at if wake_at and _ends(snapshot, option) <= wake_at else None, leaves)

@@ -37,7 +37,7 @@ from service.decision.relief import helps
 from service.locales import Listed
 from service.memory.refs import MemoryKind, ref
 from service.memory.secrets import discretion
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
@@ -60,14 +60,14 @@ _ASKED_ABOUT = 3
 @dataclass(frozen=True, kw_only=True)
 class Situation:
     """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it,
-    and what it promised and was promised (`agenda`).
+    and what it `promised` and was promised.
     """
 
     world: WorldView
     snapshot: Snapshot
     agent_state: AgentState
     recent: Recent
-    agenda: tuple[Commitment, ...] = ()
+    promised: tuple[Commitment, ...] = ()
 
     @property
     def speaker(self) -> CharacterProfile:
@@ -105,10 +105,10 @@ class Situation:
 
     def memories(self) -> tuple[str, ...]:
         """References to what every prompt holds of its memory (memory/refs.py)."""
-        on_mind = (*(one.id for one in self.recent.mid_term), *(one.id for one in self._promised()))
         return (
             *(ref(MemoryKind.TALK, talk.conversation_id) for talk in self.recent.today),
-            *(ref(MemoryKind.MID_TERM, one_id) for one_id in on_mind),
+            *(one.ref for one in self.recent.mid_term),
+            *(ref(MemoryKind.PROMISE, one.id) for one in self._promised()),
         )
 
     def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionContext:
@@ -121,7 +121,7 @@ class Situation:
             ended=ended,
             ended_id=self.snapshot.ended,
             others=self._others(),
-            remembered=tuple(in_short(fact, self.world.language) for fact in remembered),
+            remembered=remembered,
             offers=(
                 *(self._keeping(i, one) for i, one in enumerate(offered.keeping, 1)),
                 *(
@@ -182,7 +182,7 @@ class Situation:
                 PastTalk(
                     partner_id=talk.partner_id,
                     partner_name=self.world.name_of(talk.partner_id),
-                    summary=in_short(talk.summary, self.world.language),
+                    told=in_short(talk.told, self.world.language),
                 )
                 for talk in self.recent.today
             ),
@@ -199,8 +199,8 @@ class Situation:
     def _promised(self) -> Sequence[Commitment]:
         """Without those whose words would give a secret away."""
         kept = discretion(self.speaker)
-        promised = [one for one in self.agenda if one.is_open(self.snapshot.time)]
-        return [one for one in promised if kept.lets(one.words)][:MAX_PROMISES]
+        promised = [one for one in self.promised if one.is_open(self.snapshot.time)]
+        return [one for one in promised if kept.lets(one.what)][:MAX_PROMISES]
 
     def _day(self) -> tuple[PlanLine, ...]:
         slot, facilities = self.slot, self.world.map.facilities

@@ -11,7 +11,7 @@ from functools import reduce
 from service.content.fields import MARKUP
 from service.llm.chat import estimate_tokens
 from service.locales import Language, sentence
-from service.memory.utterance import sentences
+from service.memory.lexical import sentences
 
 _JOINERS = "\u200c\u200d"
 """Unseen letters that some scripts and pictures need."""

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import insert
 from sqlalchemy.exc import DataError, IntegrityError
-from sqlmodel import Session, select
+from sqlmodel import Session, SQLModel, select
 
 from service.content.fields import Flag
 from service.content.made import read_made
@@ -29,8 +29,8 @@ from service.export.record import (
 )
 from service.export.write import ROWS
 from service.locales import Phrase
+from service.memory.record import Group
 from service.memory.revision import expect_vectors, next_epoch
-from service.memory.store import Group
 from service.people.worlds import count_people_revision
 from service.store.event_kinds import FlagsSet
 from service.store.phase import ClockPolicy
@@ -135,8 +135,10 @@ class _Reader:
         record = parsed(next(lines, b""))
         if record.get("type") != "kataribe":
             raise Unreadable(Phrase("export.no_export"))
-        if record.get("version") not in range(1, FORMAT + 1):
-            raise Unreadable(Phrase("export.version", version=record.get("version"), known=FORMAT))
+        version = record.get("version")
+        if version != FORMAT:
+            key = "export.older" if version in range(1, FORMAT) else "export.version"
+            raise Unreadable(Phrase(key, version=version, known=FORMAT))
         header = Header.model_validate(record)
         if header.since > header.until:
             raise Unreadable(Phrase("export.from_after_to"))
@@ -206,41 +208,30 @@ class _Reader:
         columns = line.model_dump(exclude=_NO_COLUMNS)
         row = {"id": line.id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
         self._session.execute(insert(ConversationRow), [row])
-        key = {"world_id": self._world_id, "conversation_id": line.id}
-        stays = {one.person_id: one for one in line.people}
-        participants = [
-            {
+        key: dict[str, Any] = {"world_id": self._world_id, "conversation_id": line.id}
+        stay = {one.person_id: one for one in line.people}
+        people = dict.fromkeys((line.character_id, line.partner_id, *stay))
+        rows: list[SQLModel] = [
+            ParticipantRow(**key, **(stay[one].model_dump() if one in stay else {"person_id": one}), seat=seat)
+            for seat, one in enumerate(people)
+        ]
+        rows += [TurnRow(**key, **{name: getattr(one, name) for name in type(one).model_fields}) for one in line.turns]
+        rows += [
+            SummaryRow(
                 **key,
-                "person_id": person_id,
-                "seat": seat,
-                "joined_turn": stays[person_id].joined_turn if person_id in stays else 0,
-                "left_turn": stays[person_id].left_turn if person_id in stays else None,
-            }
-            for seat, person_id in enumerate(dict.fromkeys((line.character_id, line.partner_id, *stays)))
+                **{name: getattr(one, name) for name in type(one).model_fields if name != "character_id"},
+                person_id=one.character_id,
+                night=ENDED_NIGHT,
+                revision=0,
+            )
+            for one in line.summaries
         ]
-        turns = [{**key, **{name: getattr(turn, name) for name in type(turn).model_fields}} for turn in line.turns]
-        overheard = [{**key, **one.model_dump(), "known_at": one.known_at, "revision": 0} for one in line.overheard]
-        summaries = [
-            {
-                "conversation_id": line.id,
-                "world_id": self._world_id,
-                "person_id": summary.character_id,
-                "night": ENDED_NIGHT,
-                **summary.model_dump(exclude={"character_id"}),
-                "others": summary.others,
-                "at": summary.at,
-                "revision": 0,
-            }
-            for summary in line.summaries
+        rows += [
+            OverheardRow(**key, person_id=one.person_id, turns=one.turns, known_at=one.known_at, revision=0)
+            for one in line.overheard
         ]
-        for table, rows in (
-            (ParticipantRow, participants),
-            (TurnRow, turns),
-            (SummaryRow, summaries),
-            (OverheardRow, overheard),
-        ):
-            if rows:
-                self._session.execute(insert(table), rows)
+        self._session.add_all(rows)
+        self._session.flush()
         self._people.update(summary.character_id for summary in line.summaries)
         self._people.update(one.person_id for one in line.overheard)
 

@@ -17,14 +17,15 @@ from service.content.problem import Key
 from service.content.profile import PersonKind
 from service.export.problem import Unreadable, no_id
 from service.locales import Language, Phrase
+from service.memory.record import Support
 from service.store.event_kinds import Payload, for_every_kind
 from service.store.phase import EndReason, Loudness, TurnForm
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import WorldTime, iso, parse_time
 
-FORMAT = 2
-"""The version of the format; a reader refuses what is newer."""
+FORMAT = 3
+"""The version of the format; a reader refuses any other."""
 
 
 def _minute(value: object) -> object:
@@ -113,7 +114,7 @@ def _unless(default: Any) -> Any:
 
 class TurnLine(_Line):
     """One utterance. `duration_ms` is the model's share in machine time. The last ones are of talks of more than two,
-    and of scenes (see TurnRow): left out where everybody perceived what was said.
+    and of scenes (see TurnRow), and of turns that are not to be quoted: left out where they say nothing.
     """
 
     turn: Count
@@ -135,6 +136,7 @@ class TurnLine(_Line):
     addressed: list[Id] | None = _unless(None)
     heard_by: list[Id] | None = _unless(None)
     seen_by: list[Id] | None = _unless(None)
+    not_to_quote: bool = _unless(False)
 
 
 class SummaryLine(_Line):
@@ -146,6 +148,7 @@ class SummaryLine(_Line):
     topics: list[str]
     at: Minute
     others: list[Id] = _unless([])
+    support: Annotated[str, Field(pattern=f"^({'|'.join(Support)})$")] = _unless(Support.MODEL.value)
 
 
 class PartLine(_Line):
@@ -217,7 +220,7 @@ class ConversationLine(_Line):
 
 
 class RowLine(_Line):
-    """Something else that the world holds, such as a fact or a promise: a row of that table, with its columns as they
+    """Something else that the world holds, such as a memory or a promise: a row of that table, with its columns as they
     are; times are minutes.
     """
 

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from service.memory.comparison import jaccard, squeezed
+from service.memory.lexical import grams, jaccard
 
 GRAM = 5
 LIKE = 0.8
@@ -31,9 +31,9 @@ class Distinct:
 
     def add(self, number: int, text: str) -> int | None:
         """Add it, unless it is nearly one that was added before: the number of that one."""
-        grams = _grams(text)
-        keys = _band_keys(signature(grams))
-        like = self._find(grams, keys)
+        found = grams(text, GRAM)
+        keys = _band_keys(signature(found))
+        like = self._find(found, keys)
         if like is None:
             for band, key in zip(self._bands, keys, strict=True):
                 band[key].append(number)
@@ -41,30 +41,25 @@ class Distinct:
 
     def like(self, text: str) -> int | None:
         """The number of a text that was added and is nearly this one; None: there is none."""
-        grams = _grams(text)
-        return self._find(grams, _band_keys(signature(grams)))
+        found = grams(text, GRAM)
+        return self._find(found, _band_keys(signature(found)))
 
-    def _find(self, grams: frozenset[str], keys: list[bytes]) -> int | None:
+    def _find(self, found: frozenset[str], keys: list[bytes]) -> int | None:
         maybe = {one for band, key in zip(self._bands, keys, strict=True) for one in band.get(key, ())}
-        alike = (one for one in sorted(maybe) if jaccard(grams, _grams(self._text_of(one))) >= LIKE)
+        alike = (one for one in sorted(maybe) if jaccard(found, grams(self._text_of(one), GRAM)) >= LIKE)
         return next(alike, None)
 
 
-def signature(grams: frozenset[str]) -> Signature:
+def signature(found: frozenset[str]) -> Signature:
     """The least of each hash over all grams: two texts agree in as many as their grams are alike."""
     factors, shifts = _hashes()
-    codes = np.fromiter((crc32(gram.encode()) for gram in grams or ("",)), np.uint64)
+    codes = np.fromiter((crc32(gram.encode()) for gram in found or ("",)), np.uint64)
     least: Signature = (codes[None, :] * factors[:, None] + shifts[:, None] >> np.uint64(32)).min(axis=1)
     return least
 
 
 def _band_keys(of: Signature) -> list[bytes]:
     return [of[start : start + _ROWS].tobytes() for start in range(0, _HASHES, _ROWS)]
-
-
-def _grams(text: str) -> frozenset[str]:
-    letters = squeezed(text)
-    return frozenset(letters[start : start + GRAM] for start in range(max(1, len(letters) - GRAM + 1)))
 
 
 @cache

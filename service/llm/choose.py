@@ -133,8 +133,10 @@ def choose_models(
     asked = {role: chats[e] if e else missing for role, e in endpoints.items()}
     if cassette is not None:
         asked = _recorded(cassette, endpoints, asked)
-    if asked["quality"] is missing:  # each other role has one of its own, or was recorded before there were checks
-        endpoints["quality"], asked["quality"] = endpoints["closing"], asked["closing"]
+    checking: tuple[Role, ...] = ("verify", "quality")
+    for role in checking:  # each other role has one of its own, or was recorded before there were checks
+        if asked[role] is missing:
+            endpoints[role], asked[role] = endpoints["closing"], asked["closing"]
     limits = {(e.base_url if e else None): ConcurrencyLimit(llm.max_concurrency) for e in endpoints.values()}
     guarded: dict[int, ChatModel] = {id(missing): missing}
     for role, chat in asked.items():

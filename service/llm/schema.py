@@ -52,7 +52,9 @@ def _plain(node: Any, defs: dict[str, Any], within: tuple[str, ...], bounded: bo
         if name in within:
             raise ValueError(f"the response model {name} refers to itself")
         beside = {key: value for key, value in node.items() if key != "$ref"}
-        return _plain({**defs[name], **beside}, defs, (*within, name), bounded)
+        # A docstring speaks to who reads the code, and costs tokens in every call.
+        named = {key: value for key, value in defs[name].items() if key != "description"}
+        return _plain({**named, **beside}, defs, (*within, name), bounded)
     result: dict[str, Any] = {}
     for key, value in node.items():
         if key == "properties":
@@ -62,6 +64,7 @@ def _plain(node: Any, defs: dict[str, Any], within: tuple[str, ...], bounded: bo
         elif key not in ("title", "default", "$defs"):
             result[key] = _plain(value, defs, within, bounded)
     if "properties" in result:
+        result.pop("description", None)
         result |= {"required": list(result["properties"]), "additionalProperties": False}
     return result if bounded else _said(result)
 

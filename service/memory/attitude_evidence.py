@@ -9,9 +9,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from service.memory.memory_store import MemoryStore
-from service.memory.recall import new_lines, remembered, within
+from service.memory.recall import remembered
+from service.memory.record import FACTS, Kind, Recalled
 from service.memory.secrets import Discretion
-from service.memory.store import Kind, Recalled
+from service.memory.telling import tell
 from service.people.attitude import DIMENSIONS, Dimension
 from service.people.worlds import WorldView
 
@@ -34,7 +35,7 @@ async def ask_each(
     """What the person remembers of the partner that answers each question best, all asked at once; nothing while the
     store is away.
     """
-    kinds = {Kind.FACT, Kind.TURN}
+    kinds = {*FACTS, Kind.TURN}
     found = await asyncio.gather(
         *(
             remembered(memory, world, person_id, question, limit=MOST_FOUND, partner_id=partner_id, kinds=kinds)
@@ -45,18 +46,15 @@ async def ask_each(
 
 
 def evidence(
-    world: WorldView,
-    partner: Discretion,
-    found: Mapping[Dimension, Sequence[Recalled]],
-    told: Sequence[str] = (),
+    world: WorldView, partner: Discretion, found: Mapping[Dimension, Sequence[Recalled]], person_id: str
 ) -> Evidence:
-    """What of the `found` bears on each dimension and stands not in a text of `told`; nothing that is kept from the
+    """What of the `found` bears, for the person, on each dimension, each once; nothing that is kept from the
     partner.
     """
     known: list[tuple[Dimension, tuple[str, ...]]] = []
     for dimension, recalled in found.items():
-        earlier = (*told, *(line for _, lines in known for line in lines))
-        new = new_lines(world, (one for one in partner.known(recalled, world) if one.bears), earlier)
-        if lines := within(new, EVIDENCE_TOKENS):
+        earlier = [line for _, lines in known for line in lines]
+        bears = (one for one in partner.known(recalled, world) if one.bears)
+        if lines := tell(world, person_id, bears, tokens=EVIDENCE_TOKENS, told=earlier).lines:
             known.append((dimension, lines))
     return tuple(known)

@@ -4,7 +4,7 @@ why.
 Only what the person remembers is changed. The record of a conversation that was held here keeps what was said in it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -16,12 +16,25 @@ from service.locales import Phrase
 from service.memory.index import key_of
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
-from service.memory.revision import next_epoch, state_of
-from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind
+from service.memory.record import (
+    Episode,
+    Group,
+    HeardTurn,
+    Item,
+    Kind,
+    Memory,
+    Mode,
+    Source,
+    Support,
+    company,
+    turn_key,
+)
+from service.memory.refs import ref_of
+from service.memory.revision import next_epoch, next_revision, state_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import new_id
 from service.store.session import Database
-from service.store.tables import CorrectionRow, InsightRow, MemoryAuditRow, PastTurnRow, SeedRow, SummaryRow
+from service.store.tables import MemoryAuditRow, MemoryRow
 from world.time import WorldTime, iso
 
 Action = Literal["seeded", "edited", "closed", "deleted"]
@@ -39,8 +52,8 @@ class Author:
 class Change:
     """What an author makes of a memory; None: that stays as it was.
 
-    `text` is what it says: the statement of a fact, which is then held and needs no words; what was said in a turn; a
-    summary. `ends`: the fact is true until before `valid_to` (None: it holds again).
+    `text` is what it says: its author says so from then on. `ends`: the memory is true until before `valid_to` (None:
+    it holds again).
     """
 
     text: str | None = None
@@ -59,9 +72,13 @@ class _Moved(Exception):
 
 
 def memory_id(item: Item) -> str:
-    """What an item is called towards clients: its kind and its id, ``turn.<conversation>.0003``."""
-    kind, key = key_of(item)
-    return f"{kind.value}.{key.replace('/', '.')}"
+    """What an item is called towards clients."""
+    return called(*key_of(item))
+
+
+def called(kind: str, key: str) -> str:
+    """What is known by these here is called so towards clients: ``turn.<conversation>.0003``."""
+    return f"{kind}.{key.replace('/', '.')}"
 
 
 def find(items: Iterable[Item], wanted: str) -> Item:
@@ -87,8 +104,8 @@ async def change_memory(
 ) -> Item | None:
     """Change one memory of a person, or delete it (`change` None); answers what it is then.
 
-    A turn and the facts that were taken from it say the same: with a turn its facts are deleted, and with a fact the
-    turn it was heard in.
+    A turn and the memories that were taken from it say the same: with a turn those are deleted, and with a memory the
+    turns it was heard in. What the person came to think of any of them goes with it.
 
     Raises:
         NotFound: there is no such memory.
@@ -122,7 +139,7 @@ async def _change_once(
             raise _Moved
         if change is None:
             for one in _together(item, items):
-                _delete(session, memory, group, one)
+                delete_memories(session, memory, group, [one])
                 audit(session, world, group.person_id, author, "deleted", one)
             return None
         after = _changed(item, change, world.now)
@@ -151,7 +168,7 @@ def audit(
             id=new_id(),
             action=action,
             kind=None if item is None else key_of(item)[0].value,
-            memory_id=None if item is None else memory_id(item),
+            memory_id=None if item is None else key_of(item)[1],
             before=None if item is None else shown(item),
             after=None if after is None else dict(after),
             author=author.name,
@@ -168,101 +185,112 @@ def audit_rows(session: Session, group: Group) -> list[MemoryAuditRow]:
     return list(session.exec(query.order_by(col(MemoryAuditRow.id).desc())))
 
 
-def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str, SeedRow]:
-    """Of items that were given: the line each came of, by `memory_id`."""
-    names = {(key_of(item)[0].value, key_of(item)[1]): memory_id(item) for item in items}
-    keys = list({key for _, key in names})
-    found: dict[str, SeedRow] = {}
-    mine = group.owns(SeedRow)
+def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str, MemoryRow]:
+    """Of items that were given: the row that says by which line, by `memory_id`."""
+    keys = list({key_of(item)[1] for item in items})
+    found: dict[str, MemoryRow] = {}
+    mine = (*group.owns(MemoryRow), col(MemoryRow.given_id) != "")
     for start in range(0, len(keys), 500):
-        for row in session.exec(select(SeedRow).where(*mine, col(SeedRow.memory_id).in_(keys[start : start + 500]))):
-            if (row.kind, row.memory_id) in names:
-                found[names[row.kind, row.memory_id]] = row
+        for row in session.exec(select(MemoryRow).where(*mine, col(MemoryRow.id).in_(keys[start : start + 500]))):
+            found[called(row.kind, row.id)] = row
     return found
 
 
 def shown(item: Item) -> dict[str, Any]:
     """What an item says, as the audit keeps it."""
-    if isinstance(item, Fact):
-        return {
-            "statement": item.statement,
-            "words": item.words,
-            "stated": item.held,
-            "importance": item.importance,
-            "valid_from": iso(item.valid_at),
-            "valid_to": None if item.invalid_at is None else iso(item.invalid_at),
-        }
     if isinstance(item, HeardTurn):
         return {"speaker": item.speaker_name, "text": item.text, "at": iso(item.at)}
-    if isinstance(item, Insight):
-        return {"text": item.text, "importance": item.importance, "at": iso(item.at)}
-    return {"summary": item.summary, "topics": list(item.topics), "at": iso(item.at)}
+    if isinstance(item, Episode):
+        return {"summary": item.summary, "topics": list(item.topics), "at": iso(item.at)}
+    return {
+        "text": item.text,
+        "told_by": item.told_by,
+        "support": item.support.value,
+        "importance": item.importance,
+        "valid_from": iso(item.valid_from),
+        "valid_to": None if item.valid_to is None else iso(item.valid_to),
+    }
 
 
-def _together(item: Item, items: Iterable[Item]) -> list[Item]:
+def _together(item: Item, items: Sequence[Item]) -> list[Item]:
     """What is deleted with an item, itself first."""
-    if isinstance(item, Episode | Insight) or item.turn is None:
-        return [item]
-    place = (item.conversation_id, item.turn)
-    other = HeardTurn if isinstance(item, Fact) else Fact
-    return [item, *(one for one in items if isinstance(one, other) and (one.conversation_id, one.turn) == place)]
+    gone = [item]
+    if isinstance(item, HeardTurn):
+        gone += [one for one in items if isinstance(one, Memory) and item.key in _cited(one)]
+    elif isinstance(item, Memory):
+        gone += [one for one in items if isinstance(one, HeardTurn) and one.key in _cited(item)]
+    return with_thoughts(gone, items)
+
+
+def with_thoughts(gone: Sequence[Item], items: Iterable[Item]) -> list[Item]:
+    """These, and what the person has come to think of any of them."""
+    refs = set(map(ref_of, gone))
+    thoughts = [one for one in items if isinstance(one, Memory) and refs & set(one.evidence)]
+    return [*gone, *(one for one in thoughts if ref_of(one) not in refs)]
+
+
+def _cited(one: Memory) -> set[str]:
+    return {turn_key(one.conversation_id, turn) for turn in one.turns}
 
 
 def _changed(item: Item, change: Change, now: WorldTime) -> Item:
-    """Raises: Invalid: only facts end, only they and insights are more or less important; nothing ends before it
+    """Raises: Invalid: turns and summaries do not end, and are not more or less important; nothing ends before it
     begins.
     """
-    if isinstance(item, Fact):
-        return _changed_fact(item, change, now)
-    if change.ends:
-        raise Invalid(field="valid_to", reason=Phrase("answers.invalid_fields.only_of_facts"))
-    if isinstance(item, Insight):
-        return replace(item, text=change.text or item.text, importance=change.importance or item.importance)
-    if change.importance is not None:
-        raise Invalid(field="importance", reason=Phrase("answers.invalid_fields.only_of_facts_and_insights"))
+    if isinstance(item, Memory):
+        return _changed_memory(item, change, now)
+    if change.ends or change.importance is not None:
+        field = "valid_to" if change.ends else "importance"
+        raise Invalid(field=field, reason=Phrase("answers.invalid_fields.not_of_views"))
     if change.text is None:
         return item
     if isinstance(item, Episode):
-        return replace(item, summary=change.text)
+        return replace(item, summary=change.text, support=Support.AUTHOR)
     return replace(item, text=change.text)
 
 
-def _changed_fact(fact: Fact, change: Change, now: WorldTime) -> Fact:
-    if change.text is not None:
-        fact = replace(fact, statement=change.text, words=change.text, held=True, mode="asserted")
+def _changed_memory(one: Memory, change: Change, now: WorldTime) -> Memory:
+    if change.text is not None:  # its author says so, whoever told it before
+        one = replace(one, text=change.text, support=Support.AUTHOR, mode=Mode.STATED, via=(), quote="")
     if change.importance is not None:
-        fact = replace(fact, importance=change.importance)
+        one = replace(one, importance=change.importance)
     if not change.ends:
-        return fact
+        return one
     ends = change.valid_to
-    if ends is not None and ends < fact.valid_at:
-        begins = iso(fact.valid_at)
+    if ends is not None and ends < one.valid_from:
+        begins = iso(one.valid_from)
         raise Invalid(field="valid_to", reason=Phrase("answers.lines.ends_before", begins=begins))
-    learned = max(now, fact.created_at) if ends is not None and ends <= now else None
-    return replace(fact, invalid_at=ends, expired_at=learned, replaced_by=None)
+    learned = max(now, one.known_from) if ends is not None and ends <= now else None
+    return replace(one, valid_to=ends, known_until=learned, replaced_by=None)
 
 
 def _write(session: Session, memory: MemoryStore, group: Group, item: Item) -> None:
     if isinstance(item, HeardTurn):
         _write_turn(session, group, item)
-        return
-    if isinstance(item, Insight):
-        row = session.get_one(InsightRow, group.key(item.id))
-        row.text, row.importance = item.text, item.importance
-        return
-    if isinstance(item, Episode):
-        talk = session.get(SummaryRow, group.key(item.conversation_id))
-        if talk is not None:
-            talk.summary = item.summary
-    memory.replace(session, group, item)
+    else:
+        memory.replace(session, group, item)
 
 
 def _write_turn(session: Session, group: Group, turn: HeardTurn) -> None:
-    row = session.get(PastTurnRow, group.key(turn.conversation_id, turn.turn))
-    if row is not None:
-        row.text = turn.text
-    else:
-        session.merge(_correction(group, Kind.TURN, turn.key, turn.text))
+    """A turn of a talk that was held here gets a row of its own, for the talk keeps what was said."""
+    row = session.get(MemoryRow, group.key(turn.key)) or MemoryRow(
+        **group.whose,
+        id=turn.key,
+        kind=Kind.TURN,
+        text=turn.text,
+        about=turn.speaker_name,
+        told_by=turn.speaker_id or None,
+        support=Support.AUTHOR,
+        source=Source.AUTHOR,
+        conversation_id=turn.conversation_id,
+        turns=[turn.turn],
+        partner_id=turn.partner_id,
+        valid_from=turn.at,
+        known_from=turn.known_since,
+        revision=0,
+    )
+    row.text, row.revision = turn.text, next_revision(session, group)
+    session.add(row)
 
 
 def naming(world: WorldView, person_id: str) -> Callable[[str], bool]:
@@ -271,46 +299,27 @@ def naming(world: WorldView, person_id: str) -> Callable[[str], bool]:
     return lambda text: name is not None and is_named(name, text)
 
 
-def telling_of(items: Iterable[Item], person_id: str, names: Callable[[str], bool]) -> list[Item]:
-    """Those that tell of the person, or come from it, and are of a talk with somebody else. `names`: see `naming`."""
-    return [one for one in items if one.partner_id != person_id and _tells_of(one, person_id, names)]
+def telling_of(items: Sequence[Item], person_id: str, names: Callable[[str], bool]) -> list[Item]:
+    """What others than the person have told of it: that its words name it (see `naming`), or that it tells of it or
+    came from it; and what was thought of that. Turns and summaries of its own talks are not among it.
+    """
+    found = [one for one in items if person_id in (one.partner_id, *company(one)) or any(map(names, _words(one)))]
+    return [
+        one
+        for one in with_thoughts(found, items)
+        if isinstance(one, Memory) or person_id not in (one.partner_id, *one.others)
+    ]
 
 
-def _tells_of(item: Item, person_id: str, names: Callable[[str], bool]) -> bool:
-    if isinstance(item, Fact):
-        return person_id in (*item.chain, *item.people) or any(
-            map(names, (item.subject, item.object, item.statement, item.words))
-        )
+def _words(item: Item) -> tuple[str, ...]:
+    if isinstance(item, Memory):
+        return item.text, item.quote, item.about
     if isinstance(item, HeardTurn):
-        return item.speaker_id == person_id or names(item.text)
-    return names(item.summary if isinstance(item, Episode) else item.text)
+        return item.text, item.speaker_name
+    return item.summary, *item.topics
 
 
 def delete_memories(session: Session, memory: MemoryStore, group: Group, items: Iterable[Item]) -> None:
     """Let the person forget these for good; the caller commits."""
-    next_epoch(session, group)
     for item in items:
-        _delete(session, memory, group, item)
-
-
-def _delete(session: Session, memory: MemoryStore, group: Group, item: Item) -> None:
-    """What is deleted is barred besides: a store outside our database may be given it once more, or still have it."""
-    kind, key = key_of(item)
-    session.merge(_correction(group, kind, key, None))
-    if isinstance(item, HeardTurn):
-        row = session.get(PastTurnRow, group.key(item.conversation_id, item.turn))
-        if row is not None:
-            session.delete(row)
-        return
-    if isinstance(item, Insight):
-        session.delete(session.get_one(InsightRow, group.key(key)))
-        return
-    if isinstance(item, Episode):
-        summary = session.get(SummaryRow, group.key(key))
-        if summary is not None:
-            summary.summary, summary.topics, summary.delivered = "", [], False
-    memory.remove(session, group, kind, key)
-
-
-def _correction(group: Group, kind: Kind, key: str, text: str | None) -> CorrectionRow:
-    return CorrectionRow(**group.whose, kind=kind.value, memory_id=key, text=text)
+        memory.remove(session, group, *key_of(item))

@@ -2,61 +2,98 @@
 
 What a person perceived can be found once the conversation is closed for it: then it has a summary, whose revision says
 since when. Until then the last lines are told as they were said (recall.py). What it overheard has a row of its own.
-Talks of a past that was given to it stand
-beside, in tables of their own (seeding.py). What an author has corrected is read as corrected (authoring.py).
+Talks of a past that was given to it are rows of its memories (seeding.py), and so is a turn that an author has
+corrected (authoring.py).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, Select, delete, literal, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlmodel import Session, col
 
 from service.memory.fading import Faded
+from service.memory.record import Episode, Group, HeardTurn, Kind, Source, Support
 from service.memory.revision import next_revision
-from service.memory.store import Episode, Group, HeardTurn, Kind
 from service.people.worlds import WorldView
 from service.store.perceived import perceives, told_of_turn
 from service.store.tables import (
     ConversationKey,
-    CorrectionRow,
+    MemoryRow,
     OverheardRow,
     ParticipantRow,
-    PastSummaryRow,
-    PastTurnRow,
-    SeedRow,
     SummaryRow,
     TurnRow,
     shared_alias,
 )
 from world.time import WorldTime
 
-Corrections = Mapping[tuple[Kind, str], str | None]
-"""By kind and id: the words that stand in the place of a turn's own, or None: it is deleted."""
-
 
 def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Episode]:
-    """Those written after that revision, oldest first."""
-    found = [one for row in (SummaryRow, PastSummaryRow) for one in _episodes(session, row, group, after)]
+    """Those written after that revision, oldest first. A summary that an author has deleted is empty: its row tells
+    that the talk was closed.
+    """
+    row = SummaryRow
+    own = select(row).where(*_mine(row, group, after), col(row.summary) != "")
+    found = [episode_of(one) for one in session.scalars(own)]
+    found += [
+        Episode(
+            conversation_id=given.id,
+            partner_id=given.partner_id,
+            summary=given.text,
+            topics=tuple(given.topics),
+            at=WorldTime(given.known_from),
+            support=Support.AUTHOR,
+        )
+        for given in _views(session, group, Kind.SUMMARY, after)
+    ]
     return sorted(found, key=lambda one: (one.at, one.conversation_id))
+
+
+def episode_of(row: SummaryRow) -> Episode:
+    """The episode that a summary tells of."""
+    return Episode(
+        conversation_id=row.conversation_id,
+        partner_id=row.partner_id,
+        summary=row.summary,
+        topics=tuple(row.topics),
+        at=WorldTime(row.at),
+        others=tuple(row.others),
+        support=Support(row.support),
+    )
 
 
 def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1) -> list[HeardTurn]:
     """What the person perceived in the conversations that it remembers since after that revision, and what it overheard
-    since, but for faded ones.
+    since, but for faded ones and for turns that are not to be quoted.
     """
-    corrected = read_corrections(session, group)
+    given = {one.id: _given_turn(one) for one in _views(session, group, Kind.TURN, -1)}
     heard = _perceived(session, group, faded, after)
     took_part = {one.key for one in heard}
     heard += [one for one in _overheard(session, group, faded, after) if one.key not in took_part]
-    if corrected:
-        heard = [_corrected(one, corrected) for one in heard]
-    past = PastTurnRow
-    given = (col(past.conversation_id), col(past.turn), col(past.speaker_id), col(past.speaker_name), col(past.text))
-    query = select(*given, col(past.at), col(past.partner_id)).where(*_mine(PastTurnRow, group, after))
-    return heard + _turns(session.execute(query))
+    heard = [replace(one, text=given.pop(one.key).text) if one.key in given else one for one in heard]
+    past = {one.id for one in _views(session, group, Kind.TURN, after) if one.source != Source.AUTHOR}
+    return heard + [one for key, one in given.items() if key in past]
+
+
+def _views(session: Session, group: Group, kind: Kind, after: int) -> Sequence[MemoryRow]:
+    """Rows that stand for turns or summaries: those given, and corrections by an author."""
+    which = (*_mine(MemoryRow, group, after), col(MemoryRow.kind) == kind, col(MemoryRow.deleted).is_(False))
+    return session.scalars(select(MemoryRow).where(*which)).all()
+
+
+def _given_turn(row: MemoryRow) -> HeardTurn:
+    return HeardTurn(
+        conversation_id=row.conversation_id,
+        turn=row.turns[0],
+        speaker_id=row.told_by or "",
+        speaker_name=row.about,
+        text=row.text,
+        at=WorldTime(row.known_from),
+        partner_id=row.partner_id,
+    )
 
 
 def overhear(
@@ -77,54 +114,22 @@ def overhear(
     )
 
 
-def read_corrections(session: Session, group: Group) -> Corrections:
-    """What authors have made of single memories."""
-    row = CorrectionRow
-    query = select(col(row.kind), col(row.memory_id), col(row.text)).where(*group.owns(row))
-    return {(Kind(kind), key): text for kind, key, text in session.execute(query)}
-
-
 def deleted(session: Session, group: Group) -> frozenset[tuple[Kind, str]]:
-    """What authors have deleted."""
-    return frozenset(key for key, text in read_corrections(session, group).items() if text is None)
+    """What authors have deleted, by kind and id."""
+    row = MemoryRow
+    query = select(col(row.kind), col(row.id)).where(*group.owns(row), col(row.deleted).is_(True))
+    return frozenset((Kind(kind), key) for kind, key in session.execute(query))
 
 
 def acquainted(session: Session, world: WorldView, person_ids: Collection[str]) -> set[frozenset[str]]:
     """Which two of them knew each other before they first talked here: by an author's word, or from the past that was
     given to one of them.
     """
-    one, other = col(SeedRow.person_id), col(SeedRow.partner_id)
-    given = select(one, other).where(col(SeedRow.world_id) == world.id, one.in_(person_ids), other.in_(person_ids))
+    one, other = col(MemoryRow.person_id), col(MemoryRow.partner_id)
+    here = (col(MemoryRow.world_id) == world.id, one.in_(person_ids), other.in_(person_ids))
+    given = select(one, other).where(*here, col(MemoryRow.given_id) != "")
     authored = (pair for pair in combinations(person_ids, 2) if world.cast.are_acquainted(*pair))
     return {frozenset(pair) for pair in (*session.execute(given.distinct()), *authored)}
-
-
-def forget_past(session: Session, group: Group, partner_id: str | None) -> None:
-    """Remove the talks of a given past, or those that were with the partner, and word of what was given; the caller
-    commits.
-    """
-    for row in (PastTurnRow, PastSummaryRow, SeedRow):
-        which = [*group.owns(row)]
-        if partner_id is not None:
-            which.append(col(row.partner_id) == partner_id)
-        session.execute(delete(row).where(*which))
-
-
-def _episodes(session: Session, row: type[SummaryRow | PastSummaryRow], group: Group, after: int) -> Iterable[Episode]:
-    """A summary that an author has deleted is empty: the row tells that the talk was closed."""
-    columns = (col(row.conversation_id), col(row.partner_id), col(row.summary), col(row.topics), col(row.at))
-    others = col(SummaryRow.others) if row is SummaryRow else literal([], JSON)
-    for key, partner, summary, topics, at, more in session.execute(
-        select(*columns, others).where(*_mine(row, group, after), col(row.summary) != "")
-    ):
-        yield Episode(
-            conversation_id=key,
-            partner_id=partner,
-            summary=summary,
-            topics=tuple(topics),
-            at=WorldTime(at),
-            others=tuple(more),
-        )
 
 
 def _turns(rows: Iterable[Any]) -> list[HeardTurn]:
@@ -142,12 +147,6 @@ def _turns(rows: Iterable[Any]) -> list[HeardTurn]:
     ]
 
 
-def _corrected(turn: HeardTurn, corrected: Corrections) -> HeardTurn:
-    """A deleted one is left to who takes it in."""
-    text = corrected.get((Kind.TURN, turn.key))
-    return turn if text is None else replace(turn, text=text)
-
-
 _TURN = tuple(
     col(getattr(TurnRow, name))
     for name in ("conversation_id", "turn", "speaker_id", "speaker_name", "text", "at", "act", "heard_by", "seen_by")
@@ -156,9 +155,8 @@ _TURN = tuple(
 
 def _turns_of(row: type[SummaryRow | OverheardRow], *columns: Any) -> Select[Any]:
     """Of the turns of a person's conversations, which `row` has."""
-    return select(*_TURN, *columns).join(
-        row, (col(row.world_id) == col(TurnRow.world_id)) & (col(row.conversation_id) == col(TurnRow.conversation_id))
-    )
+    both = (col(row.world_id) == col(TurnRow.world_id)) & (col(row.conversation_id) == col(TurnRow.conversation_id))
+    return select(*_TURN, *columns).join(row, both).where(col(TurnRow.not_to_quote).is_(False))
 
 
 def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list[HeardTurn]:
@@ -219,6 +217,6 @@ def _companies(session: Session, group: Group, after: int) -> Mapping[str, list[
 
 
 def _mine(
-    row: type[SummaryRow | PastSummaryRow | PastTurnRow | OverheardRow], group: Group, after: int
+    row: type[SummaryRow | MemoryRow | OverheardRow], group: Group, after: int
 ) -> tuple[ColumnElement[bool], ...]:
     return *group.owns(row), col(row.revision) > after

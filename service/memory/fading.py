@@ -8,26 +8,25 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
-from sqlalchemy import Executable, exists, or_
+from sqlalchemy import ColumnElement, Executable, exists, or_
 from sqlmodel import Session, col, select
 
-from service.memory.store import Fact, Group, Insight, Item, Kind
+from service.memory.record import Group, Item, Kind, Memory
 from service.store.tables import (
     ConversationRow,
     DecisionRow,
-    InsightRow,
     MemoryAuditRow,
+    MemoryRow,
     OverheardRow,
     ParticipantRow,
     PromptRow,
-    SeedRow,
     SummaryRow,
     TurnRow,
 )
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
 MATTERS = 7
-"""Importance from which a fact or an insight never fades."""
+"""Importance from which a memory never fades."""
 
 WHOLE = -1
 """The day of a memory from which nothing has faded."""
@@ -36,7 +35,7 @@ WHOLE = -1
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Faded:
     """What has faded by `now`, the beginning of a world day, and since when: talks, with what was taken from them, and
-    insights. Of facts, `recalled` ones fade later than their talk, `kept` ones never.
+    insights. Of memories, `recalled` ones fade later than their talk, `kept` ones never.
 
     No talk since `since` has faded, and of those before all but `still`.
     """
@@ -51,12 +50,12 @@ class Faded:
 
     def forgotten_at(self, item: Item) -> WorldTime | None:
         """Since when the item is forgotten; None: it is not."""
-        if isinstance(item, Insight):
+        if isinstance(item, Memory) and item.kind is Kind.INSIGHT:
             return self.insights.get(item.id)
         talk = self.talks.get(item.conversation_id)
-        if talk is None or not isinstance(item, Fact):
+        if talk is None or not isinstance(item, Memory):
             return talk
-        if item.importance >= MATTERS or item.tellings > 1 or item.id in self.kept:
+        if item.importance >= MATTERS or item.kind is Kind.SELF or item.id in self.kept:
             return None
         faded = max(talk, self.recalled.get(item.id, talk))
         return faded if faded <= self.now else None
@@ -94,9 +93,9 @@ class Fading:
         talks = self._faded(lived, reminded.talks, changed["talk"] | last, since)
         return Faded(
             talks=talks,
-            insights=self._faded(thought, reminded.insights, changed["insight"], since),
-            recalled={one: self._forgotten_at(last) for one, last in reminded.facts.items()},
-            kept=frozenset(changed["fact"]),
+            insights=self._faded(thought, reminded.memories, changed["memory"], since),
+            recalled={one: self._forgotten_at(last) for one, last in reminded.memories.items()},
+            kept=frozenset(changed["memory"]),
             since=since,
             still=frozenset(lived.keys() - talks.keys()),
             now=now,
@@ -119,13 +118,12 @@ NEVER = Fading()
 
 
 class _Reminded:
-    """When the person was last reminded of a talk, a fact, an insight, by id; a turn reminds of its talk."""
+    """When the person was last reminded of a talk or a memory, by id; a turn reminds of its talk."""
 
     def __init__(self, refs: Iterable[tuple[str, int]]) -> None:
         self.talks: dict[str, int] = {}
-        self.facts: dict[str, int] = {}
-        self.insights: dict[str, int] = {}
-        places = {"talk": self.talks, "turn": self.talks, "fact": self.facts, "insight": self.insights}
+        self.memories: dict[str, int] = {}
+        places = {"talk": self.talks, "turn": self.talks, "memory": self.memories}
         for ref, at in refs:
             kind, _, key = ref.partition(":")
             if kind in places:
@@ -175,15 +173,13 @@ def _prompts(group: Group, since: int, until: int) -> Iterable[Executable]:
 
 
 def _changed(session: Session, group: Group) -> Mapping[str, set[str]]:
-    """Ids of the talks, facts and insights that an author has changed: they never fade."""
+    """Ids of the talks and memories that an author has changed: they never fade."""
     row = MemoryAuditRow
     mine = group.owns(row)
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name in session.exec(select(row.memory_id).where(*mine, col(row.action).in_(("edited", "closed")))):
-        kind, _, key = (name or "").partition(".")
-        if kind == "turn":
-            key = key.rpartition(".")[0]
-        found["talk" if kind in ("turn", "summary") else kind].add(key)
+    changed = select(row.kind, row.memory_id).where(*mine, col(row.action).in_(("edited", "closed")))
+    for kind, key in session.exec(changed):
+        found["talk" if kind in ("turn", "summary") else "memory"].add((key or "").partition("/")[0])
     return found
 
 
@@ -191,7 +187,7 @@ def _has_old(session: Session, group: Group, since: int) -> bool:
     """Whether anything is as old as that."""
     talks = exists().where(*group.owns(SummaryRow), col(SummaryRow.at) < since)
     overheard = exists().where(*group.owns(OverheardRow), col(OverheardRow.known_at) < since)
-    thought = exists().where(*group.owns(InsightRow), col(InsightRow.at) < since)
+    thought = exists().where(*_thought(group), col(MemoryRow.known_from) < since)
     return session.exec(select(or_(talks, overheard, thought))).one()
 
 
@@ -209,8 +205,12 @@ def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict
 
 
 def _insights(session: Session, group: Group, since: int) -> dict[str, int]:
-    row = InsightRow
-    mine = group.owns(row)
-    given = select(SeedRow.memory_id).where(*group.owns(SeedRow), SeedRow.kind == Kind.INSIGHT)
-    own = col(row.id).not_in(given)
-    return dict(session.exec(select(row.id, row.at).where(*mine, own, row.at < since, row.importance < MATTERS)).all())
+    row = MemoryRow
+    query = select(row.id, row.known_from).where(*_thought(group), row.known_from < since, row.importance < MATTERS)
+    return dict(session.exec(query).all())
+
+
+def _thought(group: Group) -> tuple[ColumnElement[bool], ...]:
+    """Insights of the person itself, not those that were given."""
+    row = MemoryRow
+    return (*group.owns(row), col(row.kind) == Kind.INSIGHT, col(row.given_id) == "", col(row.deleted).is_(False))

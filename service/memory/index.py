@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from service.locales import languages, sentence
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.fading import NOTHING, WHOLE, Faded
 from service.memory.lexical import normal, query_tokens, says_little, tokens, tokens_a_word
@@ -42,20 +41,21 @@ from service.memory.ranking import (
     in_context,
     in_order,
 )
-from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
-from service.memory.store import (
+from service.memory.record import (
     FACTS,
+    VIEWS,
     Episode,
-    Fact,
     Group,
     HeardTurn,
-    Insight,
     Item,
     Kind,
+    Memory,
     Recalled,
     company,
     known_since,
+    turn_key,
 )
+from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024
@@ -72,9 +72,9 @@ _ITEM_BYTES = 1000
 _TOKEN_BYTES = 450
 
 # Columns of the table of numbers. _ASKS, _TIME and _FADED are 1 where it is a question, tells a time, and has faded.
-_KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _PARTNER, _CONVERSATION, _TURN, _SPEAKER = range(11)
-_ASKS, _TIME, _LENGTH, _WORDS, _VECTOR, _FADED = range(11, 17)
-_COLUMNS = 17
+_KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _ENTITY, _PARTNER, _CONVERSATION, _TURN, _SPEAKER = range(10)
+_ASKS, _TIME, _LENGTH, _WORDS, _VECTOR, _FADED = range(10, 16)
+_COLUMNS = 16
 
 MOST_FADED = 0.25
 """Share of what is held that may have faded: of more the memory is read anew, without it."""
@@ -83,7 +83,7 @@ MOST_FADED = 0.25
 class State(NamedTuple):
     """How far a source is: all that bears a revision up to this one is in it. Another epoch is another memory."""
 
-    epoch: int | str
+    epoch: int
     revision: int
 
 
@@ -142,6 +142,8 @@ class PersonIndex:
         self._lines: Lines | None = None
         self._shown: Cues | None = None
         self._speakers: dict[str, int] = {}
+        self._cited = array("q")
+        self._uncited: list[tuple[int, tuple[Kind, str]]] = []
         self._held_bytes = 0
         self._embeddable = 0
         self._embedded = 0
@@ -211,6 +213,8 @@ class PersonIndex:
                 self._items.append(item)
                 for other_id in company(item):
                     self._company.setdefault(other_id, []).append(place)
+                for turn in item.turns if isinstance(item, Memory) else ():
+                    self._uncited.append((place, (Kind.TURN, turn_key(item.conversation_id, turn))))
                 new.append([*self._row(item), *self._post(item, place), NOBODY, 0])
             else:
                 self._items[place] = item
@@ -281,18 +285,29 @@ class PersonIndex:
         """Who may answer. A turn that facts were taken from has them speak for it."""
         numbers = self._numbers.filled
         chosen = self._known(asked)
-        if {Kind.FACT, Kind.TURN} <= set(asked.kinds):
-            facts = (numbers[:, _KIND] == _KINDS[Kind.FACT]) & (numbers[:, _CREATED] <= asked.at)
-            facts &= numbers[:, _FADED] == 0
-            lines = self._in_order()
-            told = np.zeros(len(lines), dtype=np.bool_)
-            told[lines.line[facts]] = True
-            chosen &= ~(told[lines.line] & (numbers[:, _KIND] == _KINDS[Kind.TURN]))
+        if Kind.TURN in asked.kinds and len(asked.kinds) > 1:
+            told = np.zeros(len(self._in_order()), dtype=np.bool_)
+            told[self._told_lines(asked)] = True
+            chosen &= ~(told[self._in_order().line] & (numbers[:, _KIND] == _KINDS[Kind.TURN]))
         if set(asked.kinds) != set(Kind):
             chosen &= np.array([kind in asked.kinds for kind in _KINDS])[numbers[:, _KIND]]
         if asked.is_filtered:
             chosen &= self._touches(asked.about) | self._with(asked.partner_id)
         return chosen
+
+    def _told_lines(self, asked: Question) -> Ints:
+        """The lines of the turns from which memories were taken that may answer."""
+        numbers, lines = self._numbers.filled, self._in_order()
+        waiting, self._uncited = self._uncited, []
+        for place, key in waiting:
+            if key in self._places:
+                self._cited.extend((place, self._places[key]))
+            else:
+                self._uncited.append((place, key))
+        memory, turn = np.array(self._cited, dtype=np.int64).reshape(-1, 2).T
+        speaks = np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds if kind not in VIEWS])
+        speaks &= (numbers[:, _CREATED] <= asked.at) & (numbers[:, _FADED] == 0)
+        return lines.line[turn[speaks[memory]]]
 
     def _known(self, asked: Question) -> Mask:
         """What was known at that time, and held true; with `history` also what had ended."""
@@ -313,10 +328,10 @@ class PersonIndex:
         return self._lines
 
     def _touches(self, about: str | None) -> Mask:
-        """Facts whose subject or object it is, and whatever names it."""
+        """Memories that are about it, and whatever names it."""
         numbers = self._numbers.filled
         entity = self._name("entity", None if about is None else normal(about))
-        touches: Mask = ((numbers[:, _SUBJECT] == entity) | (numbers[:, _OBJECT] == entity)) & (entity != NOBODY)
+        touches: Mask = (numbers[:, _ENTITY] == entity) & (entity != NOBODY)
         asked = set(tokens(about or ""))
         if asked:
             touches |= np.logical_and.reduce([self._holds(token) for token in asked])
@@ -405,15 +420,12 @@ class PersonIndex:
         return terms, named
 
     def _nearness(self, about: str | None, chosen: Mask) -> Scores:
-        """2 touches the entity, 1 shares a conversation or another entity with such an item, 0 neither."""
+        """2 touches the entity, 1 shares a conversation with such an item, 0 neither."""
         touches = self._touches(about)
         if about is None or not (touches & chosen).any():
             return np.zeros(len(chosen))
         numbers = self._numbers.filled
-        people = numbers[:, [_SUBJECT, _OBJECT]]
         near = np.isin(numbers[:, _CONVERSATION], numbers[touches & chosen, _CONVERSATION])
-        known = people[touches & chosen]
-        near |= np.isin(people, known[known != NOBODY]).any(axis=1)
         return np.where(touches, 2.0, np.where(near, 1.0, 0.0))
 
     def _best(self, places: Ints, scores: Scores, limit: int) -> list[tuple[int, float]]:
@@ -433,21 +445,20 @@ class PersonIndex:
 
     def _row(self, item: Item) -> list[int]:
         """The first columns, up to the length."""
-        if isinstance(item, Fact):
-            ends = [NEVER if end is None else end for end in (item.invalid_at, item.expired_at)]
-            times = [item.valid_at, ends[0], item.created_at, ends[1]]
-            people = [self._intern("entity", normal(item.subject)), self._intern("entity", normal(item.object))]
+        entity = NOBODY
+        if isinstance(item, Memory):
+            ends = [NEVER if end is None else end for end in (item.ends, item.known_until)]
+            times = [item.valid_from, ends[0], item.known_from, ends[1]]
+            if item.about:
+                entity = self._intern("entity", normal(item.about))
         else:
             times = [item.at, NEVER, known_since(item), NEVER]
-            people = [NOBODY, NOBODY]
         kind, key = key_of(item)
-        if isinstance(item, Insight):  # it stands alone, and is of nobody
-            partner, conversation, turn = NOBODY, self._intern("insight", key), NOBODY
-        else:
-            partner = self._intern("partner", item.partner_id)
-            conversation = self._intern("conversation", item.conversation_id)
-            turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
-        return [_KINDS[kind], *times, *people, partner, conversation, turn, *self._signs(item)]
+        partner = self._intern("partner", item.partner_id) if item.partner_id else NOBODY
+        # What came of no conversation stands alone.
+        conversation = self._intern("conversation", item.conversation_id or f"{kind}:{key}")
+        turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
+        return [_KINDS[kind], *times, entity, partner, conversation, turn, *self._signs(item)]
 
     def _signs(self, item: Item) -> tuple[int, int, int]:
         """Who speaks, whether it asks, and whether it tells a time."""
@@ -558,40 +569,24 @@ class _Rows:
 
 def key_of(item: Item) -> tuple[Kind, str]:
     """What an item is known by."""
-    if isinstance(item, Fact):
-        return Kind.FACT, item.id
+    if isinstance(item, Memory):
+        return item.kind, item.id
     if isinstance(item, HeardTurn):
         return Kind.TURN, item.key
-    if isinstance(item, Insight):
-        return Kind.INSIGHT, item.id
     return Kind.SUMMARY, item.conversation_id
-
-
-_FRAME = frozenset(
-    token
-    for language in languages()
-    for key in ("remembered.said", "remembered.asked_and_said")
-    for token in tokens(sentence(language, key, name="", asked="", said=""))
-)
 
 
 def text_of(item: Item) -> str:
     """What an item says; what is embedded."""
-    if isinstance(item, Fact):
-        return item.statement
     return item.summary if isinstance(item, Episode) else item.text
 
 
 def words_of(item: Item) -> list[str]:
-    """The tokens an item is found by. Of a fact also its words, subject and object, where the statement has them not.
-
-    Never its relation, nor what frames the words: with "said" in the index every fact answers a question that says
-    something.
-    """
+    """The tokens an item is found by: of a memory also its quote and whom it is about, of a summary also its topics."""
     found = tokens(text_of(item))
-    if isinstance(item, Fact):
-        for more in (item.words, item.subject, item.object):
-            said = _FRAME.union(found)
+    if isinstance(item, Memory):
+        for more in (item.quote, item.about):
+            said = frozenset(found)
             found += [token for token in tokens(more) if token not in said]
     elif isinstance(item, Episode):
         found += [token for topic in item.topics for token in tokens(topic)]

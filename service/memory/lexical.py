@@ -6,6 +6,7 @@ Japanese has no spaces: the search sees its character bigrams. What is remembere
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from service.memory.stem import stem
@@ -17,6 +18,9 @@ _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fff
 _CJK = _HAN + "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uac00-\ud7af"
 _PIECE = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>(?:(?![{_CJK}_])\w)+(?:['’](?:(?![{_CJK}_])\w)+)*)")
 _WHOLE = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])|[{_HAN}]{{3,}}|[ァ-ヺー]{{3,}}")
+_BREAK = re.compile(
+    r"(?<=[。！？])(?![。！？」』])|(?<=[?!])(?=[\u3041-\u9fff])|(?<=[.!?…][\"”'’])\s+|(?<=[.!?…])\s+|\n+"
+)
 
 _HIRAGANA_PAIR = re.compile(r"[ぁ-ゖー]{1,2}")
 _FUNCTION_KANA = (
@@ -54,6 +58,46 @@ def tokens(text: str) -> list[str]:
 def query_tokens(text: str) -> tuple[str, ...]:
     """The distinct tokens of a question: any of them may match. Bounded: a pasted novel costs no more than a page."""
     return tuple(islice(dict.fromkeys(_pieces(normal(text))), MAX_QUERY_TOKENS))
+
+
+@lru_cache(maxsize=16_384)
+def telling(text: str) -> frozenset[str]:
+    """The tokens of a text that are no grammar."""
+    return frozenset(token for token in tokens(text) if not says_little(token))
+
+
+def share(wanted: frozenset[str], text: str) -> float:
+    """Which share (0..1) of these tokens the text has; 0 of none."""
+    return len(wanted & telling(text)) / len(wanted) if wanted else 0.0
+
+
+def likeness(a: str, b: str) -> float:
+    """How like two texts are in their telling tokens, 0..1 (Jaccard). It ranks, or finds doubles; it says nothing of
+    what is meant.
+    """
+    return jaccard(telling(a), telling(b))
+
+
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """How much of both is in both, 0..1; 0 where one is empty."""
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def squeezed(text: str) -> str:
+    """Letters and digits only, in one width and case."""
+    return re.sub(r"[\W_]+", "", normal(text))
+
+
+@lru_cache(maxsize=1000)
+def grams(text: str, size: int) -> frozenset[str]:
+    """The runs of so many letters and digits that a text has; a shorter text is one itself."""
+    letters = squeezed(text)
+    return frozenset(letters[start : start + size] for start in range(max(1, len(letters) - size + 1)))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text by their marks, stripped; never an empty one."""
+    return [part.strip() for part in _BREAK.split(text) if part.strip()]
 
 
 def is_named(name: str, text: str) -> bool:

@@ -1,34 +1,47 @@
-"""Owns what a store of memories can do, and recall, which is the same for all: what is held of a person's memory is
-brought up to date, given its vectors, and ranked.
+"""Owns a person's memory in the service's own database: written in the caller's transaction, given its vectors, and
+recalled: what is held of it in the process is brought up to date and ranked.
 """
 
 import asyncio
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from sqlmodel import Session
+import numpy as np
+from sqlalchemy import and_, insert, or_
+from sqlalchemy.exc import SQLAlchemyError
+from sqlmodel import Session, SQLModel, col, delete, select
 
 from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
+from service.memory.episodes import deleted, read_episodes, read_turns
 from service.memory.fading import NEVER, NOTHING, WHOLE, Fading
-from service.memory.index import IndexCache, OtherDay, PersonIndex, Question, State, key_of, text_of
-from service.memory.store import (
+from service.memory.index import IndexCache, OtherDay, Packed, PersonIndex, Question, State, key_of, text_of
+from service.memory.record import (
     FACTS,
-    Delivery,
     Embedded,
     Episode,
-    Fact,
-    FactDraft,
     Group,
     GroupDump,
     Item,
     Kind,
+    Memory,
     Recalled,
 )
+from service.memory.revision import (
+    claim_space,
+    expect_vectors,
+    next_epoch,
+    next_revision,
+    read_anew,
+    set_space,
+    space_of,
+    state_of,
+)
+from service.memory.rows import memory_of, read_memories, row_of, slot_of
+from service.store.policy import names, policy_of, reopened
 from service.store.session import Database
+from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
 from world.time import WorldTime
 
 FILL_BATCH = 64
@@ -40,6 +53,7 @@ RANKED_AT_ONCE = 1000
 """So many items are ranked in about a millisecond: no longer than it takes until a thread has taken them up."""
 
 EMBEDDER_SETTINGS = "KATARIBE_EMBEDDING__PROVIDER, KATARIBE_EMBEDDING__MODEL"
+SOURCE = "sql"
 
 log = logging.getLogger(__name__)
 
@@ -53,16 +67,13 @@ class Reembedded:
     space: VectorSpace
 
 
-class MemoryStore(ABC):
-    """Where people's long-term memory lives. Every kind of it passes tests/memory/contract.py.
+class MemoryStore:
+    """People's long-term memory, in SQLite or PostgreSQL. Neo4j may hold a projection of it (graphiti/projection.py).
 
     Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: what is remembered is
     written without, found by its words, and given its vectors by a later recall, `FILL_BATCH` a time. A memory whose
     vectors another embedder made gets none of this one's, and is searched by words alone, until it is embedded anew.
     """
-
-    name: ClassVar[str]
-    """``sql`` or ``graphiti``."""
 
     def __init__(
         self,
@@ -81,64 +92,151 @@ class MemoryStore(ABC):
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
         self._asked: dict[str, Vectors] = {}
 
-    @property
-    @abstractmethod
-    def delivery(self) -> Delivery | None:
-        """Who takes what `remember` and `forget` leave in the outbox; None: they leave nothing there."""
+    def remember(
+        self,
+        session: Session,
+        group: Group,
+        memories: Sequence[Memory],
+        embedded: Embedded,
+        episode: Episode | None = None,
+    ) -> int:
+        """Write what the person takes away, with the vectors of these texts and of the `episode`, in the caller's
+        transaction; what these memories replace is ended. Answers the revision, which the episode's row is to bear.
 
-    @abstractmethod
+        A memory that is strong enough (`Memory.may_end`) ends those it `replaces`, and those of its slot that are still
+        true: their `valid_to` becomes its `valid_from`, their `known_until` its `known_from`. One that comes to be
+        known after a later value of its slot is ended by that.
+        """
+        revision = next_revision(session, group)
+        for one in memories:
+            session.add(row_of(group, one, revision))
+        session.flush()
+        for one in memories:
+            _end_older(session, group, one, revision)
+        texts = [] if episode is None else [(Kind.SUMMARY, episode.conversation_id, episode.summary)]
+        texts += [(one.kind, one.id, one.text) for one in memories if one.kind.has_vector]
+        vectors = [(kind, key, embedded.vectors[text]) for kind, key, text in texts if text in embedded.vectors]
+        if vectors and claim_space(session, group, embedded.space):
+            session.add_all(_vector_row(group, *one, embedded.model, revision) for one in vectors)
+        return revision
+
+    def add(self, session: Session, group: Group, rows: Sequence[MemoryRow]) -> int:
+        """Write rows that the person does not hold yet, as they stand but for their revision, in the caller's
+        transaction; what these replace is ended. Answers the revision. They are found by their words at once;
+        `fill_vectors` makes their vectors.
+        """
+        revision = next_revision(session, group)
+        if rows:
+            written = [{**row.model_dump(), "revision": revision} for row in rows]
+            session.execute(insert(SQLModel.metadata.tables[str(MemoryRow.__tablename__)]), written)
+            expect_vectors(session, group)
+        for row in rows:
+            if row.slot:
+                _end_older(session, group, memory_of(row), revision)
+        return revision
+
+    def replace(self, session: Session, group: Group, item: Memory | Episode) -> None:
+        """Write the item in the place of the one with its id, in the caller's transaction. Who holds the memory in mind
+        reads it anew. Of a talk that was held here its summary's row is written.
+        """
+        revision = next_epoch(session, group)
+        kind, key = key_of(item)
+        _drop_vectors(session, group, kind, key)
+        row = session.get(MemoryRow, group.key(key))
+        if row is not None:
+            told = row_of(group, item, revision).model_dump() if isinstance(item, Memory) else {"text": item.summary}
+            kept = {"given_id", "given_in", "fingerprint", "topics"}
+            row.sqlmodel_update(
+                {name: value for name, value in told.items() if name not in kept} | {"revision": revision}
+            )
+        elif isinstance(item, Episode):
+            talk = session.get_one(SummaryRow, group.key(key))
+            talk.summary, talk.support, talk.revision = item.summary, item.support, revision
+        expect_vectors(session, group)
+
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        """Remove a memory or a summary in the caller's transaction, and let be true again what it had ended; an insight
+        that rests on nothing else goes with it. It never comes back: its row stays, and says nothing. Who holds the
+        memory in mind reads it anew.
+        """
+        revision = next_epoch(session, group)
+        _drop_vectors(session, group, kind, key)
+        row = session.get(MemoryRow, group.key(key))
+        if row is None:
+            row = MemoryRow(
+                **group.whose, id=key, kind=kind, text="", support="author", source="author",
+                valid_from=0, known_from=0, revision=revision, deleted=True,
+            )  # fmt: skip
+        _reopen(session, group, {key: row}, revision)
+        row.deleted, row.revision = True, revision
+        row.text = row.quote = row.about = row.slot = row.partner_id = ""
+        row.told_by, row.subject_id, row.via, row.topics, row.evidence = None, None, [], [], []
+        session.add(row)
+        if kind is Kind.SUMMARY and (talk := session.get(SummaryRow, group.key(key))) is not None:
+            talk.summary, talk.topics, talk.revision = "", [], revision
+        for thought in _resting_on(session, group, key):
+            self.remove(session, group, Kind.INSIGHT, thought)
+
+    def forget(self, session: Session, group: Group, person_id: str | None = None) -> None:
+        """Remove all memories of the person in the caller's transaction; with `person_id` only those that came of that
+        one or tell of it, and what was thought of them. The summaries of talks that were held here are the caller's to
+        remove.
+        """
+        mine = group.owns(MemoryRow)
+        if person_id is None:
+            session.execute(delete(VectorRow).where(*group.owns(VectorRow)))
+            session.execute(delete(MemoryRow).where(*mine))
+            if space_of(session, group) != NO_VECTORS:
+                set_space(session, group, NO_VECTORS)
+        else:
+            gone = {row.id: row for row in session.exec(select(MemoryRow).where(*mine, names(MemoryRow, person_id)))}
+            talks = select(SummaryRow.conversation_id).where(*group.owns(SummaryRow), names(SummaryRow, person_id))
+            sources = {*gone, *session.exec(talks)}
+            thoughts = session.exec(select(MemoryRow).where(*mine, MemoryRow.kind == Kind.INSIGHT))
+            gone |= {row.id: row for row in thoughts if sources & set(map(_source, row.evidence))}
+            items = sorted(sources | gone.keys())
+            for start in range(0, len(items), 500):
+                of = col(VectorRow.item_id).in_(items[start : start + 500])
+                session.execute(delete(VectorRow).where(*group.owns(VectorRow), of))
+            for row in gone.values():
+                session.delete(row)
+            if gone:
+                _reopen(session, group, gone, next_revision(session, group))
+        read_anew(session, group)
+
     async def embed(self, texts: Collection[str]) -> Embedded:
         """Vectors for `remember`, made before its transaction. Where they cannot be made, a later recall makes them."""
+        return await self._embed(texts)
 
-    @abstractmethod
-    def remember(
-        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
-    ) -> int:
-        """Write an episode with its facts in the caller's transaction, once for each conversation and person.
-
-        Answers the memory's revision, which the episode's row (SummaryRow) is to bear; the caller writes that one.
-        A fact in `replaces` that is still open is closed: its `invalid_at` becomes the new fact's `valid_at` (never
-        before its own) and its `expired_at` the episode's `at` (never before its `created_at`). Ids in `replaces` that
-        the person does not hold are passed over. A fact that `retells` an open one is not written: that one's
-        `tellings` go up.
-        """
-
-    @abstractmethod
-    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
-        """Remove all facts and episodes of the person in the caller's transaction; with `partner_id` only those that
-        came of its conversations with that one.
-        """
-
-    @abstractmethod
-    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
-        """Write facts and episodes that the person does not hold yet, as they stand, in the caller's transaction.
-        Answers the memory's revision. They are found by their words at once; `fill_vectors` makes their vectors.
-        """
-
-    @abstractmethod
-    def replace(self, session: Session, group: Group, item: "Fact | Episode") -> None:
-        """Write the item in the place of the one with its id, in the caller's transaction. Who holds the memory in mind
-        reads it anew.
-        """
-
-    @abstractmethod
-    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
-        """Remove a fact or an episode in the caller's transaction. Who holds the memory in mind reads it anew."""
-
-    @abstractmethod
     async def export(self, group: Group) -> GroupDump:
-        """All that the person remembers, oldest first.
+        """All that the person remembers, oldest first."""
+        return await self._database.read(
+            lambda s: GroupDump(
+                episodes=tuple(read_episodes(s, group)),
+                memories=tuple(
+                    sorted(read_memories(s, group), key=lambda one: (one.known_from, one.valid_from, one.turns, one.id))
+                ),
+            )
+        )
 
-        Raises:
-            GraphUnavailable.
-        """
-
-    @abstractmethod
     async def check(self) -> None:
-        """Raises: GraphUnavailable: with the setting to look at; as MemoryOfAnother, where the memory of somebody in
-        a world of ours was written by another installation, and as EmbedderChanged, where it has vectors of another
-        embedder than the one that is set.
+        """Raises: GraphUnavailable: with the setting to look at; as EmbedderChanged, where somebody's memory has
+        vectors of another embedder than the one that is set.
         """
+        try:
+            await self._database.read(lambda s: s.exec(select(MemoryOwnerRow.world_id).limit(1)).first())
+        except SQLAlchemyError as exc:
+            raise GraphUnavailable(backend=SOURCE, reason=type(exc).__name__, setting="KATARIBE_DATABASE_URL") from exc
+        if self._embedder is not None:
+            for group, before in await self._database.read(lambda s: _embedded_otherwise(s, self._space)):
+                raise EmbedderChanged(
+                    backend="embedding",
+                    reason="another embedder",
+                    setting=EMBEDDER_SETTINGS,
+                    group_id=group.id,
+                    before=str(before),
+                    now=str(self._space),
+                )
 
     async def aclose(self) -> None:
         """Let go of what is read for nobody any more. The database and the embedder are their makers' to close."""
@@ -152,10 +250,6 @@ class MemoryStore(ABC):
     def embeds(self) -> bool:
         """Whether it makes vectors; else all is found by words alone."""
         return self._embedder is not None
-
-    def group_id(self, group: Group) -> str:
-        """What the store calls the group."""
-        return group.id
 
     async def recall(
         self,
@@ -269,39 +363,24 @@ class MemoryStore(ABC):
         """
         vector = (await self._vectors_of(["a"]))["a"]
         space, people, texts = VectorSpace(self._model, vector.size), 0, 0
-        for group, _ in await self._embedded_otherwise(space):
+        for group, _ in await self._database.read(lambda s: _embedded_otherwise(s, space)):
             texts += await self._reembed(group, space)
             people += 1
         return Reembedded(people=people, texts=texts, space=space)
-
-    async def _require_own_embedder(self) -> None:
-        """Raises: EmbedderChanged: somebody's memory has another embedder's vectors."""
-        if self._embedder is not None:
-            for group, before in await self._embedded_otherwise(self._space):
-                raise self._changed(group, before)
-
-    def _changed(self, group: Group, before: VectorSpace) -> EmbedderChanged:
-        return EmbedderChanged(
-            backend="embedding",
-            reason="another embedder",
-            setting=EMBEDDER_SETTINGS,
-            group_id=self.group_id(group),
-            before=str(before),
-            now=str(self._space),
-        )
 
     @property
     def _space(self) -> VectorSpace:
         """Which vectors the embedder makes."""
         return NO_VECTORS if self._embedder is None else VectorSpace(self._model, self._embedder.dimensions)
 
-    async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
-        """Whose memories have other vectors than these, and which."""
-        raise NotImplementedError
-
     async def _reembed(self, group: Group, space: VectorSpace) -> int:
         """Replace every vector of the memory by one of `space`; answers how many texts were embedded."""
-        raise NotImplementedError
+        dump = await self.export(group)
+        items: list[Item] = [*dump.episodes, *(one for one in dump.memories if one.kind.has_vector)]
+        vectors = await self._vectors_of([text_of(item) for item in items])
+        rows = [(*key_of(item), vectors[text_of(item)]) for item in items]
+        await self._database.write(lambda s: _replace_vectors(s, group, space, rows))
+        return len(rows)
 
     async def _vectors_of(self, texts: Collection[str]) -> dict[str, Vectors]:
         """A vector for each text.
@@ -334,7 +413,30 @@ class MemoryStore(ABC):
 
     async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
         """Read what was written since the last time into the person's index."""
-        raise NotImplementedError
+        index = self._indexes.get(group, day)
+        await self._database.read(lambda s: self._catch_up(s, group, index, day))
+        self._indexes.shrink(group)
+        return index
+
+    def _catch_up(self, session: Session, group: Group, index: PersonIndex, day: int) -> None:
+        """The state is read before the rows: what another transaction adds in between is read twice, and never
+        missed.
+        """
+        with index.lock:
+            now = state_of(session, group)
+            index.known(SOURCE, now)
+            self._fade(session, group, index, day, now, index.states.get(SOURCE))
+            known = index.states.get(SOURCE)
+            if now is None or now == known:
+                return
+            after = -1 if known is None else known.revision
+            index.bar(deleted(session, group))
+            index.take(read_memories(session, group, after=after))
+            index.take(read_episodes(session, group, after=after))
+            index.take(read_turns(session, group, index.faded, after=after))
+            index.take_vectors(_read_vectors(session, group, self._model, after))
+            index.space = space_of(session, group)
+            index.states[SOURCE] = now
 
     def _fade(
         self, session: Session, group: Group, index: PersonIndex, day: int, now: State | None, known: State | None
@@ -347,17 +449,13 @@ class MemoryStore(ABC):
         elif index.day < day or known is None:
             index.fade(day, self._fading.faded(session, group, day))
 
-    async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
-        """Store vectors of items that lacked them; an item that was forgotten meanwhile gets none."""
-        raise NotImplementedError
-
     async def _fill(self, group: Group, index: PersonIndex, asked: Question | None) -> bool:
         """Give the newest of what may answer (None: of all) the vectors it lacks; whether any got one."""
         items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
         vectors = (await self._embed([text_of(item) for item in items])).vectors
         found = [(*key_of(item), vectors[text_of(item)]) for item in items if text_of(item) in vectors]
         if found:
-            await self._add_vectors(group, found)
+            await self._database.write(lambda s: _fill_in(s, group, self._model, found))
         return bool(found)
 
     async def _embed(self, texts: Collection[str]) -> Embedded:
@@ -404,3 +502,127 @@ class MemoryStore(ABC):
         if len(self._asked) > QUERIES_KEPT:
             del self._asked[next(iter(self._asked))]
         return vector
+
+
+def _end_older(session: Session, group: Group, one: Memory, revision: int) -> None:
+    """End what the memory replaces, and older values of its slot; a later value of that ends the memory itself."""
+    slot = slot_of(one)
+    mine = group.owns(MemoryRow)
+    open_rows = (
+        *mine,
+        col(MemoryRow.replaced_by).is_(None),
+        col(MemoryRow.id) != one.id,
+        col(MemoryRow.deleted).is_(False),
+    )
+    if not (slot or one.replaces):
+        return
+    same_slot = and_(col(MemoryRow.slot) == slot, col(MemoryRow.mode) == one.mode, col(MemoryRow.slot) != "")
+    which = or_(col(MemoryRow.id).in_(one.replaces), same_slot)
+    for row in session.exec(select(MemoryRow).where(*open_rows, which).order_by(col(MemoryRow.id))).all():
+        old = memory_of(row)
+        if row.id not in one.replaces and old.valid_from > one.valid_from:
+            if old.may_end(one):
+                _end(session.get_one(MemoryRow, group.key(one.id)), old, revision)
+        elif one.may_end(old):
+            _end(row, one, revision)
+
+
+def _end(row: MemoryRow, by: Memory, revision: int) -> None:
+    """A talk may be remembered after a later one: neither time ever runs backwards for that."""
+    if row.valid_to is not None and row.valid_to <= by.valid_from:
+        return
+    row.valid_to, row.known_until = max(row.valid_from, by.valid_from), max(row.known_from, by.known_from)
+    row.replaced_by, row.revision = by.id, revision
+
+
+def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revision: int) -> None:
+    """Let what these had ended be true until they ended themselves, or again."""
+    keys, ends = list(gone), {key: row.model_dump() for key, row in gone.items()}
+    for start in range(0, len(keys), 500):
+        ended = col(MemoryRow.replaced_by).in_(keys[start : start + 500])
+        for row in session.exec(select(MemoryRow).where(*group.owns(MemoryRow), ended)).all():
+            if row.id not in gone:
+                row.sqlmodel_update(reopened(row.model_dump(), policy_of("memories"), ends) | {"revision": revision})
+
+
+def _resting_on(session: Session, group: Group, key: str) -> list[str]:
+    """The insights that name that memory or talk among their sources, of which none is left."""
+    mine, summary = group.owns(MemoryRow), SummaryRow
+    thoughts = select(MemoryRow).where(*mine, MemoryRow.kind == Kind.INSIGHT, col(MemoryRow.deleted).is_(False))
+    found = {one.id: set(map(_source, one.evidence)) for one in session.exec(thoughts)}
+    found = {one: sources for one, sources in found.items() if key in sources}
+    named = {source for sources in found.values() for source in sources}
+    left = {
+        *session.exec(
+            select(MemoryRow.id).where(*mine, col(MemoryRow.id).in_(named), col(MemoryRow.deleted).is_(False))
+        )
+    }
+    talks = select(summary.conversation_id).where(*group.owns(summary), col(summary.conversation_id).in_(named))
+    left |= set(session.exec(talks.where(summary.summary != "")))
+    return [one for one, sources in found.items() if not sources & left]
+
+
+def _source(ref: str) -> str:
+    """The id of the memory, or of the talk, that the reference leads to (refs.py)."""
+    return ref.partition(":")[2].partition("/")[0]
+
+
+def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:
+    mine = (*group.owns(VectorRow), col(VectorRow.kind) == kind.value, col(VectorRow.item_id) == key)
+    session.execute(delete(VectorRow).where(*mine))
+
+
+def _fill_in(session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]]) -> None:
+    """Write vectors that were missing; what was forgotten meanwhile gets none."""
+    revision = next_revision(session, group)
+    if claim_space(session, group, VectorSpace(model, rows[0][2].size)):
+        _put_vectors(session, group, model, rows, revision)
+
+
+def _replace_vectors(
+    session: Session, group: Group, space: VectorSpace, rows: Sequence[tuple[Kind, str, Vectors]]
+) -> None:
+    """These vectors, in the place of all that the memory has."""
+    revision = next_epoch(session, group)
+    set_space(session, group, space)
+    session.execute(delete(VectorRow).where(*group.owns(VectorRow)))
+    _put_vectors(session, group, space.model, rows, revision)
+
+
+def _put_vectors(
+    session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]], revision: int
+) -> None:
+    for kind, key, vector in rows:
+        if any(session.get(table, group.key(key)) is not None for table in (MemoryRow, SummaryRow)):
+            session.merge(_vector_row(group, kind, key, vector, model, revision))
+
+
+def _embedded_otherwise(session: Session, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+    """Whose memories have other vectors than these, and which."""
+    row = MemoryOwnerRow
+    query = select(row.world_id, row.person_id, row.embedder, row.dimensions).where(
+        col(row.embedder) != "", (col(row.embedder) != space.model) | (col(row.dimensions) != space.dimensions)
+    )
+    found = [(Group(world_id=w, person_id=p), VectorSpace(e, d)) for w, p, e, d in session.exec(query)]
+    return [(group, had) for group, had in found if not had.takes(space)]
+
+
+def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str, revision: int) -> VectorRow:
+    """Half precision: the error is far below what tells two sentences apart, and it takes half the room."""
+    return VectorRow(
+        **group.whose,
+        kind=kind.value,
+        item_id=key,
+        model=model,
+        vector=vector.astype(np.float16).tobytes(),
+        revision=revision,
+    )
+
+
+def _read_vectors(session: Session, group: Group, model: str, after: int) -> list[Packed]:
+    query = select(VectorRow.kind, VectorRow.item_id, VectorRow.vector).where(
+        *group.owns(VectorRow),
+        VectorRow.model == model,
+        VectorRow.revision > after,
+    )
+    return [(Kind(kind), key, vector) for kind, key, vector in session.exec(query)]

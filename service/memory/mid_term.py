@@ -1,20 +1,24 @@
-"""Owns mid-term memories, which affect a person's next days: how long each lasts, which are there, which have expired.
+"""Owns what a person has on its mind: mid-term memories, how long each lasts, which are over; what it told of itself.
 
 They are only ever added: what is on somebody's mind at a moment is a filter, and what has expired is told once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
-from service.people.agenda import Commitment
+from service.memory.record import Kind, Memory, Source
+from service.memory.refs import MemoryKind, ref
+from service.memory.rows import memory_of
+from service.memory.telling import told_of
+from service.people.commitment import Commitment
 from service.people.commitments import commitment_line, open_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import MemoryExpired
 from service.store.events import schedule_event
-from service.store.insert import insert_rows
-from service.store.tables import MidTermRow
+from service.store.tables import MemoryRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
 
 _DAYS = {"medium": 2, "high": 3}
@@ -29,58 +33,104 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
     return WorldTime(created_at + _DAYS[importance] * MINUTES_PER_DAY)
 
 
-def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> list[MidTermRow]:
-    """Those that these persons have at the moment of `world`, the most urgent last. Open promises, by a person and to
-    it, are among them: they are stored once, as commitments.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnMind:
+    """Something that affects a person's next days, as it reads to it; `ref` refers to it (refs.py). `is_seen`: it saw
+    it happen.
     """
-    query = select(MidTermRow).where(
-        MidTermRow.world_id == world.id,
-        col(MidTermRow.person_id).in_(person_ids),
-        MidTermRow.created_at <= world.now,
-        MidTermRow.expires_at > world.now,
+
+    ref: str
+    content: str
+    level: Importance
+    since: WorldTime
+    expires_at: WorldTime
+    partner_id: str
+    people: tuple[str, ...] = ()
+    is_seen: bool = False
+
+
+def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[OnMind]]:
+    """What is on the mind of each of these persons at the moment of `world`, the most urgent last. Open promises, by a
+    person and to it, are among it: they are stored once, as commitments.
+    """
+    row = MemoryRow
+    query = select(row).where(
+        row.world_id == world.id,
+        col(row.person_id).in_(person_ids),
+        row.kind == Kind.MID_TERM,
+        col(row.deleted).is_(False),
+        row.known_from <= world.now,
+        col(row.expires_at) > world.now,
+        col(row.valid_to).is_(None) | (col(row.valid_to) > world.now),
     )
-    promised = [
-        _promised(world, one, person_id)
-        for one in open_commitments(session, world, *person_ids)
-        for person_id in person_ids
-        if person_id in (one.by_id, one.to_id)
-    ]
-    return sorted((*session.exec(query), *promised), key=lambda row: (-row.expires_at, row.id))
+    found: dict[str, list[OnMind]] = {one: [] for one in person_ids}
+    for one in session.exec(query):
+        found[one.person_id].append(_on_mind(world, memory_of(one), one.person_id))
+    for promise in open_commitments(session, world, *person_ids):
+        for person_id in {promise.by_id, promise.to_id} & found.keys():
+            found[person_id].append(_promised(world, promise, person_id))
+    return {one: sorted(all_of, key=lambda each: (-each.expires_at, each.ref)) for one, all_of in found.items()}
 
 
-def _promised(world: WorldView, one: Commitment, person_id: str) -> MidTermRow:
-    """A promise as something that is on the person's mind; no row of the store."""
-    return MidTermRow(
-        world_id=world.id,
-        person_id=person_id,
-        id=one.id,
+def _on_mind(world: WorldView, one: Memory, person_id: str) -> OnMind:
+    return OnMind(
+        ref=ref(MemoryKind.MEMORY, one.id),
+        content=told_of(world, one, person_id),
+        level=one.level or "low",
+        since=one.known_from,
+        expires_at=one.expires_at or one.known_from,
+        partner_id=one.partner_id,
+        people=one.people,
+        is_seen=one.source is Source.OBSERVATION,
+    )
+
+
+def _promised(world: WorldView, one: Commitment, person_id: str) -> OnMind:
+    return OnMind(
+        ref=ref(MemoryKind.PROMISE, one.id),
         content=commitment_line(world, one, person_id),
-        importance="high",
-        created_at=one.made_at,
+        level="high",
+        since=one.made_at,
         expires_at=one.ends_at,
         partner_id=one.other(person_id),
-        kind="commitment",
     )
+
+
+def self_told(session: Session, world_id: str, *person_ids: str) -> dict[str, list[Memory]]:
+    """What each of these persons has told, of itself above all, and what of it holds still; oldest first. An author's
+    facts stand before it.
+    """
+    row = MemoryRow
+    query = select(row).where(
+        row.world_id == world_id,
+        col(row.person_id).in_(person_ids),
+        row.kind == Kind.SELF,
+        col(row.deleted).is_(False),
+        col(row.valid_to).is_(None),
+    )
+    found: dict[str, list[Memory]] = {one: [] for one in person_ids}
+    for one in session.exec(query.order_by(col(row.valid_from), col(row.id))):
+        found[one.person_id].append(memory_of(one))
+    return found
 
 
 def tell_expired(session: Session, world: WorldView, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`: the log is told what expired on the way; the caller commits."""
-    gone = select(MidTermRow).where(
-        MidTermRow.world_id == world.id, MidTermRow.expires_at > world.now, MidTermRow.expires_at <= now
+    row = MemoryRow
+    gone = select(row).where(
+        row.world_id == world.id,
+        col(row.deleted).is_(False),
+        col(row.expires_at) > world.now,
+        col(row.expires_at) <= now,
     )
-    _tell(session, session.exec(gone))
+    tell_over(session, session.exec(gone), now)
 
 
-def add_mid_term(session: Session, rows: Sequence[MidTermRow], now: WorldTime) -> None:
-    """Add them when the world's clock shows `now`; the caller commits.
-
-    A closing may come so late that one is over before it is written: the clock has passed its end, so it is told here.
+def tell_over(session: Session, rows: Iterable[MemoryRow], now: WorldTime) -> None:
+    """Tell the log which of these are over by `now`; the caller commits. A closing may come so late that what it writes
+    is over already: the clock has passed its end.
     """
-    insert_rows(session, rows)
-    _tell(session, (row for row in rows if row.expires_at <= now))
-
-
-def _tell(session: Session, expired: Iterable[MidTermRow]) -> None:
-    for row in expired:
-        told = MemoryExpired(content=row.content, importance=row.importance)
-        schedule_event(session, row.world_id, WorldTime(row.expires_at), told, row.person_id, key=row.id)
+    for row in rows:
+        if row.expires_at is not None and row.expires_at <= now:
+            told = MemoryExpired(content=row.text, importance=row.level)
+            schedule_event(session, row.world_id, WorldTime(row.expires_at), told, row.person_id, key=row.id)

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, exists, select
 
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.store.tables import (
     CommitmentRow,
     ConversationRow,
-    InsightRow,
     MemoryOwnerRow,
+    MemoryRow,
     OverheardRow,
-    SelfFactRow,
     SummaryRow,
 )
 
@@ -47,16 +46,15 @@ def prune(
     for kind, key in sorted(faded):
         if kind is not Kind.TURN:
             memory.remove(session, group, kind, key)
-        if kind is Kind.INSIGHT:
-            session.delete(session.get_one(InsightRow, group.key(key)))
+            row = session.get(MemoryRow, group.key(key))
+            if row is not None and not row.given_id:  # nobody brings it back: nothing need bar it
+                session.delete(row)
     for talk in sorted(talks_of(faded)):
-        row = session.get(SummaryRow, group.key(talk))
-        if row is None:
+        summary = session.get(SummaryRow, group.key(talk))
+        if summary is None:
             session.delete(session.get_one(OverheardRow, group.key(talk)))
-        elif talk in remembered:
-            row.summary, row.topics = "", []
-        else:
-            session.delete(row)
+        elif talk not in remembered:
+            session.delete(summary)
     return sum(kind is not Kind.TURN or key.partition("/")[0] not in remembered for kind, key in faded)
 
 
@@ -74,7 +72,7 @@ def prune_talks(session: Session, world_id: str, talks: Collection[str]) -> int:
     for talk in sorted(talks):
         came = (
             exists().where(col(row.world_id) == world_id, col(row.conversation_id) == talk)
-            for row in (SummaryRow, SelfFactRow, CommitmentRow, OverheardRow)
+            for row in (SummaryRow, MemoryRow, CommitmentRow, OverheardRow)
         )
         found = session.get(ConversationRow, (world_id, talk))
         if found is not None and not any(session.execute(select(one)).scalar() for one in came):

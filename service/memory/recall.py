@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import ScalarSelect, String, case, cast, or_
 from sqlmodel import Session, col, select
@@ -11,11 +12,14 @@ from sqlmodel import Session, col, select
 from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
+from service.memory.episodes import episode_of
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import mid_term_memories
+from service.memory.mid_term import OnMind, mid_term_memories
+from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
+from service.memory.refs import MemoryKind, ref
 from service.memory.signs import asks_of
-from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
+from service.memory.telling import Told, episode_told
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -24,7 +28,6 @@ from service.store.phase import ClockPolicy
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
-    MidTermRow,
     ParticipantRow,
     PersonRow,
     SummaryRow,
@@ -62,7 +65,7 @@ class RecentMemory:
     attitude: Attitude
     partners: Attitude
     last_summary: SummaryRow | None
-    mid_term: tuple[MidTermRow, ...]
+    mid_term: tuple[OnMind, ...]
     today: tuple[SummaryRow, ...]
     unsettled: tuple[TurnRow, ...]
 
@@ -79,7 +82,7 @@ class PersonMemory:
     recent: RecentMemory
     facts: tuple[Recalled, ...]
     turns: tuple[Recalled, ...] = ()
-    insights: tuple[Insight, ...] = ()
+    insights: tuple[Memory, ...] = ()
     found: bool = True
     unavailable: GraphUnavailable | None = None
 
@@ -119,7 +122,7 @@ async def recall(
     try:
         facts, heard, thought = await asyncio.gather(
             ask(FACTS, limit),
-            ask({Kind.FACT, Kind.TURN}, MOST_TURNS if query.strip() else 0),
+            ask({*FACTS, Kind.TURN}, MOST_TURNS if query.strip() else 0),
             ask({Kind.INSIGHT}, MOST_INSIGHTS),
         )
     except GraphUnavailable as exc:
@@ -127,10 +130,14 @@ async def recall(
     of_it = partner_id is not None and (not query.strip() or asks_of(query, world.name_of(partner_id)))
     bears = any(one.bears or of_it for one in (*facts, *heard))
     turns = tuple(one for one in heard if isinstance(one.item, HeardTurn) and bears)
-    insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Insight))
+    insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Memory))
     answers = any(one.answers or of_it for one in (*facts, *heard))
     found = answers or (of_it and recent.last_summary is not None)
     return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=found)
+
+
+_AMONG = 4
+"""What matters most is chosen among so many times as many as are told."""
 
 
 async def remembered(
@@ -147,8 +154,9 @@ async def remembered(
     """What about the partner (None: about anybody) answers `query` best at the moment of `world`; nothing while the
     store is away, which keeps nobody from speaking.
 
-    Of a partner facts are told even where none bears on the query, what was said and summaries only where something
-    does. Of anybody all is told that the ranking finds: an answer need not share a word with its question.
+    Of a partner facts are told even where none bears on the query, those that matter most first; what was said and
+    summaries only where something does. Of anybody all is told that the ranking finds: an answer need not share a word
+    with its question.
     """
     if not limit:
         return []
@@ -160,15 +168,23 @@ async def remembered(
             at=world.now,
             about=None if partner_id is None else world.own_name(partner_id),
             partner_id=partner_id,
-            limit=limit,
+            limit=limit if partner_id is None else _AMONG * limit,
             kinds=kinds,
             at_hand=at_hand,
         )
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)
         return []
-    counts = partner_id is None or any(one.bears for one in found)
-    return [one for one in found if counts or isinstance(one.item, Fact)]
+    if partner_id is None:
+        return found
+    counts = any(one.bears for one in found)
+    told = [one for one in found if counts or (isinstance(one.item, Memory) and one.item.kind in FACTS)]
+    return sorted(told, key=_weight, reverse=True)[:limit]
+
+
+def _weight(one: Recalled) -> tuple[bool, int]:
+    """What bears on the query in the order in which it does, then what mattered most, the newest of it first."""
+    return one.bears, 0 if one.bears or not isinstance(one.item, Memory) else one.item.importance
 
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
@@ -185,14 +201,14 @@ def recent_memories(
     attitudes = attitudes_among(session, world.id, set().union(*pairs), world.now) if pairs else {}
     unsettled = {pair: tuple(_unsettled(session, world, *pair, besides=besides)) for pair in pairs}
     summaries = _summaries(session, world, people.values(), partners)
-    mid_term = mid_term_memories(session, world, *partners)
+    on_mind = mid_term_memories(session, world, *partners)
     return {
         one: RecentMemory(
             person=people[one],
             attitude=attitudes.get((one, str(other)), STRANGERS),
             partners=attitudes.get((str(other), one), STRANGERS),
             last_summary=next((row for row in reversed(summaries) if _is_of(row, one, other)), None),
-            mid_term=tuple(row for row in mid_term if row.person_id == one),
+            mid_term=tuple(on_mind[one]),
             today=tuple(row for row in summaries if _is_todays(row, world, people[one])),
             unsettled=unsettled.get(frozenset((one, str(other))), ()),
         )
@@ -205,30 +221,43 @@ def todays_summaries(session: Session, world: WorldView, person_id: str) -> list
     return _summaries(session, world, person_rows(session, world.id, [person_id]).values(), {})
 
 
-def remembered_as(world: WorldView, recalled: Recalled) -> str:
-    """What a speaker is told of it: with when it was learned, or said."""
-    item = recalled.item
-    learned = item.created_at if isinstance(item, Fact) else item.at
-    since = ago(learned, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    told = told_of(item)
-    if isinstance(item, Insight):
-        told = world.say("remembered.thought", text=told)
-    elif isinstance(item, HeardTurn) and item.overheard:
-        told = world.say("remembered.overheard", text=told)
-    return f"({since}) {told}"
+class Line(NamedTuple):
+    """A line of a prompt, and the reference to what it tells of (refs.py; "": to nothing)."""
+
+    text: str
+    ref: str = ""
 
 
-def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) -> list[str]:
-    """What a speaker is told of what was found, without what stands in a text that it is told already, or in a line
-    before.
+def on_mind_line(world: WorldView, one: OnMind) -> Line:
+    """How it stands in a prompt: since when, which a promise says itself, and what."""
+    since = ago(one.since, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    return Line(one.content if is_promise(one) else f"({since}) {one.content}", one.ref)
+
+
+def is_promise(one: OnMind) -> bool:
+    """Whether it is a promise."""
+    return one.ref.startswith(f"{MemoryKind.PROMISE}:")
+
+
+def talk_line(world: WorldView, row: SummaryRow) -> Line:
+    """How a talk of the day stands in a prompt."""
+    told = episode_told(world, episode_of(row))
+    named = f"{world.name_of(row.partner_id)}: {told}" if told == row.summary else told
+    return Line(named, ref(MemoryKind.TALK, row.conversation_id))
+
+
+def fitting(lines: Iterable[Line], tokens: int, told: Iterable[str] = ()) -> Told:
+    """The first lines that together take no more than so many tokens; what does not fit is passed over, and what stands
+    in a text that is `told` already, or in a line before.
     """
-    known, new = [normal(text) for text in told], list[str]()
-    for one in found:
-        said = normal(one.item.text if isinstance(one.item, HeardTurn) else told_of(one.item)).rstrip(".。!?")
-        if not any(said in text for text in known):
-            known.append(normal(told_of(one.item)))
-            new.append(remembered_as(world, one))
-    return new
+    known, kept = [normal(text) for text in told], list[Line]()
+    for one in lines:
+        said, taken = normal(one.text).rstrip(".。!?"), estimate_tokens(one.text)
+        if taken <= tokens and not any(said in text for text in known):
+            tokens -= taken
+            known.append(said)
+            kept.append(one)
+    return Told(lines=tuple(one.text for one in kept), refs=tuple(one.ref for one in kept if one.ref))
 
 
 def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
@@ -245,15 +274,6 @@ def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
 def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
     """The last lines that together take no more than so many tokens; what does not fit is passed over."""
     return tuple(reversed(within(reversed(told), tokens)))
-
-
-def told_of(item: Item) -> str:
-    """What is told of it, without when."""
-    if isinstance(item, Fact):
-        return item.shown
-    if isinstance(item, Insight):
-        return item.text
-    return item.summary if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 
 def _summaries(
@@ -296,7 +316,8 @@ def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
 
 def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:
     """The last lines of the last talk of the two that is over for them and not remembered yet: those that both heard.
-    Who left before the end remembers it late: until then these lines are all it has of it.
+    Who left before the end remembers it late: until then these lines are all it has of it. A line that is not to be
+    quoted is none of them.
     """
     has_left = col(_ONE.left_turn).is_not(None) | col(_OTHER.left_turn).is_not(None)
     is_late = has_left & (col(ConversationRow.clock_policy) == ClockPolicy.MINUTE)
@@ -322,6 +343,7 @@ def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str, *
     if talk is None:
         return []
     both = [talk.participants[talk.seat_of(person_id)] for person_id in (one_id, other_id)]
-    turns = session.exec(select(TurnRow).where(*said_in(talk.key)).order_by(col(TurnRow.turn)))
+    said = (*said_in(talk.key), col(TurnRow.not_to_quote).is_(False))
+    turns = session.exec(select(TurnRow).where(*said).order_by(col(TurnRow.turn)))
     heard = [t for t in turns if t.text and all(perceives(one, t.turn, t.speaker_id, t.heard_by) for one in both)]
     return heard[-UNSETTLED_LINES:]

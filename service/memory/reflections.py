@@ -13,14 +13,16 @@ from sqlalchemy import ColumnElement, ScalarSelect, Select, literal, union_all
 from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
 
+from service.memory.episodes import episode_of
+from service.memory.record import Episode, Group, Kind, Memory, Source
 from service.memory.reflect import MOST_KNOWN, ValidInsight
 from service.memory.revision import next_revision
-from service.memory.store import Episode, Group, Insight
+from service.memory.rows import row_of
 from service.people.worlds import WorldView
 from service.store.event_kinds import DroppedInsight, Reflected
 from service.store.events import schedule_event
 from service.store.ids import derived_id
-from service.store.tables import InsightRow, ReflectionRow, SummaryRow
+from service.store.tables import MemoryRow, ReflectionRow, SummaryRow
 from world.time import WorldTime
 
 REFLECTS_AT = 150
@@ -100,23 +102,14 @@ def lived_through(session: Session, key: ReflectionKey) -> LivedThrough | None:
     if row is None or row.phase != DUE:
         return None
     found = session.exec(select(SummaryRow).where(*_between(key.world_id, key.person_id, row.since, row.at)))
-    thoughts = select(InsightRow.text).where(
-        InsightRow.world_id == key.world_id, InsightRow.person_id == key.person_id, col(InsightRow.at) <= row.at
+    own = Group(world_id=key.world_id, person_id=key.person_id).owns(MemoryRow)
+    thoughts = select(MemoryRow.text).where(
+        *own, MemoryRow.kind == Kind.INSIGHT, col(MemoryRow.deleted).is_(False), col(MemoryRow.known_from) <= row.at
     )
-    newest = session.exec(thoughts.order_by(col(InsightRow.at).desc(), col(InsightRow.id)).limit(MOST_KNOWN))
+    newest = session.exec(thoughts.order_by(col(MemoryRow.known_from).desc(), col(MemoryRow.id)).limit(MOST_KNOWN))
     return LivedThrough(
         since=WorldTime(row.since),
-        episodes=tuple(
-            Episode(
-                conversation_id=one.conversation_id,
-                partner_id=one.partner_id,
-                summary=one.summary,
-                topics=tuple(one.topics),
-                at=WorldTime(one.at),
-                others=tuple(one.others),
-            )
-            for one in found
-        ),
+        episodes=tuple(map(episode_of, found)),
         thoughts=tuple(newest),
     )
 
@@ -138,18 +131,19 @@ def settle_reflection(
     group, at = Group(world_id=key.world_id, person_id=key.person_id), max(WorldTime(row.known_at), now)
     revision = next_revision(session, group)
     for number, one in enumerate(insights):
-        session.add(
-            InsightRow(
-                **group.whose,
-                id=derived_id(f"{group.id}/{row.at}", key.person_id, "insight", number),
-                text=one.text,
-                evidence=[evidence.source for evidence in one.evidence],
-                partner_ids=sorted({partner_id for evidence in one.evidence for partner_id in evidence.partner_ids}),
-                importance=one.importance,
-                at=at,
-                revision=revision,
-            )
+        partner_ids = sorted({partner_id for evidence in one.evidence for partner_id in evidence.partner_ids})
+        thought = Memory(
+            id=derived_id(f"{group.id}/{row.at}", key.person_id, "insight", number),
+            kind=Kind.INSIGHT,
+            text=one.text,
+            evidence=tuple(evidence.source for evidence in one.evidence),
+            partner_id=partner_ids[0] if len(partner_ids) == 1 else "",
+            importance=one.importance,
+            source=Source.REFLECTION,
+            valid_from=at,
+            known_from=at,
         )
+        session.add(row_of(group, thought, revision))
     row.phase, row.dropped = DONE, [one.model_dump() for one in dropped]
     if insights or dropped:
         told = Reflected(insights=tuple(one.text for one in insights), dropped=tuple(dropped))
@@ -161,16 +155,6 @@ def fail_reflection(session: Session, key: ReflectionKey, failure: str) -> None:
     row = session.get(ReflectionRow, key, with_for_update=True)
     if row is not None and row.phase == DUE:
         row.phase, row.failure = FAILED, failure
-
-
-def read_insights(session: Session, group: Group, *, after: int = -1) -> list[Insight]:
-    """Those written after that revision, oldest first."""
-    row = InsightRow
-    query = select(row).where(*group.owns(row), row.revision > after)
-    return [
-        Insight(id=one.id, text=one.text, evidence=tuple(one.evidence), importance=one.importance, at=WorldTime(one.at))
-        for one in session.exec(query.order_by(col(row.at), col(row.id)))
-    ]
 
 
 def _between(

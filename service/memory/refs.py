@@ -2,7 +2,7 @@
 again.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -11,13 +11,11 @@ from sqlalchemy import tuple_
 from sqlmodel import Session, SQLModel, col, select
 
 from service.locales.time import ago
-from service.memory.memory_store import MemoryStore
-from service.memory.recall import remembered_as
-from service.memory.store import Fact, Group, HeardTurn, Insight, Item, Recalled
+from service.memory.record import HeardTurn, Item, Memory
 from service.people.commitments import as_commitment, commitment_line
 from service.people.worlds import WorldView
 from service.store.session import Database
-from service.store.tables import CommitmentRow, InsightRow, MidTermRow, SelfFactRow, SummaryRow, TurnRow
+from service.store.tables import CommitmentRow, MemoryRow, SummaryRow, TurnRow
 from world.time import WorldTime
 
 RowT = TypeVar("RowT", bound=SQLModel)
@@ -26,18 +24,14 @@ RowT = TypeVar("RowT", bound=SQLModel)
 class MemoryKind(StrEnum):
     """What somebody knows that its prompts may hold."""
 
-    FACT = "fact"
-    """Something it heard."""
+    MEMORY = "memory"
+    """Something it remembers, of whatever kind (memory/record.py)."""
     TURN = "turn"
     """A turn, by its conversation and number."""
     TALK = "talk"
     """The summary of a conversation."""
-    INSIGHT = "insight"
-    """What it has come to think."""
-    MID_TERM = "mid_term"
-    """What affects its next days, and promises that are open."""
-    OWN = "own"
-    """What it told about itself."""
+    PROMISE = "promise"
+    """A promise, by it or to it."""
     LORE = "lore"
     """What its author lets people know (content/lore.py)."""
 
@@ -66,44 +60,19 @@ def turn_ref(conversation_id: str, turn: int) -> str:
 
 def ref_of(item: Item) -> str:
     """The reference to what a search has found."""
-    if isinstance(item, Fact):
-        return ref(MemoryKind.FACT, item.id)
+    if isinstance(item, Memory):
+        return ref(MemoryKind.MEMORY, item.id)
     if isinstance(item, HeardTurn):
         return turn_ref(item.conversation_id, item.turn)
-    if isinstance(item, Insight):
-        return ref(MemoryKind.INSIGHT, item.id)
     return ref(MemoryKind.TALK, item.conversation_id)
 
 
-def refs_told(world: WorldView, found: Iterable[Recalled], told: Collection[str]) -> list[str]:
-    """The references to those of what was found whose lines were told."""
-    return list(dict.fromkeys(ref_of(one.item) for one in found if remembered_as(world, one) in told)) if told else []
-
-
-async def look_up(
-    database: Database, memory: MemoryStore, world: WorldView, person_id: str, refs: Sequence[str]
-) -> tuple[Remembered, ...]:
-    """What the person's references lead to, in their order.
-
-    Raises:
-        GraphUnavailable: facts are among them, and the long-term memory is away.
-    """
+async def look_up(database: Database, world: WorldView, person_id: str, refs: Sequence[str]) -> tuple[Remembered, ...]:
+    """What the person's references lead to, in their order."""
     wanted = [(MemoryKind(kind), item_id) for kind, _, item_id in (one.partition(":") for one in refs)]
-    found = await database.read(lambda s: _in_sql(s, world, person_id, wanted))
-    if any(kind is MemoryKind.FACT for kind, _ in wanted):
-        dump = await memory.export(Group(world_id=world.id, person_id=person_id))
-        found = {
-            **found,
-            **{
-                (MemoryKind.FACT, one.id): _known(MemoryKind.FACT, one.id, one.shown, one.created_at, one)
-                for one in dump.facts
-            },
-        }
-    lore = {
-        (MemoryKind.LORE, one.id): _known(MemoryKind.LORE, one.id, one.text, world.started_at, None)
-        for one in world.cast.lore
-    }
-    found = {**found, **lore}
+    found = dict(await database.read(lambda s: _in_sql(s, world, person_id, wanted)))
+    for one in world.cast.lore:
+        found[MemoryKind.LORE, one.id] = _known(MemoryKind.LORE, one.id, one.text, world.started_at, None)
     return tuple(found.get(key) or Remembered(kind=key[0], id=key[1]) for key in wanted)
 
 
@@ -136,34 +105,26 @@ def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence
             for row in rows(kind.TALK, SummaryRow, "conversation_id", own(SummaryRow))
         ),
         *(
-            _known(kind.INSIGHT, row.id, world.say("remembered.thought", text=row.text), row.at, row)
-            for row in rows(kind.INSIGHT, InsightRow, "id", own(InsightRow))
+            _known(kind.MEMORY, row.id, row.text, row.known_from, row)
+            for row in rows(kind.MEMORY, MemoryRow, "id", own(MemoryRow), col(MemoryRow.deleted).is_(False))
         ),
         *(
-            _known(kind.MID_TERM, row.id, row.content, row.created_at, row)
-            for row in rows(kind.MID_TERM, MidTermRow, "id", own(MidTermRow))
-        ),
-        *(  # a promise is stored once, as a commitment
-            _known(kind.MID_TERM, row.id, commitment_line(world, as_commitment(row), person_id), row.made_at, row)
-            for row in rows(kind.MID_TERM, CommitmentRow, "id")
-        ),
-        *(
-            _known(kind.OWN, row.id, row.words or row.statement, row.valid_at, row)
-            for row in rows(kind.OWN, SelfFactRow, "id", own(SelfFactRow))
+            _known(kind.PROMISE, row.id, commitment_line(world, as_commitment(row), person_id), row.made_at, row)
+            for row in rows(kind.PROMISE, CommitmentRow, "id")
         ),
     ]
     return {(one.kind, one.id): one for one in found}
 
 
 def _known(kind: MemoryKind, item_id: str, text: str, at: int, source: object) -> Remembered:
-    """`source` has a `conversation_id` and a `turn` where there are any."""
+    """`source` has a `conversation_id` and a `turn`, or `turns`, where there are any."""
     return Remembered(
         kind=kind,
         id=item_id,
         text=text,
         at=WorldTime(at),
-        conversation_id=getattr(source, "conversation_id", None),
-        turn=getattr(source, "turn", None),
+        conversation_id=getattr(source, "conversation_id", None) or None,
+        turn=next(iter(getattr(source, "turns", ())), getattr(source, "turn", None)),
     )
 
 

@@ -2,16 +2,13 @@
 has.
 """
 
-import time
-from functools import cache
-
-from sqlalchemy import Executable, bindparam
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel, col, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, select
 
 from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
 from service.memory.index import State
-from service.memory.store import Group
+from service.memory.record import Group
+from service.store.memory_owner import count_up, new_epoch
 from service.store.tables import MemoryOwnerRow
 
 _STATE = select(MemoryOwnerRow.epoch, MemoryOwnerRow.revision).where(
@@ -28,16 +25,13 @@ def state_of(session: Session, group: Group) -> State | None:
 
 def next_revision(session: Session, group: Group) -> int:
     """Lock the person's memory until the transaction ends, and count its revision up."""
-    counted = _counting_up(session.get_bind().dialect.name)
-    row = {**group.whose, "revision": 1, "epoch": _now()}
-    revision: int = session.execute(counted, row).scalar_one()
-    return revision
+    return count_up(session, group.world_id, group.person_id)
 
 
 def next_epoch(session: Session, group: Group) -> int:
     """Make everybody read the person's memory anew: something was taken away or changed. Answers the revision."""
     owner = _locked(session, group)
-    owner.epoch = max(owner.epoch + 1, _now())
+    owner.epoch = max(owner.epoch + 1, new_epoch())
     owner.revision += 1
     return owner.revision
 
@@ -92,23 +86,7 @@ def vectors_due(session: Session, world_id: str | None = None) -> dict[Group, in
 def _locked(session: Session, group: Group) -> MemoryOwnerRow:
     row = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
     if row is None:
-        row = MemoryOwnerRow(**group.whose, revision=0, epoch=_now())
+        row = MemoryOwnerRow(**group.whose, revision=0, epoch=new_epoch())
         session.add(row)
         session.flush()
     return row
-
-
-@cache
-def _counting_up(dialect: str) -> Executable:
-    """The statement that makes the row, or counts its revision up, and answers it."""
-    table = SQLModel.metadata.tables[str(MemoryOwnerRow.__tablename__)]
-    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-    counted = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key), set_={"revision": table.c.revision + 1}
-    )
-    return counted.returning(table.c.revision)
-
-
-def _now() -> int:
-    """Microseconds of machine time: a world that was removed and begun again gets an epoch it never had."""
-    return time.time_ns() // 1000

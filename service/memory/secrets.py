@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from service.content.profile import Profile
-from service.memory.claim import share, words
-from service.memory.comparison import squeezed
-from service.memory.lexical import is_named
-from service.memory.recall import RecentMemory, told_of
-from service.memory.store import Episode, HeardTurn, Item, Recalled
+from service.memory.lexical import is_named, share, squeezed, telling
+from service.memory.mid_term import OnMind
+from service.memory.recall import RecentMemory
+from service.memory.record import Episode, HeardTurn, Item, Memory, Recalled
 from service.people.worlds import WorldView
-from service.store.tables import MidTermRow, SelfFactRow, SummaryRow
+from service.store.tables import SummaryRow
 
 GIVEN_AWAY = 0.5
-"""Share of a secret's telling words from which a text gives it away."""
+"""Share of a secret's telling tokens, in whatever language, from which a text gives it away."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,12 @@ class Discretion:
     def lets(self, text: str) -> bool:
         """Whether the text gives nothing away."""
         return not any(
-            squeezed(secret) in squeezed(text) or share(telling, text) >= GIVEN_AWAY
-            for secret, telling in self._telling
+            squeezed(secret) in squeezed(text) or share(wanted, text) >= GIVEN_AWAY for secret, wanted in self._telling
         )
+
+    def lets_item(self, item: Item) -> bool:
+        """Whether nothing that is remembered of it gives anything away."""
+        return self.lets(_words_of(item))
 
     def known(self, found: Iterable[Recalled], world: WorldView) -> list[Recalled]:
         """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself; of the
@@ -54,14 +56,10 @@ class Discretion:
         return [
             one
             for one in found
-            if (self._is_shared(one.item) or self.lets(told_of(one.item)))
-            and not self._is_anothers(one.item, told_of(one.item))
+            if (self._is_shared(one.item) or self.lets_item(one.item))
+            and not self._is_anothers(one.item, _words_of(one.item))
             and not _is_confided(world, one.item)
         ]
-
-    def lets_told(self, row: SelfFactRow) -> bool:
-        """The same of what the person told about itself."""
-        return self.lets(row.words) and self.lets(row.statement)
 
     def recent(self, recent: RecentMemory) -> RecentMemory:
         """The same of what is on its mind, and of its day."""
@@ -88,16 +86,16 @@ class Discretion:
         """Whether the partner knows it itself."""
         return one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
 
-    def _is_anothers(self, one: Item | SummaryRow | MidTermRow, text: str) -> bool:
+    def _is_anothers(self, one: Item | SummaryRow | OnMind, text: str) -> bool:
         """Whether it is of another of the same name, or names that one where nobody knows which of them is meant."""
-        whose = {one.partner_id, *(i for name in ("others", "people", "chain") for i in getattr(one, name, ()))}
+        whose = {one.partner_id, *(i for name in ("others", "people") for i in getattr(one, name, ()))}
         return whose.isdisjoint(self.alike) and any(
             ids & whose or is_named(name, text) for name, ids in self.alike.values()
         )
 
     @cached_property
     def _telling(self) -> list[tuple[str, frozenset[str]]]:
-        return [(secret, words(secret)) for secret in self.kept]
+        return [(secret, telling(secret)) for secret in self.kept]
 
 
 def discretion(owner: Profile, partner_id: str | None = None, affinity: int = 0) -> Discretion:
@@ -118,6 +116,12 @@ def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretio
         return each[0]
     kept = tuple(secret.fact for secret in owner.secrets if any(secret.fact in one.kept for one in each))
     return Discretion(open=tuple(one.fact for one in owner.secrets if one.fact not in kept), kept=kept)
+
+
+def _words_of(item: Item) -> str:
+    if isinstance(item, Memory):
+        return f"{item.text} {item.quote}"
+    return item.summary if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 
 def _is_confided(world: WorldView, item: Item) -> bool:

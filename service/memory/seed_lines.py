@@ -5,15 +5,15 @@ how they are read. Pure.
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
+from service.content.profile import Importance
 from service.errors import WrongLine
 from service.locales import Phrase, room
-from service.memory.extraction import Mode
-from service.memory.store import DEFAULT_IMPORTANCE, Kind
+from service.memory.record import DEFAULT_IMPORTANCE, Kind, Mode, Support
 
 MOST_LINES = 10_000
 """Of one call."""
@@ -28,6 +28,9 @@ Name = Annotated[str, Field(min_length=1, max_length=100, pattern=_NOT_BLANK)]
 Said = Annotated[str, Field(min_length=1, max_length=2000, pattern=_NOT_BLANK)]
 Time = Annotated[str, Field(max_length=19, examples=["2025-11-03T18:30"])]
 
+StatementKind = Literal[Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.MID_TERM]
+"""What a statement may become."""
+
 _Conversation = Annotated[Key, Field(description="the caller's own id of the talk", examples=["festival-night"])]
 _Id = Annotated[Key, Field(description="the caller's own id of the line, by which it is given once", examples=["s1"])]
 
@@ -36,20 +39,12 @@ class _Line(BaseModel, extra="forbid", frozen=True):
     """A line of the past that is given."""
 
 
-class Statement(_Line):
-    """Something that the person knows."""
+class _Known(_Line):
+    """Something that the person remembers, as a sentence."""
 
     id: _Id
-    statement: Said = Field(description="what it knows, as a sentence", examples=["Taro's brother drowned in the bay."])
-    about: Name | None = Field(
-        default=None, description="whom or what it is about: a person's id, or any name", examples=["npc_taro"]
-    )
-    partner: Name | None = Field(default=None, description="the person it was heard from: an id of this world")
     at: Time | None = Field(
         default=None, description="the world time since which it is known; left out: since the story began"
-    )
-    valid_from: Time | None = Field(
-        default=None, description="the world time from which it is true, also a later one; left out: `at`"
     )
     valid_to: Time | None = Field(
         default=None, description="the world time from which it is no longer true; left out: none is known"
@@ -60,24 +55,64 @@ class Statement(_Line):
     importance: int = Field(
         default=DEFAULT_IMPORTANCE, ge=1, le=10, description="from 1, small talk, to 10, what changes a life"
     )
-    words: str = Field(
-        default="", max_length=2000, pattern=r"^[^\u0000]*$", description="who said it, and how; empty: nobody did"
+    support: Support | None = Field(
+        default=None,
+        description="what it rests on; left out: its author's word, and with `told_by` whoever told it. An author's "
+        "word and what was perceived are told by themselves, all else with who told it",
     )
-    stated: bool = Field(
-        default=True, description="the statement may be told as a fact; false: only its `words` are told"
+    partner: Name | None = Field(default=None, description="with whom it had to do: a person's id; left out: `told_by`")
+    evidence: list[Key] = Field(
+        default_factory=list,
+        max_length=10,
+        description="what it was drawn from: `memory:` and the id of a line, or `talk:` and a `conversation`",
+        examples=[["memory:s1", "talk:festival-night"]],
     )
-    mode: Mode = Field(default="asserted", description="how it was meant")
-    tellings: int = Field(default=1, ge=1, le=1_000_000, description="how often it was told")
-    chain: list[Name] = Field(
+
+
+class Statement(_Known):
+    """Something that the person knows."""
+
+    statement: Said = Field(description="what it knows, as a sentence", examples=["Taro's brother drowned in the bay."])
+    kind: StatementKind = Field(
+        default=Kind.FACT,
+        description="fact; observed: it perceived it itself; self: it has told it of itself; mid_term: it affects its "
+        "next days",
+    )
+    about: Name | None = Field(
+        default=None, description="whom or what it is about: a person's id, or any name", examples=["npc_taro"]
+    )
+    told_by: Name | None = Field(
+        default=None, description="who told it: a person's id. It is told with its teller, and never as a fact"
+    )
+    via: list[Name] = Field(
         default_factory=list,
         max_length=20,
-        description="ids of those through whose hands it came: first who began it, last who told it",
+        description="ids of those through whose hands it came to the teller, who began it first",
     )
-    subject: Name | None = Field(default=None, description="as `about`, where `object` is given too")
-    relation: Name | None = Field(default=None, description="how subject and object belong together, in a few words")
-    object: Name | None = Field(default=None, description="what is said of the subject: an id or a name")
+    mode: Mode = Field(default=Mode.STATED, description="how it was meant")
+    quote: str = Field(
+        default="", max_length=300, pattern=r"^[^\u0000]*$", description="a line of it worth keeping word for word"
+    )
+    slot: str = Field(
+        default="",
+        max_length=100,
+        pattern=r"^[^\u0000]*$",
+        description="what of `about` has one value at a time, as its place: a later statement ends the one before",
+        examples=["place"],
+    )
+    valid_from: Time | None = Field(
+        default=None, description="the world time from which it is true, also a later one; left out: `at`"
+    )
+    level: Importance | None = Field(
+        default=None, description="of mid_term: how much it matters, and how long it lasts"
+    )
+    expires_at: Time | None = Field(
+        default=None, description="of mid_term: the world time at which it is over; left out: as `level` says"
+    )
     conversation: Key | None = Field(default=None, description="the caller's own id of the talk it was said in")
-    turn: int | None = Field(default=None, ge=0, le=9999, description="the turn of that talk it was said in, from 0")
+    turns: list[Annotated[int, Field(ge=0, le=9999)]] = Field(
+        default_factory=list, max_length=10, description="the turns of that talk it was said in, from 0"
+    )
 
 
 class Turn(_Line):
@@ -107,18 +142,10 @@ class Summary(_Line):
     topics: list[Name] = Field(default_factory=list, max_length=20, description="what it was about, in a few words")
 
 
-class Thought(_Line):
+class Thought(_Known):
     """What the person has come to think."""
 
-    id: _Id
     insight: Said = Field(description="what it thinks, as a sentence", examples=["Taro hides his grief."])
-    at: Time = Field(description="the world time since which it thinks so")
-    importance: int = Field(
-        default=DEFAULT_IMPORTANCE, ge=1, le=10, description="from 1, small talk, to 10, what changes a life"
-    )
-    evidence: list[Key] = Field(
-        default_factory=list, max_length=10, description="what it was drawn from: `talk:` or `fact:` and an id"
-    )
     conversation: ClassVar[None] = None
 
 
@@ -177,7 +204,7 @@ class Given:
     def kind(self) -> Kind:
         """What it becomes."""
         if isinstance(self.line, Statement):
-            return Kind.FACT
+            return self.line.kind
         if isinstance(self.line, Thought):
             return Kind.INSIGHT
         return Kind.TURN if isinstance(self.line, Turn) else Kind.SUMMARY

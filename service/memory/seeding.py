@@ -1,27 +1,29 @@
 """Owns giving a person a past: lines become memories, each once, in one transaction and without a model.
 
-A statement becomes a fact that is held, since its author says so. A turn stands in a talk that the person remembers,
-and is found as a turn of any talk is. Nothing is written where any line is wrong.
+A statement stands by itself, since its author says so, but where the line says who told it. A turn stands in a talk
+that the person remembers, and is found as a turn of any talk is. Nothing is written where any line is wrong.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import insert
 from sqlalchemy.orm import Mapped
-from sqlmodel import Session, SQLModel, col, select
+from sqlmodel import Session, col, select
 
+from service.content.profile import importance_word
 from service.errors import LinesWrong, WrongLine
 from service.locales import Phrase
 from service.memory.authoring import Author, audit
 from service.memory.memory_store import MemoryStore
+from service.memory.mid_term import expires_at
+from service.memory.record import Group, Kind, Memory, Source, Support, turn_key
+from service.memory.refs import MemoryKind, ref
+from service.memory.rows import row_of
 from service.memory.seed_lines import Given, Line, Statement, Summary, Thought, Turn
-from service.memory.store import Episode, Fact, Group, Kind, turn_key
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
-from service.store.tables import InsightRow, PastTurnRow, SeedRow
+from service.store.tables import MemoryRow
 from world.errors import BadWorldTime
 from world.time import WorldTime, iso, parse_time
 
@@ -57,25 +59,28 @@ def seed(
     world.cast.person(person_id)
     group = Group(world_id=world.id, person_id=person_id)
     given = [one for one in lines if isinstance(one, Given)]
-    past = _Past(world, group, given, _given_before(session, group, given))
-    for row in _of_talks(session, group, {one.line.conversation for one in given if one.line.conversation}):
+    past = _Past(world, group, given)
+    named = {
+        key.partition(":")[2] for one in given if isinstance(one.line, Statement | Thought) for key in one.line.evidence
+    }
+    for row in _given(session, group, col(MemoryRow.given_id), {one.line.id for one in given} | named):
+        past.know(row)
+    for row in _given(session, group, col(MemoryRow.given_in), {one.line.conversation or "" for one in given} | named):
         past.note(row)
     for one in lines:
         past.take(one)
     if past.wrong:
         raise LinesWrong(past.wrong)
+    count = Counter(_sort_of(row.kind) for row in past.rows)
     done = Seeded(
-        statements=len(past.facts),
-        turns=len(past.turns),
-        summaries=len(past.episodes),
-        insights=len(past.insights),
+        statements=count[Kind.FACT],
+        turns=count[Kind.TURN],
+        summaries=count[Kind.SUMMARY],
+        insights=count[Kind.INSIGHT],
         known=past.known,
     )
-    if past.seeds:
-        revision = memory.add(session, group, past.facts, past.episodes)
-        _insert(session, PastTurnRow, [{**row, "revision": revision} for row in past.turns])
-        _insert(session, InsightRow, [{**row, "revision": revision} for row in past.insights])
-        _insert(session, SeedRow, past.seeds)
+    if past.rows:
+        memory.add(session, group, past.rows)
         audit(session, world, person_id, author, "seeded", after=asdict(done))
     return done
 
@@ -96,20 +101,13 @@ class _Wrong(Exception):
 class _Past:
     """What becomes of lines, before anything is written."""
 
-    def __init__(
-        self, world: WorldView, group: Group, lines: Iterable[Given], before: dict[tuple[Kind, str], str]
-    ) -> None:
-        """`before`: the fingerprints of what was given, by kind and the caller's id."""
-        self.facts: list[Fact] = []
-        self.episodes: list[Episode] = []
-        self.turns: list[dict[str, Any]] = []
-        self.insights: list[dict[str, Any]] = []
-        self.seeds: list[dict[str, Any]] = []
+    def __init__(self, world: WorldView, group: Group, lines: Sequence[Given]) -> None:
+        self.rows: list[MemoryRow] = []
         self.wrong: list[WrongLine] = []
         self.known = 0
         self._world = world
         self._group = group
-        self._before = before
+        self._before: dict[tuple[Kind, str], str] = {}
         cast = world.cast.everybody
         self._names = {person.id: person.name for person in cast.values()}
         self._ids = {one.name: one.id for one in cast.values() if one.id not in world.cast.namesakes}
@@ -117,133 +115,152 @@ class _Past:
         self._next: defaultdict[str, int] = defaultdict(int)
         self._told: set[str] = set()
         self._partners: dict[str, str] = {}
+        self._facts = {one.line.id for one in lines if isinstance(one.line, Statement)}
+        self._talks = {one.line.conversation for one in lines if one.line.conversation}
         for line in (one.line for one in lines):
             speaker = self._person(line.speaker) if isinstance(line, Turn) else ""
             if isinstance(line, Turn) and speaker not in ("", group.person_id):
                 self._partners.setdefault(line.conversation, speaker)
 
-    def note(self, given: SeedRow) -> None:
+    def know(self, row: MemoryRow) -> None:
+        """A line that was given before, also where what became of it was deleted."""
+        self._before[_sort_of(row.kind), row.given_id] = row.fingerprint
+
+    def note(self, row: MemoryRow) -> None:
         """A line of a talk that was given before: its place is taken, also where it was deleted."""
-        if given.kind == Kind.TURN:
-            self._occupy(given.conversation, int(given.memory_id.rpartition("/")[2]))
-        elif given.kind == Kind.SUMMARY:
-            self._told.add(given.conversation)
+        self._talks.add(row.given_in)
+        if row.kind == Kind.TURN:
+            self._occupy(row.given_in, row.turns[0])
+        elif row.kind == Kind.SUMMARY:
+            self._told.add(row.given_in)
 
     def take(self, one: Given | WrongLine) -> None:
         """Plan what the line becomes."""
         if isinstance(one, WrongLine):
             self.wrong.append(one)
             return
-        key, fingerprint = (one.kind, one.line.id), one.fingerprint
+        key, fingerprint = (_sort_of(one.kind), one.line.id), one.fingerprint
         if self._before.get(key) == fingerprint:
             self.known += 1
             return
         try:
             if key in self._before:
                 raise _Wrong("id", Phrase("answers.lines.other_content", id=one.line.id))
-            memory_id, partner_id = self._become(one.line)
+            row = self._become(one.line)
         except _Wrong as exc:
             self.wrong.append(WrongLine(where=f"{one.where}.{exc.name}", reason=exc.reason))
             return
         self._before[key] = fingerprint
-        self.seeds.append(
-            {
-                **self._group.whose,
-                "kind": one.kind.value,
-                "id": one.line.id,
-                "conversation": one.line.conversation or "",
-                "memory_id": memory_id,
-                "partner_id": partner_id,
-                "fingerprint": fingerprint,
-            }
-        )
+        row.given_id, row.given_in, row.fingerprint = one.line.id, one.line.conversation or "", fingerprint
+        self.rows.append(row)
 
-    def _become(self, line: Line) -> tuple[str, str]:
-        """Answers the memory's id, and whom it is of."""
-        if isinstance(line, Statement):
-            self.facts.append(fact := self._fact(line))
-            return fact.id, fact.partner_id
-        if isinstance(line, Turn):
-            self.turns.append(row := self._turn(line))
-            return turn_key(row["conversation_id"], row["turn"]), row["partner_id"]
-        if isinstance(line, Thought):
-            self.insights.append(thought := self._insight(line))
-            return thought["id"], ""
-        self.episodes.append(episode := self._episode(line))
-        return episode.conversation_id, episode.partner_id
+    def _become(self, line: Line) -> MemoryRow:
+        if isinstance(line, Statement | Thought):
+            return row_of(self._group, self._memory(line), 0)
+        return self._turn(line) if isinstance(line, Turn) else self._summary(line)
 
-    def _fact(self, line: Statement) -> Fact:
+    def _memory(self, line: Statement | Thought) -> Memory:
         known = self._world.started_at if line.at is None else self._past_time("at", line.at)
-        valid_at = known if line.valid_from is None else _time("valid_from", line.valid_from)
+        valid_from = known
+        if isinstance(line, Statement) and line.valid_from is not None:
+            valid_from = _time("valid_from", line.valid_from)
         ends = None if line.valid_to is None else _time("valid_to", line.valid_to)
         learned = None if line.ended_at is None else self._past_time("ended_at", line.ended_at)
-        if ends is not None and ends < valid_at:
-            raise _Wrong("valid_to", Phrase("answers.lines.ends_before", begins=iso(valid_at)))
+        if ends is not None and ends < valid_from:
+            raise _Wrong("valid_to", Phrase("answers.lines.ends_before", begins=iso(valid_from)))
         if learned is None and ends is not None and ends <= self._world.now:
             learned = max(ends, known)
-        subject = line.subject or line.about or self._group.person_id
-        return Fact(
-            id=derived_id(self._group.person_id, "seed", line.id),
-            subject=self._name(subject),
-            relation=line.relation or self._world.say("remembered.relation"),
-            object=self._name(line.object or subject),
-            statement=line.statement,
-            valid_at=valid_at,
-            invalid_at=ends,
-            created_at=known,
-            expired_at=learned,
-            replaced_by=None,
-            partner_id=self._partner(line.partner),
-            conversation_id=self._talk(line.conversation),
-            turn=None if line.conversation is None else line.turn,
-            words=line.words or line.statement,
-            held=line.stated,
-            mode=line.mode,
+        told_by = self._teller(line)
+        memory = Memory(
+            id=_memory_id(self._group.person_id, line),
+            kind=Kind.INSIGHT if isinstance(line, Thought) else line.kind,
+            text=line.insight if isinstance(line, Thought) else line.statement,
+            told_by=told_by,
             importance=line.importance,
-            tellings=line.tellings,
-            chain=tuple(line.chain),
-            people=tuple(filter(None, map(self._person, dict.fromkeys((subject, line.object or subject))))),
+            support=line.support or (Support.AUTHOR if told_by is None else Support.MODEL),
+            source=Source.SEED,
+            evidence=tuple(map(self._evidence, line.evidence)),
+            partner_id=self._partner(line.partner) or told_by or "",
+            valid_from=valid_from,
+            valid_to=ends,
+            known_from=known,
+            known_until=learned,
+        )
+        return memory if isinstance(line, Thought) else self._stated(memory, line)
+
+    def _stated(self, memory: Memory, line: Statement) -> Memory:
+        """The memory, with what only a statement has."""
+        level, over = None, None
+        if line.kind is Kind.MID_TERM:
+            level = line.level or importance_word(line.importance)
+            starts = self._world.settings.day_starts_minutes
+            over = expires_at(level, memory.known_from, day_starts=starts)
+            over = over if line.expires_at is None else _time("expires_at", line.expires_at)
+        for name in ("level", "expires_at"):
+            if line.kind is not Kind.MID_TERM and getattr(line, name) is not None:
+                raise _Wrong(name, Phrase("answers.invalid_fields.not_of_kind", kind=line.kind))
+        return replace(
+            memory,
+            about=self._name(line.about or ""),
+            subject_id=self._person(line.about or "") or None,
+            via=tuple(map(self._partner, line.via)),
+            mode=line.mode,
+            quote=line.quote,
+            slot=line.slot,
+            conversation_id=self._talk(line.conversation),
+            turns=tuple(line.turns) if line.conversation is not None else (),
+            level=level,
+            expires_at=over,
         )
 
-    def _turn(self, line: Turn) -> dict[str, Any]:
+    def _teller(self, line: Statement | Thought) -> str | None:
+        """Who told it. What it has told of itself, it has told; None: nobody, its author says so."""
+        if isinstance(line, Thought):
+            return None
+        named = self._partner(line.told_by) or None
+        return named or (self._group.person_id if line.kind is Kind.SELF and line.support is None else None)
+
+    def _evidence(self, named: str) -> str:
+        """The reference as it is here: a caller names lines, and talks that it gives, by its own ids."""
+        kind, _, key = named.partition(":")
+        if kind == MemoryKind.TALK and key in self._talks:
+            return ref(MemoryKind.TALK, self._talk(key))
+        if kind == MemoryKind.MEMORY and (key in self._facts or (Kind.FACT, key) in self._before):
+            return ref(MemoryKind.MEMORY, derived_id(self._group.person_id, "seed", key))
+        return named
+
+    def _turn(self, line: Turn) -> MemoryRow:
         at = self._past_time("at", line.at)
         number = self._next[line.conversation] if line.turn is None else line.turn
         if number in self._places[line.conversation]:
             raise _Wrong("turn", Phrase("answers.lines.turn_taken", turn=number, conversation=line.conversation))
         self._occupy(line.conversation, number)
-        return {
-            **self._group.whose,
-            "conversation_id": self._talk(line.conversation),
-            "turn": number,
-            "speaker_id": self._person(line.speaker),
-            "speaker_name": self._name(line.speaker),
-            "text": line.text,
-            "partner_id": self._partner(line.partner) or self._partners.get(line.conversation, ""),
-            "at": at,
-        }
+        row = self._view(line, Kind.TURN, turn_key(self._talk(line.conversation), number), line.text, at)
+        row.turns, row.about, row.told_by = [number], self._name(line.speaker), self._person(line.speaker) or None
+        return row
 
-    def _insight(self, line: Thought) -> dict[str, Any]:
-        return {
-            **self._group.whose,
-            "id": derived_id(self._group.person_id, "insight", line.id),
-            "text": line.insight,
-            "evidence": list(line.evidence),
-            "partner_ids": [],
-            "importance": line.importance,
-            "at": self._past_time("at", line.at),
-        }
-
-    def _episode(self, line: Summary) -> Episode:
+    def _summary(self, line: Summary) -> MemoryRow:
         at = self._past_time("at", line.at)
         if line.conversation in self._told:
             raise _Wrong("conversation", Phrase("answers.lines.second_summary", conversation=line.conversation))
         self._told.add(line.conversation)
-        return Episode(
+        row = self._view(line, Kind.SUMMARY, self._talk(line.conversation), line.summary, at)
+        row.topics = line.topics
+        return row
+
+    def _view(self, line: Turn | Summary, kind: Kind, key: str, text: str, at: WorldTime) -> MemoryRow:
+        return MemoryRow(
+            **self._group.whose,
+            id=key,
+            kind=kind,
+            text=text,
+            support=Support.AUTHOR,
+            source=Source.SEED,
             conversation_id=self._talk(line.conversation),
             partner_id=self._partner(line.partner) or self._partners.get(line.conversation, ""),
-            summary=line.summary,
-            topics=tuple(line.topics),
-            at=at,
+            valid_from=at,
+            known_from=at,
+            revision=0,
         )
 
     def _occupy(self, conversation: str, number: int) -> None:
@@ -278,23 +295,18 @@ def _time(name: str, text: str) -> WorldTime:
         raise _Wrong(name, Phrase("common.no_world_time", text=exc.text)) from exc
 
 
-def _given_before(session: Session, group: Group, lines: Iterable[Given]) -> dict[tuple[Kind, str], str]:
-    ids = {one.line.id for one in lines}
-    return {(Kind(row.kind), row.id): row.fingerprint for row in _seeds(session, group, col(SeedRow.id), ids)}
+def _sort_of(kind: str) -> Kind:
+    """Within which the caller's ids are its own: all that a statement may become is one sort."""
+    return Kind(kind) if kind in (Kind.TURN, Kind.SUMMARY, Kind.INSIGHT) else Kind.FACT
 
 
-def _of_talks(session: Session, group: Group, conversations: Collection[str]) -> Iterable[SeedRow]:
-    """What was given of these talks, by the caller's ids."""
-    return _seeds(session, group, col(SeedRow.conversation), conversations)
+def _memory_id(person_id: str, line: Statement | Thought) -> str:
+    return derived_id(person_id, "insight" if isinstance(line, Thought) else "seed", line.id)
 
 
-def _seeds(session: Session, group: Group, column: Mapped[str], values: Collection[str]) -> Iterator[SeedRow]:
-    mine = group.owns(SeedRow)
-    asked = list(values)
+def _given(session: Session, group: Group, column: Mapped[str], values: Collection[str]) -> Iterator[MemoryRow]:
+    """What was given before, by the caller's ids of lines or of talks."""
+    asked = [value for value in values if value]
     for start in range(0, len(asked), _AT_ONCE):
-        yield from session.exec(select(SeedRow).where(*mine, column.in_(asked[start : start + _AT_ONCE])))
-
-
-def _insert(session: Session, table: type[SQLModel], rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        session.execute(insert(SQLModel.metadata.tables[str(table.__tablename__)]), rows)
+        which = column.in_(asked[start : start + _AT_ONCE])
+        yield from session.exec(select(MemoryRow).where(*group.owns(MemoryRow), which, MemoryRow.given_id != ""))

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.conversation.context import PromptContext
-from service.offline.lines import fit
-from service.offline.phrases import asks, phrases, quotable
+from service.memory.lexical import likeness
+from service.offline.phrases import phrases, quotable
 
-_MEANT = 0.25
-"""Fit of what was heard to what an action is, from which it is meant."""
+_MEANT = 0.14
+"""Likeness of what was heard to what an action is, from which it is meant."""
 
 
 def act(context: PromptContext) -> dict[str, Any] | None:
     """The action that the other has just asked for, with its arguments out of the same words; None: none was."""
     heard = context.lines[-1].text if context.lines else ""
-    wanted = max(context.can_do, key=lambda one: fit(heard, one.description), default=None)
-    if wanted is None or fit(heard, wanted.description) < _MEANT:
+    wanted = max(context.can_do, key=lambda one: likeness(heard, one.description), default=None)
+    if wanted is None or likeness(heard, wanted.description) < _MEANT:
         return None
     form = wanted.arguments.model_json_schema()
     told = {name: _argument(form["properties"][name], heard, context) for name in form.get("required", ())}
@@ -36,7 +36,7 @@ def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
         return rng.choice([text for text in found if text not in heard] or found)
 
     news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
-    answer = [any_of("nothing")] if asks(said) else []
+    answer = [any_of("nothing")] if words.asks(said) else []
     lines = [*answer, any_of("more"), *(any_of("ask_about", topic=topic) for topic in news), any_of("ask")]
     most = context.choices
     return [*lines[: max(1, most - 1)], words.joined([any_of("thanks"), any_of("bye")])][:most]

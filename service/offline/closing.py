@@ -1,57 +1,51 @@
 """Owns the closing: what each takes away, in the words that were said; and how one stands to another."""
 
 import random
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
-from service.content.profile import Mood
 from service.conversation.attitude import AttitudeContext, Questions
 from service.conversation.long_term import LongTermContext, LongTermDraft, LongTermUpdate
 from service.locales import sentence
-from service.memory.extraction import (
-    MOST_SENTENCES,
-    AttitudeDraft,
-    ClosingContext,
-    ClosingExtraction,
-    Participant,
-    SpokenLine,
-    answer_to,
-)
+from service.memory.closing.answer import AttitudeDraft, ClosingAnswer
+from service.memory.closing.context import ClosingContext, Participant, SpokenLine, answer_to
+from service.memory.closing.verify import Verdicts, VerifyContext
+from service.memory.lexical import normal, squeezed
 from service.memory.reflect import Reflection, ReflectionContext
 from service.offline.lines import tells
 from service.offline.phrases import Phrases, clip, phrases, quotable
 from service.people.attitude import DIMENSIONS, Attitude, bounded_affinity
 
-_LAST_TURN = 99
-_MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
-_LONGEST, _LONGEST_TOPIC = 140, 80
-_TALKED, _THANKED, _RUDE = 3, 3, -16
-"""By how much the other is liked more or less, for what it said."""
+_MOST_HEARD, _MOST_OWN, _MOST_TOPICS = 6, 2, 5
+_MOST, _MOST_SHORT = 16, 8
+"""Memories of all who took part; that is all the answer has room for."""
+_LAST_TURN = 9999
+_LONGEST, _LONGEST_QUOTE, _LONGEST_TOPIC = 300, 140, 80
+_IMPORTANCE = 5
+_TALKED = 3
+"""By how much somebody is liked more for having talked; what it said is not judged."""
 _CLOSER = 30
 """Who is liked by so much more is a degree closer; who leads, and what for, is not judged without a model."""
 
 
-class _Told(NamedTuple):
-    """Something that somebody told in a line; `statement` names who."""
-
-    line: SpokenLine
-    text: str
-    statement: str
-
-
-def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
+def close(context: ClosingContext, rng: random.Random) -> ClosingAnswer:
     """What each takes away. Nothing is left to chance: `rng` is not drawn from."""
-    words, lines = phrases(context.language), context.whole.lines
-    told = _told(context, lines, words)
-    said = next((line.text for line in lines if line.text.strip()), context.participants[0].name)
-    summary = [{"text": one.statement, "turns": [one.line.turn]} for one in told[:MOST_SENTENCES]]
+    words, people = phrases(context.language), context.participants
+    owners = [one for one in people if not one.is_player]
+    most = (_MOST_SHORT if context.is_short else _MOST) // max(1, len(owners))
+    drafts = {one.ref: _memories(context, one, words)[:most] for one in owners}
     return answer_to(context).model_validate(
         {
-            "summary": summary or [{"text": clip(said, _LONGEST, words), "turns": [0]}],
-            "topics": [clip(one.text, _LONGEST_TOPIC, words) for one in told[:_MOST_TOPICS]],
-            "people": {one.ref: _side(context, one, words) for one in context.participants},
+            "people": {one.ref: _entry(context, one, words) for one in people},
+            "memories": [draft for of_one in drafts.values() for draft in of_one],
+            "promises": [],
+            "not_to_quote": [],
         }
     )
+
+
+def verify(context: VerifyContext, rng: random.Random) -> Verdicts:
+    """No verdict: all that a closing by rule says was said."""
+    return Verdicts(verdicts=[])
 
 
 def reflect(context: ReflectionContext, rng: random.Random) -> Reflection:
@@ -64,9 +58,9 @@ def propose(context: LongTermContext, rng: random.Random) -> LongTermUpdate:
     heard = [line for line in context.lines if line.speaker_name != context.name]
     memories = []
     for line in sorted(heard, key=lambda line: -len(line.text))[:1]:
-        said = clip(line.text, _LONGEST, phrases(context.language))
+        said = clip(line.text, _LONGEST_QUOTE, phrases(context.language))
         told = sentence(context.language, "remembered.said", name=line.speaker_name, said=said)
-        memories.append(LongTermDraft(text=told, importance=5, turns=[line.turn]))
+        memories.append(LongTermDraft(text=told, importance=_IMPORTANCE, turns=[line.turn]))
     return LongTermUpdate(experiences=[], goals=[], memories=memories)
 
 
@@ -77,27 +71,24 @@ def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeD
     return _attitude(context.attitude, context.attitude.affinity)
 
 
-def _side(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
-    """The entry of one who took part, from what it perceived."""
-    lines = list(context.shared(owner.person_id).values())
-    told = _told(context, lines, words)
-    heard = [one for one in told if one.line.speaker_id != owner.person_id]
-    new = [
-        one for one in told if one not in heard and not any(tells(one.text, known.statement) for known in owner.facts)
-    ]
-    liked, stance = {}, {}
-    for other, stands in context.others_of(owner):
-        said = "\n".join(line.text for line in lines if line.speaker_id == other.person_id)
-        gained = _TALKED + _THANKED * words.has("thanks", said) + _RUDE * words.has("rude", said)
-        liked[other.ref] = bounded_affinity(stands.affinity + gained)
-        if context.is_judged(stands) and not (context.is_group and owner.is_player):
-            stance[other.ref] = _attitude(stands, liked[other.ref])
+def _entry(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
+    """How one who took part leaves it: with whom it talked, and what was told first."""
+    told = [text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words)]
+    others = context.others_of(owner)
+    there = {owner.ref, *(other.ref for other, _ in others)}
+    first, *rest = (one.name for one in context.participants if one.ref in there)
+    names = sentence(context.language, "common.comma").join(rest)
+    talked = sentence(context.language, "remembered.talked", name=first, partner=names)
+    liked = {other.ref: bounded_affinity(stands.affinity + _TALKED) for other, stands in others}
+    stance = {
+        other.ref: _attitude(stands, liked[other.ref])
+        for other, stands in others
+        if context.is_judged(stands) and not owner.is_player
+    }
     entry = {
-        "mood": _mood(owner, "\n".join(line.text for line in lines if line.speaker_id != owner.person_id), words),
-        "self_facts": [_claim(one, statement=one.text) for one in new if words.has("self", one.text)][:_MOST_OWN],
-        "facts": [_claim(one, **_about(one, words)) for one in heard[:_MOST_FACTS]],
-        "mid_term": [note for one in heard if (note := _soon(one, words))][:_MOST_SOON],
-        "commitments": [],
+        "paragraph": [clip(text, _LONGEST, words) for text in (talked, *told[:1])],
+        "topics": [clip(text, _LONGEST_TOPIC, words) for text in told[:_MOST_TOPICS]],
+        "mood": owner.mood,
     }
     if context.is_group:
         return {**entry, "towards": liked, **({"attitude": stance} if stance else {})}
@@ -110,45 +101,48 @@ def _attitude(before: Attitude, affinity: int) -> AttitudeDraft:
     return AttitudeDraft(power=before.power or 0, intimacy=closeness, task_oriented=before.task_oriented or 0)
 
 
-def _told(context: ClosingContext, lines: Iterable[SpokenLine], words: Phrases) -> list[_Told]:
-    """What is told in the lines, in their order: an authored clause said of somebody, as its author wrote it; else
-    quoted.
+def _memories(context: ClosingContext, owner: Participant, words: Phrases) -> list[dict[str, Any]]:
+    """What others told it, and what it told of itself that its author has not written."""
+    refs = {one.person_id: one.ref for one in context.participants}
+    known = "\n".join(normal(one.text) for one in owner.memories)
+    more = {} if context.is_short else dict.fromkeys(("heard_from", "slot", "quote"), "")
+    heard, own = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+    for line in context.shared(owner.person_id).values():
+        for is_authored, text in _told(context, line, words):
+            is_own = line.speaker_id == owner.person_id
+            if normal(text).rstrip(".。") in known or (is_own and is_authored):
+                continue
+            ref = refs.get(line.speaker_id, "")
+            draft = {
+                "owner": owner.ref,
+                "text": text,
+                "turns": [line.turn],
+                "about": ref,
+                "teller": ref,
+                "mode": "stated",
+                "importance": _IMPORTANCE,
+                "lasts": "long",
+                "replaces": "",
+            }
+            (own if is_own else heard).setdefault(text, draft | more)
+    return [*list(heard.values())[:_MOST_HEARD], *list(own.values())[:_MOST_OWN]]
+
+
+def _told(context: ClosingContext, line: SpokenLine, words: Phrases) -> list[tuple[bool, str]]:
+    """What a line tells, sentence by sentence as it is remembered, and whether the speaker's author wrote it as a fact:
+    then it is told as written, else quoted.
     """
-    found, players = [], {one.person_id for one in context.participants if one.is_player}
-    for line in lines:
-        is_human, name = line.speaker_id in players, line.speaker_name[:40]
-        for text in words.told(line.text, is_human=is_human) if 0 <= line.turn <= _LAST_TURN else ():
-            said = clip(text, _LONGEST, words)
-            is_clause = said[:1].islower() and not is_human
-            quote = words.only("memory.quote", name=name, said=quotable(said))
-            found.append(_Told(line, said, f"{name} {said.rstrip('.')}." if is_clause else quote))
+    if not 0 <= line.turn <= _LAST_TURN:
+        return []
+    speaker = next((one for one in context.participants if one.person_id == line.speaker_id), None)
+    facts = () if speaker is None else tuple(one.text for one in speaker.facts)
+    found = []
+    for text in words.told(line.text, is_human=speaker is not None and speaker.is_player):
+        written = next((fact for fact in facts if squeezed(fact) in squeezed(text) and not fact[:1].isupper()), None)
+        if written is None:
+            said = quotable(clip(text, _LONGEST_QUOTE, words))
+            quote = sentence(context.language, "remembered.said", name=line.speaker_name[:40], said=said)
+            found.append((any(tells(text, fact) for fact in facts), quote))
+        else:
+            found.append((True, clip(words.fact(line.speaker_name[:40], written), _LONGEST, words)))
     return found
-
-
-def _claim(one: _Told, **more: Any) -> dict[str, Any]:
-    """As the answer has it."""
-    told = {"statement": one.statement, "turn": one.line.turn, "mode": "asserted", "importance": 5, "replaces": ""}
-    return told | more
-
-
-def _about(one: _Told, words: Phrases) -> dict[str, str]:
-    """What a fact is about, in parts."""
-    subject = one.line.speaker_name.strip()[:_LONGEST_TOPIC] or one.line.speaker_id[:_LONGEST_TOPIC]
-    topic = clip(one.text, _LONGEST_TOPIC, words)
-    return {"subject": subject, "relation": words.only("memory.relation"), "object": topic}
-
-
-def _soon(one: _Told, words: Phrases) -> dict[str, Any]:
-    """As something that affects the next days; empty where it is not about them."""
-    soon = [importance for importance in ("high", "medium", "low") if words.has(f"soon_{importance}", one.text)]
-    told = {"content": one.statement, "turn": one.line.turn, "mode": "asserted"}
-    return {**told, "importance": soon[0]} if soon else {}
-
-
-def _mood(owner: Participant, heard: str, words: Phrases) -> Mood:
-    """How somebody feels after what it heard."""
-    if words.has("rude", heard):
-        return "angry"
-    if words.has("thanks", heard):
-        return "neutral" if owner.mood == "angry" else "happy"
-    return owner.mood

@@ -1,6 +1,5 @@
 """Owns what an author gave a person to say: what kind of line each is, what of it fits, and what a talk is about."""
 
-import math
 import random
 import re
 from collections.abc import Iterable
@@ -10,10 +9,10 @@ from typing import Literal
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.context import Goal
 from service.locales import Language
-from service.memory.claim import share, words
-from service.offline.phrases import COURTESIES, Phrases, asks, clip, phrases
+from service.memory.lexical import share, telling
+from service.offline.phrases import Phrases, clip, phrases
 
-Kind = Literal["greeting", "thanks", "farewell", "reply", "question", "statement"]
+Kind = Literal["greeting", "farewell", "reply", "question", "statement"]
 """What a line is for; a reply takes up what was just said."""
 
 _COVERED = 0.6
@@ -25,13 +24,14 @@ _QUEST = 0.6
 
 def lines_of(profile: CharacterProfile | NpcProfile, kind: Kind, phrases: Phrases) -> list[str]:
     """The person's lines of a kind, each short enough for a part of an utterance. Who walks takes up what it hears."""
-    marked = (*COURTESIES, "reply") if profile.kind == "character" else COURTESIES
-    found = []
-    for line in filter(None, map(str.strip, profile.lines)):
-        marks = (mark for mark in marked if phrases.has(mark, line))
-        if next(marks, "question" if asks(line) else "statement") == kind:
-            found.append(clip(line, _LONGEST, phrases))
-    return found
+    marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
+
+    def kind_of(line: str) -> str:
+        other = "question" if phrases.asks(line) else "statement"
+        return next((mark for mark in marked if phrases.has(mark, line)), other)
+
+    lines = filter(None, map(str.strip, profile.lines))
+    return [clip(line, _LONGEST, phrases) for line in lines if kind_of(line) == kind]
 
 
 def facts_of(profile: CharacterProfile | NpcProfile, secrets: Iterable[str], phrases: Phrases) -> list[str]:
@@ -46,19 +46,10 @@ def is_polite(profile: CharacterProfile | NpcProfile, phrases: Phrases) -> bool:
     return sum(polite) * 2 >= len(polite)
 
 
-_words = lru_cache(maxsize=4096)(words)
-
-
-def fit(query: str, text: str) -> float:
-    """How well a text fits a query, 0..1: the cosine of their telling words."""
-    wanted, offered = _words(query), _words(text)
-    return len(wanted & offered) / math.sqrt(len(wanted) * len(offered)) if wanted and offered else 0.0
-
-
 @lru_cache(maxsize=16_384)
 def tells(line: str, fact: str) -> bool:
     """Whether a line tells a fact, in words of its own."""
-    return share(words(fact), line) >= _COVERED
+    return share(telling(fact), line) >= _COVERED
 
 
 def set_goal(speaker: CharacterProfile | NpcProfile, partner: str, language: Language, rng: random.Random) -> Goal:

@@ -7,18 +7,12 @@ from functools import cache
 from itertools import takewhile
 
 from service.locales import Language, room
-from service.memory.claim import words
-from service.memory.comparison import squeezed
-from service.memory.utterance import is_question
+from service.memory.lexical import sentences, squeezed, telling
 
-_BREAK = re.compile(
-    r"(?<=[。！？])(?![。！？」』])|(?<=[?!])(?=[\u3041-\u9fff])|(?<=[.!?…][\"”'’])\s+|(?<=[.!?…])\s+|\n+"
-)
 _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
 _NAME = r"[^\n。．.!?！？「」\"]{{0,80}}?"
 """What fills any other slot: a name, a time, a topic."""
-COURTESIES = ("greeting", "thanks", "farewell")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,17 +38,25 @@ class Phrases:
         """Whether a text bears a mark: a regular expression of `offline.marks`."""
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in self.texts[f"marks.{mark}"])
 
+    def asks(self, text: str) -> bool:
+        """Whether one of its sentences ends as a question does."""
+        return any(self.has("question", sentence) for sentence in sentences(text))
+
+    def fact(self, name: str, fact: str) -> str:
+        """An authored fact as a sentence that names whose it is."""
+        return fact if name in fact else self.only("memory.fact", name=name, fact=fact.rstrip(".。"))
+
     def told(self, text: str, *, is_human: bool = False) -> list[str]:
         """What a text tells beside the small talk: facts, and an author's words up to where they greet or ask. A human
         goes on after that.
         """
         left = self.small_talk.sub(lambda talk: f"\n{talk[talk.lastgroup] if talk.lastgroup else ''}\n", text)
-        parts = map(sentences, left.split("\n"))
-        stated = (filter(self._tells, part) if is_human else takewhile(self._tells, part) for part in parts)
-        return [passage for passage in map(self.joined, stated) if words(passage)]
+        told = filter if is_human else takewhile
+        parts = (told(self._tells, sentences(part)) for part in left.split("\n"))
+        return [passage for passage in map(self.joined, parts) if telling(passage)]
 
     def _tells(self, sentence: str) -> bool:
-        return not (is_question(sentence) or any(self.has(kind, sentence) for kind in (*COURTESIES, "request")))
+        return not any(self.has(mark, sentence) for mark in ("greeting", "farewell", "question"))
 
 
 @cache
@@ -68,16 +70,6 @@ def phrases(language: Language) -> Phrases:
 
 def _pattern(wording: str, n: int) -> str:
     return _SLOT.sub(lambda slot: _SLOTS.get(slot[1], _NAME).format(n=n), re.escape(wording))
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, stripped; never an empty one."""
-    return [part.strip() for part in _BREAK.split(text) if part.strip()]
-
-
-def asks(text: str) -> bool:
-    """Whether its last sentence is a question."""
-    return any(map(is_question, sentences(text)[-1:]))
 
 
 def keys(texts: Iterable[str]) -> frozenset[str]:

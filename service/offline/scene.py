@@ -60,14 +60,13 @@ class _Player(Speaker):
         own = [line for line in self.context.lines if line.speaker_id == self.context.speaker.id]
         shared = [line for line in own if isinstance(line, SharedLine)]
         to = next((name for name in self._part.names if name.startswith(self.name)), "")
-        shift = self.phrases.has("thanks", self.heard) - self.phrases.has("rude", self.heard)
         told: dict[str, Any] = {
             "think": _new(self._thoughts(), [line.think for line in shared]),
             "act": _new(self._acts(), [line.act for line in shared]),
             "talk": self.utter(words),
             "emotion": self.emotion,
             "wants_to_end": leaves,
-            "shifts": [{"to": to, "by": shift}] if shift else [],
+            "shifts": [],
         }
         if self._part.addresses:
             whispers = bool(self.context.others) and self.rng.random() < _WHISPERS

@@ -10,24 +10,23 @@ from typing import cast
 from service.content.profile import Emotion
 from service.conversation.context import PromptContext
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
-from service.memory.words import quoted_in
+from service.memory.lexical import likeness, sentences
 from service.offline.acting import act, suggest
-from service.offline.lines import Kind, facts_of, fit, is_polite, lines_of, set_goal, topic_of
-from service.offline.phrases import asks, clip, keys, phrases, quotable, sentences
+from service.offline.lines import Kind, facts_of, is_polite, lines_of, set_goal, topic_of
+from service.offline.phrases import clip, keys, phrases, quotable
+from service.offline.recollection import Recollection, recollections
 from service.store.phase import OpenedFor
 
 _PATIENCE = 4
 """Own turns after which the opener leaves."""
 _ENOUGH = 2
 """Things told that are news enough, whatever the goal was; and replies the opener waits for."""
-_ANSWERS = 0.12
-"""Fit of something told to the goal that achieves it."""
-_RECALLS = 0.2
-"""Fit of what the partner once told to what it says now that brings it to mind."""
+_ANSWERS = 0.06
+"""Likeness of something told to the goal that achieves it."""
+_RECALLS = 0.1
+"""Likeness of what the partner once told to what it says now that brings it to mind."""
 _COLD, _WARM = -40, 40
 _LONGEST, _LONGEST_QUOTE = 400, 110
-KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
-"""What is remembered as a prompt has it: since when, and what."""
 
 
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
@@ -57,7 +56,7 @@ class Speaker:
         self.own = [line.text for line in context.lines if line.speaker_id == context.speaker.id]
         self.theirs = [line.text for line in context.lines if line.speaker_id != context.speaker.id]
         self.heard = self.theirs[-1] if self.theirs else ""
-        self.is_asked = asks(self.heard)
+        self.is_asked = self.phrases.asks(self.heard)
         self.is_bidden = any(self.phrases.has("farewell", sentence) for sentence in sentences(self.heard)[-2:])
         self.is_cold = context.mood == "angry" or context.affinity <= _COLD
         self.goal = context.goal or set_goal(context.speaker, context.partner_name, context.language, rng)
@@ -75,9 +74,9 @@ class Speaker:
         question = "" if is_over else self.question(told)
         leaves = not (told or question) or is_over
         lead = self.lead(told, leaves=leaves)
-        if asks(lead):
+        if self.phrases.asks(lead):
             return [lead], False
-        thanks = (self.line("thanks") or self.say("thanks")) if leaves and self.is_done() else ""
+        thanks = self.say("thanks") if leaves and self.is_done() else ""
         return [*greeting, lead, told, thanks, self.bye() if leaves else question], leaves
 
     def greeting(self) -> list[str]:
@@ -128,7 +127,7 @@ class Speaker:
         heard = [passage for text in self.theirs for passage in self.phrases.told(text)]
         if not self.context.begins or (len(self.theirs) < _ENOUGH and self.context.turns_left > 4):
             return False
-        return len(heard) >= _ENOUGH or any(fit(self.wanted, text) >= _ANSWERS for text in heard)
+        return len(heard) >= _ENOUGH or any(likeness(self.wanted, text) >= _ANSWERS for text in heard)
 
     def say(self, key: str, /, **slots: str) -> str:
         """A wording of small talk that the partner has not heard today; "" where none is left."""
@@ -148,7 +147,9 @@ class Speaker:
         """
         speaker = self.context.speaker
         facts = facts_of(speaker, self.context.secrets, self.phrases)
-        known = [text for text in (*lines_of(speaker, "statement", self.phrases), *facts) if fit(query, text) >= least]
+        known = [
+            text for text in (*lines_of(speaker, "statement", self.phrases), *facts) if likeness(query, text) >= least
+        ]
         best = self._spoken(self._best([text for text in known if not (self.name and self.name in text)], query))
         is_clause = best in facts and not best[:1].isupper()
         return self.say("fact", fact=quotable(best.rstrip("."))) if is_clause else best
@@ -157,18 +158,23 @@ class Speaker:
         """What the partner once told, given back in its own words, as far as it fits the query (0..1); "" where nothing
         does.
         """
-        context, found = self.context, list[tuple[float, str, str]]()
-        unsettled = (f"({context.unsettled_ago}) {line.speaker_name}: {line.text}" for line in context.unsettled)
-        for known in filter(None, map(KNOWN.match, (*context.known, *context.heard, *context.reminded, *unsettled))):
-            if self.name and known["statement"].startswith(self.name):
-                said = quoted_in(known["statement"], self.name, context.language)
-                for passage in self.phrases.told(said, is_human=True)[:1]:
-                    found.append((fit(query, said), known["ago"], sentences(passage)[0]))
-        fits, ago, told = max(found, key=lambda one: one[0], default=(0.0, "", ""))
-        said = quotable(clip(told, _LONGEST_QUOTE, self.phrases))
-        if not said or fits < least or any(said in text for text in self.own):
+        context, language = self.context, self.context.language
+        lines = (*context.known, *context.heard, *context.reminded)
+        told = [one for line in lines for one in recollections(line, language)]
+        told += [
+            Recollection(context.unsettled_ago, line.speaker_name, line.text, line.text) for line in context.unsettled
+        ]
+        passages = [
+            (likeness(query, one.said), one.ago, sentences(passage)[0])
+            for one in told
+            if one.name.strip()[:40] == self.name
+            for passage in self.phrases.told(one.said, is_human=True)[:1]
+        ]
+        fits, ago, words = max(passages, key=lambda one: one[0], default=(0.0, "", ""))
+        quote = quotable(clip(words, _LONGEST_QUOTE, self.phrases))
+        if not quote or fits < least or any(quote in text for text in self.own):
             return ""
-        closed = said if said[-1] in ".!?！？…" else self.phrases.only("memory.sentence", words=said)
+        closed = quote if quote[-1] in ".!?！？…" else self.phrases.only("memory.sentence", words=quote)
         return self.say("recall", ago=ago, said=closed)
 
     def hello(self) -> str:
@@ -207,4 +213,4 @@ class Speaker:
         heard = self._said | self._told
         new = [text for text in texts if heard.isdisjoint(keys([text]))]
         self.rng.shuffle(new)
-        return max(new, key=lambda text: fit(query, text), default="")
+        return max(new, key=lambda text: likeness(query, text), default="")

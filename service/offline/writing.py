@@ -22,7 +22,8 @@ from service.conversation.relevance import bearing
 from service.conversation.writing import WriteContext, WrittenText
 from service.locales import sentence
 from service.offline.phrases import clip, phrases
-from service.offline.speaker import KNOWN, Speaker
+from service.offline.recollection import recollections
+from service.offline.speaker import Speaker
 from service.quality.judge import ASKED, CheckContext, GivenMarks, corrected
 from service.quality.marks import HIGHEST
 
@@ -33,12 +34,13 @@ _MOST = 10
 def write(context: WriteContext, rng: random.Random) -> WrittenText:
     """The text; the same context and generator state make the same."""
     own, words = _alone(context, context.writer, rng, context.secrets), phrases(context.language)
-    known = [*context.known[:2]] or [one for one in (context.last_meeting,) if one]
+    known = [one.clause for line in context.known for one in recollections(line, context.language)]
     if context.form == "bark":
-        remembered = context.known[:1] if context.about else ()
+        remembered = known[:1] if context.about else ()
         return WrittenText(text=clip(own.utter(remembered or [own.tell(context.about)]), _LONGEST_BARK, words))
     if context.form == "letter":
-        memories = [words.only("letter.memory", memory=KNOWN.sub(r"\g<statement>", one)) for one in known]
+        told = known[:2] or [one for one in (context.last_meeting,) if one]
+        memories = [words.only("letter.memory", memory=one) for one in told]
         dear = words.only("letter.dear", name=context.to_name)
         lines = [dear, *memories, own.tell(context.about), words.only("letter.close"), context.writer.name]
     else:

@@ -1,32 +1,61 @@
 """Owns promises in the store: which are open, how each reads, whether one was kept, and what follows from that.
 
-A promise with a place and an hour is an appointment: whether it was kept shows in where the two were. Any other is kept
-or broken only where somebody says so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes
-after the promise was judged: nobody has lived so far ahead of the clock that judges it (docs/decisions/0014).
+A promise with a place and an hour, or a part of a day, is an appointment: whether it was kept shows in where the two
+were; for a part of a day without a place, in whether they talked. Any other is kept or broken only where somebody says
+so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes after the promise was judged: nobody
+has lived so far ahead of the clock that judges it (docs/decisions/0014).
 """
 
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from sqlmodel import Session, col, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, func, select
 
-from service.locales.time import clock_label, date_label
-from service.people.agenda import EARLY_MINUTES, LAPSE_MINUTES, LATE_MINUTES, Commitment, around
-from service.people.whereabouts import segments_between, standing_players
+from service.locales.time import ago, clock_label, date_label
+from service.people.commitment import LAPSE_MINUTES, Commitment, DayPart, Due, around, expires_at
+from service.people.whereabouts import player_between, segments_between
 from service.people.worlds import WorldView
-from service.store.event_kinds import CommitmentBroken, CommitmentDue, CommitmentKept, CommitmentMade
+from service.store.event_kinds import (
+    CommitmentBroken,
+    CommitmentDue,
+    CommitmentKept,
+    CommitmentMade,
+    CommitmentMoved,
+    CommitmentReleased,
+)
 from service.store.events import note, schedule_event
 from service.store.ids import derived_id
+from service.store.memory_owner import count_up
 from service.store.phase import CommitmentState
 from service.store.publish import publish
-from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MidTermRow
+from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow, ParticipantRow
 from world.movement import latest, node_at, walking_at
 from world.time import WorldTime, iso
 
-MOST_TOLD = 6
-"""How many promises a closing is told of."""
 FELT_AFTER = 20
 """Minutes between the judgement of the clock and what follows from it: as far as the quickest live ahead."""
+
+
+PromiseStatus = Literal["made", "moved", "released", "kept"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromiseTold:
+    """What a closing says of a promise, in `turn`: that it was made, or that the open one with `commitment_id` was
+    moved to that `due`, released or kept. `place` is as it was said ("": none was), `node_id` where that is on the map.
+    """
+
+    status: PromiseStatus
+    by_id: str
+    to_id: str
+    what: str
+    turn: int
+    place: str = ""
+    node_id: str | None = None
+    due: Due | None = None
+    commitment_id: str | None = None
 
 
 def open_commitments(session: Session, world: WorldView, *person_ids: str) -> list[Commitment]:
@@ -35,20 +64,7 @@ def open_commitments(session: Session, world: WorldView, *person_ids: str) -> li
     return [one for one in _lasting(session, world, involved) if one.is_open(world.now)]
 
 
-def told_commitments(session: Session, world: WorldView, one_id: str, other_id: str) -> list[Commitment]:
-    """What the two have promised each other and is open at the moment of `world`, and is no appointment: only words may
-    keep it. What is over soonest comes first, at most `MOST_TOLD`.
-    """
-    pair = {one_id, other_id}
-    found = (
-        one
-        for one in open_commitments(session, world, one_id)
-        if {one.by_id, one.to_id} == pair and one.appointment is None
-    )
-    return list(islice(found, MOST_TOLD))
-
-
-def agendas(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:
+def commitments_by_person(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:
     """Everybody's that are open at the world's clock, or may be later; the soonest first."""
     found: dict[str, list[Commitment]] = {}
     for one in _lasting(session, world):
@@ -58,64 +74,113 @@ def agendas(session: Session, world: WorldView) -> dict[str, tuple[Commitment, .
 
 
 def commitment_line(world: WorldView, one: Commitment, person_id: str) -> str:
-    """How it stands in the person's prompts: whose promise, to whom, for when and where, and its words."""
+    """How it stands in the person's prompts: whose promise, since when, what, for when and where."""
     key = "people.promise.own" if one.by_id == person_id else "people.promise.others"
-    return world.say(key, name=world.name_of(one.other(person_id)), about=_about(world, one), words=one.words)
-
-
-def told_made(row: CommitmentRow) -> CommitmentMade:
-    """What is told of a promise that was just made."""
-    return CommitmentMade(conversation_id=row.conversation_id, **_told(row))
+    since = ago(one.made_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    name = world.name_of(one.other(person_id))
+    return world.say(key, name=name, since=since, what=one.what.rstrip(".。"), about=_about(world, one))
 
 
 def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
-    """The clock of `world` goes on to `now`: what falls due on the way is told, and what is over is judged; the caller
-    commits.
+    """The clock of `world` goes on to `now`: what falls due on the way is told, a part of a day when it begins, and
+    what is over is judged; the caller commits.
     """
-    due = select(CommitmentRow).where(
-        *_still_open(world), col(CommitmentRow.due_at) > world.now, col(CommitmentRow.due_at) <= now
-    )
-    for row in session.exec(due):
-        schedule_event(
-            session, world.id, WorldTime(row.due_at or 0), CommitmentDue(**_told(row)), row.by_id, key=row.id
-        )
+    due_at = func.coalesce(CommitmentRow.since_at, CommitmentRow.due_at)
+    for row, at in session.exec(
+        select(CommitmentRow, due_at).where(*_still_open(world), due_at > world.now, due_at <= now)
+    ):
+        schedule_event(session, world.id, WorldTime(at), CommitmentDue(**_told(row)), row.by_id, key=row.id)
+    felt: list[MemoryRow] = []
     over = select(CommitmentRow).where(*_still_open(world), col(CommitmentRow.expires_at) <= now)
     for row in session.exec(over.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all():
         end = WorldTime(row.expires_at)
         row.state, row.ended_at = _judged(session, world, row), end
         if row.state != CommitmentState.LAPSED:
             schedule_event(session, world.id, end, _outcome(row), row.by_id, key=row.id)
-            _follow(session, world, row, WorldTime(end + FELT_AFTER))
+            felt += _follow(session, world, row, WorldTime(end + FELT_AFTER))
+    _remember(session, felt)
 
 
 def settle(session: Session, world: WorldView, row: CommitmentRow, state: CommitmentState) -> None:
     """A client says what became of the promise, at the moment of `world`; the caller commits."""
     row.state, row.ended_at = state, world.now
-    if state in (CommitmentState.KEPT, CommitmentState.BROKEN):
-        note(session, world.id, world.now, _outcome(row), row.by_id)
-        _follow(session, world, row, world.now)
+    note(session, world.id, world.now, _outcome(row), row.by_id)
+    if state != CommitmentState.RELEASED:
+        _remember(session, _follow(session, world, row, world.now))
     session.add(row)
 
 
-def keep_told(
-    session: Session, world: WorldView, conversation: ConversationRow, commitment_id: str, at: WorldTime, *, index: int
-) -> None:
-    """The words of the conversation, over at `at`, say that the promise was kept; the caller commits. Nothing happens
-    where something else ended it meanwhile. `index` parts several of one conversation.
+def settle_told(
+    session: Session,
+    world: WorldView,
+    conversation: ConversationRow,
+    told: Sequence[PromiseTold],
+    at: WorldTime,
+    made_at: Callable[[PromiseTold], WorldTime],
+) -> list[CommitmentRow]:
+    """Write what a closing, of a conversation that was over `at`, says of promises; the caller commits. Nothing happens
+    to one that something else ended meanwhile, nor is an appointment kept by words before its time. Answers those that
+    were made, also by moving one.
     """
-    row = session.get(CommitmentRow, (world.id, commitment_id), with_for_update=True)
+    made = []
+    for index, one in enumerate(told):
+        old = None if one.commitment_id is None else _ending(session, world, one, at)
+        if one.commitment_id is not None and old is None:
+            continue
+        if one.status in ("made", "moved"):
+            row = _made(conversation, one, made_at(one), index, old)
+            session.add(row)
+            told_made = CommitmentMade(conversation_id=conversation.id, **_told(row))
+            publish(session, conversation, at, told_made, row.by_id, index=index)
+            made.append(row)
+        if old is not None:
+            old.state, old.ended_at, old.ended_in = CommitmentState(one.status), at, conversation.id
+            old.moved_to = made[-1].id if one.status == "moved" else None
+            publish(session, conversation, at, _outcome(old), old.by_id, index=index)
+            if one.status == "kept":
+                _remember(session, _follow(session, world, old, at))
+    session.flush()
+    return made
+
+
+def _ending(session: Session, world: WorldView, one: PromiseTold, at: WorldTime) -> CommitmentRow | None:
+    """The row that ends with what was told; None: it does not end."""
+    row = session.get(CommitmentRow, (world.id, one.commitment_id), with_for_update=True)
     if row is None or row.state != CommitmentState.OPEN:
-        return
-    row.state, row.ended_at = CommitmentState.KEPT, at
-    publish(session, conversation, at, _outcome(row), row.by_id, index=index)
-    _follow(session, world, row, at, conversation.id)
-    session.add(row)
+        return None
+    old = as_commitment(row)
+    is_early = old.appointment is not None and old.window is not None and at < old.window[0]
+    return None if one.status == "kept" and is_early else row
 
 
-def told_kept_in(session: Session, row: CommitmentRow) -> str | None:
-    """The conversation whose words said that the promise was kept; None: none did."""
-    felt = session.get(AttitudeChangeRow, (row.world_id, row.to_id, row.by_id, derived_id(row.id, "outcome")))
-    return felt.conversation_id if felt else None
+def _made(
+    conversation: ConversationRow, one: PromiseTold, at: WorldTime, index: int, old: CommitmentRow | None
+) -> CommitmentRow:
+    """The row of a promise; of one that was moved the place stays where none was said, or the time, where another place
+    was and no time.
+    """
+    place, node_id, due = one.place, one.node_id, one.due
+    if old is not None and not place:
+        place, node_id = old.place, old.node_id
+    elif old is not None and due is None and old.due_at is not None and place != old.place:
+        since = None if old.since_at is None else WorldTime(old.since_at)
+        due = Due(at=WorldTime(old.due_at), since=since, has_hour=old.has_hour)
+    return CommitmentRow(
+        world_id=conversation.world_id,
+        id=derived_id(conversation.id, one.by_id, "commitment", index),
+        by_id=one.by_id,
+        to_id=one.to_id,
+        what=one.what,
+        place=place,
+        node_id=node_id,
+        due_at=None if due is None else due.at,
+        since_at=None if due is None else due.since,
+        has_hour=due is not None and due.has_hour,
+        conversation_id=conversation.id,
+        turn=one.turn,
+        made_at=at,
+        expires_at=expires_at(at, due),
+    )
 
 
 def as_commitment(row: CommitmentRow) -> Commitment:
@@ -125,12 +190,11 @@ def as_commitment(row: CommitmentRow) -> Commitment:
         by_id=row.by_id,
         to_id=row.to_id,
         what=row.what,
-        words=row.words,
         place=row.place,
         node_id=row.node_id,
         due_at=None if row.due_at is None else WorldTime(row.due_at),
+        since=None if row.since_at is None else WorldTime(row.since_at),
         has_hour=row.has_hour,
-        is_firm=row.is_firm,
         made_at=WorldTime(row.made_at),
         ends_at=WorldTime(row.expires_at if row.ended_at is None else row.ended_at),
     )
@@ -152,34 +216,64 @@ def _still_open(world: WorldView) -> tuple[Any, ...]:
 
 def _about(world: WorldView, one: Commitment) -> str:
     """``Thursday 2 April, 17:00, the pier``; "" where neither was said."""
-    parts = [one.place]
-    if one.due_at is not None:
-        last = WorldTime(one.due_at - 1)
-        parts.insert(0, clock_label(one.due_at, world.language) if one.has_hour else date_label(last, world.language))
-    told = world.say("common.semicolon").join(filter(None, parts))
+    when = ""
+    if one.since is not None:
+        day = date_label(one.since, world.language)
+        when = world.say(f"people.promise.part.{DayPart.begun_at(one.since)}", day=day)
+    elif one.due_at is not None:
+        label = clock_label if one.has_hour else date_label
+        when = label(one.due_at if one.has_hour else WorldTime(one.due_at - 1), world.language)
+    told = world.say("common.semicolon").join(filter(None, (when, one.place)))
     return world.say("people.promise.about", about=told) if told else ""
 
 
 def _judged(session: Session, world: WorldView, row: CommitmentRow) -> CommitmentState:
-    """Of an appointment: kept, if both were there at once; broken, if who promised it never was; else it lapses."""
-    at = as_commitment(row).appointment
-    if at is None or row.node_id is None or row.node_id not in world.map.nodes:
+    """Of an appointment: kept, if both were there at once; broken, if who promised it never was; else it lapses. Of a
+    part of a day without a place: kept, if they talked then; broken, unless who promised it stands at its post, or came
+    to that of the other.
+    """
+    window = as_commitment(row).window
+    if row.since_at is not None and window is not None and not row.place:
+        if _talked(session, row, *window):
+            return CommitmentState.KEPT
+        post = world.map.posts.get(row.to_id)
+        came = row.by_id in world.map.posts or (post and _minutes_at(session, world, row.by_id, post, *window))
+        return CommitmentState.LAPSED if came else CommitmentState.BROKEN
+    if window is None or row.node_id is None or row.node_id not in world.map.nodes:
         return CommitmentState.LAPSED
-    there = [_minutes_at(session, world, person_id, row.node_id, at) for person_id in (row.by_id, row.to_id)]
+    there = [_minutes_at(session, world, person_id, row.node_id, *window) for person_id in (row.by_id, row.to_id)]
     if there[0] & there[1]:
         return CommitmentState.KEPT
     return CommitmentState.LAPSED if there[0] else CommitmentState.BROKEN
 
 
-def _minutes_at(session: Session, world: WorldView, person_id: str, node_id: str, at: WorldTime) -> set[int]:
-    """The minutes around `at` in which the person stands within talking distance of the place."""
+def _talked(session: Session, row: CommitmentRow, since: WorldTime, until: WorldTime) -> bool:
+    """Whether the two talked with each other then, after the talk in which it was promised."""
+    talk, one, other = ConversationRow, aliased(ParticipantRow), aliased(ParticipantRow)
+    query = select(talk.id).where(
+        talk.world_id == row.world_id,
+        talk.id != row.conversation_id,
+        talk.started_at < until,
+        col(talk.ended_at).is_(None) | (col(talk.ended_at) >= since),
+    )
+    for there, person_id in ((one, row.by_id), (other, row.to_id)):
+        query = query.where(
+            there.world_id == talk.world_id, there.conversation_id == talk.id, there.person_id == person_id
+        )
+    return session.exec(query.limit(1)).first() is not None
+
+
+def _minutes_at(
+    session: Session, world: WorldView, person_id: str, node_id: str, since: WorldTime, until: WorldTime
+) -> set[int]:
+    """The minutes from `since` to before `until` in which the person stands within talking distance of the place."""
     near = around(world.setting, node_id)
-    minutes = range(at - EARLY_MINUTES, at + LATE_MINUTES)
+    minutes = range(since, until)
     if person_id in world.map.posts:
         return set(minutes) if world.map.posts[person_id] in near else set()
     if person_id in world.cast.players:
-        stood = {t: standing_players(session, world, WorldTime(t), only=[person_id]) for t in minutes}
-        return {t for t, found in stood.items() if found.get(person_id) in near}
+        stood = player_between(session, world, person_id, since, until)
+        return {t for t, found in stood.items() if found in near}
     if person_id not in world.cast.characters:
         return set()
     segments = segments_between(session, world, person_id, WorldTime(minutes[0]), WorldTime(minutes[-1]))
@@ -189,10 +283,15 @@ def _minutes_at(session: Session, world: WorldView, person_id: str, node_id: str
     }
 
 
-def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime, told_in: str | None = None) -> None:
-    """The other likes who promised it more, or less; and both have it in mind for some days. `told_in` is the
-    conversation in which it was said.
-    """
+def _remember(session: Session, felt: Sequence[MemoryRow]) -> None:
+    """Write what people have on their minds. Their memories are locked in one order, as those of a closing are."""
+    for one in sorted(felt, key=lambda one: one.person_id):
+        one.revision = count_up(session, one.world_id, one.person_id)
+        session.add(one)
+
+
+def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime) -> list[MemoryRow]:
+    """The other likes who promised it more, or less; and both have it in mind for some days."""
     kept = row.state == CommitmentState.KEPT
     session.add(
         AttitudeChangeRow(
@@ -201,37 +300,55 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
             other_id=row.by_id,
             id=derived_id(row.id, "outcome"),
             at=at,
-            conversation_id=told_in,
+            conversation_id=row.ended_in,
             affinity_delta=world.settings.promise_kept if kept else world.settings.promise_broken,
         )
     )
-    for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id)):
-        whose = "own" if person_id == row.by_id else "others"
-        session.add(
-            MidTermRow(
-                world_id=world.id,
-                person_id=person_id,
-                id=derived_id(row.id, "outcome", person_id),
-                content=world.say(f"people.promise.{row.state}_{whose}", name=world.name_of(other_id), words=row.words),
-                importance="high",
-                created_at=at,
-                expires_at=WorldTime(at + LAPSE_MINUTES),
-                partner_id=other_id,
-                conversation_id=told_in or row.conversation_id,
-                kind="commitment",
-            )
+    by, to = world.name_of(row.by_id), world.name_of(row.to_id)
+    return [
+        MemoryRow(
+            world_id=world.id,
+            person_id=person_id,
+            id=derived_id(row.id, "outcome", person_id),
+            kind="mid_term",
+            text=world.say(f"people.promise.{row.state}", by=by, to=to, what=row.what.rstrip(".。")),
+            about=world.name_of(other_id),
+            subject_id=other_id,
+            importance=7,
+            support="perceived",
+            source="promise",
+            evidence=[f"promise:{row.id}"],
+            conversation_id=row.ended_in or row.conversation_id,
+            partner_id=other_id,
+            valid_from=at,
+            known_from=at,
+            expires_at=WorldTime(at + LAPSE_MINUTES),
+            level="high",
+            revision=0,
         )
+        for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id))
+    ]
 
 
-def _outcome(row: CommitmentRow) -> CommitmentKept | CommitmentBroken:
-    return (CommitmentKept if row.state == CommitmentState.KEPT else CommitmentBroken)(**_told(row))
+_Outcome = CommitmentKept | CommitmentBroken | CommitmentMoved | CommitmentReleased
+_OUTCOMES: dict[CommitmentState, type[_Outcome]] = {
+    CommitmentState.KEPT: CommitmentKept,
+    CommitmentState.BROKEN: CommitmentBroken,
+    CommitmentState.MOVED: CommitmentMoved,
+    CommitmentState.RELEASED: CommitmentReleased,
+}
+
+
+def _outcome(row: CommitmentRow) -> _Outcome:
+    moved = {} if row.moved_to is None else {"moved_to": row.moved_to}
+    return _OUTCOMES[CommitmentState(row.state)](**_told(row), **moved)
 
 
 def _told(row: CommitmentRow) -> dict[str, str | None]:
     return {
         "commitment_id": row.id,
         "to_id": row.to_id,
-        "words": row.words,
+        "what": row.what,
         "place": row.place,
         "node_id": row.node_id,
         "due_at": None if row.due_at is None else iso(WorldTime(row.due_at)),

@@ -75,6 +75,24 @@ def standing_players(
     return {row.character_id: row.path[0] for row in rows if row.path and row.path[0] in world.map.nodes}
 
 
+def player_between(
+    session: Session, world: WorldView, player_id: str, since: WorldTime, until: WorldTime
+) -> dict[int, str]:
+    """The node on which the player stands in each minute from `since` to before `until`; none where it is nowhere."""
+    first = standing_players(session, world, since, only=[player_id]).get(player_id)
+    moves = select(MovementRow).where(
+        MovementRow.world_id == world.id,
+        MovementRow.character_id == player_id,
+        MovementRow.starts_at > since,
+        MovementRow.starts_at < until,
+    )
+    rows = session.exec(moves.order_by(col(MovementRow.starts_at))).all()
+    stood = dict.fromkeys(range(since, until), first)
+    for row in rows:
+        stood |= dict.fromkeys(range(row.starts_at, until), row.path[0] if row.path else None)
+    return {t: node_id for t, node_id in stood.items() if node_id is not None}
+
+
 def put_player(session: Session, world: WorldView, player_id: str, node_id: str | None) -> None:
     """From now on the player stands there; None: nowhere."""
     path: list[str] = [] if node_id is None else [node_id]

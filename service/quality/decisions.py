@@ -4,7 +4,6 @@ anew.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from service.conversation.prompt import data
 from service.decision.ask import Asked, ask
@@ -13,14 +12,12 @@ from service.decision.context import Decision, DecisionContext
 from service.decision.dependencies import Deciding, ModelOfRole
 from service.decision.prompt import decide_prompt
 from service.errors import ModelBroken
-from service.llm.chat import Prompt
 from service.memory.secrets import Discretion
 from service.quality.checks import Exchange, Standard
 from service.quality.improve import improve
-from service.quality.judge import CheckContext, check_prompt, correct_prompt, counted, feedback
+from service.quality.judge import CheckContext, Judge, feedback
 from service.quality.marks import Marks
 from service.quality.record import row_of
-from service.quality.rules import by_rule
 from service.quality.sampling import is_sampled
 from service.settings import QualitySettings
 from service.store.quality import Checked, Tally
@@ -56,7 +53,7 @@ class DecisionChecks:
             conversation_id=None,
             turn=None,
             threshold=self._rules.threshold,
-            model=work.judge,
+            model=work.judge.name,
             tally=work.tally,
         )
         row.at = deciding.at
@@ -69,23 +66,26 @@ class _Choice:
 
     def __init__(self, models: ModelOfRole, deciding: Deciding) -> None:
         self.tally = Tally()
-        self.judge = ""
         self._models = models
         self._deciding = deciding
         context = deciding.context
-        self._context = CheckContext(
-            language=context.language,
-            speaker=context.speaker,
-            told=_told(context),
-            line="",
-            is_decision=True,
-        )
-        self._standard = Standard(
-            speaker=context.speaker,
-            language=context.language,
-            discretion=Discretion(),  # nobody hears what it thinks
-            names=deciding.names,
-            longest=_LONGEST,
+        self.judge = Judge(
+            model=models.for_role("quality"),
+            context=CheckContext(
+                language=context.language,
+                speaker=context.speaker,
+                told=_told(context),
+                line="",
+                is_decision=True,
+            ),
+            standard=Standard(
+                speaker=context.speaker,
+                language=context.language,
+                discretion=Discretion(),  # nobody hears what it thinks
+                longest=_LONGEST,
+            ),
+            thread=deciding.thread,
+            tally=self.tally,
         )
 
     def line(self, value: Asked[Decision]) -> str:
@@ -98,18 +98,11 @@ class _Choice:
     async def marks(self, value: Asked[Decision]) -> Marks:
         decision = _made(value)
         thought = Exchange("", f"{decision.thought} {decision.goal}".strip() or "…")
-        before = self._before(decision)
-        found, is_wrong = by_rule(thought, before, self._standard)
-        if is_wrong:
-            return found
-        given = await self._ask(
-            check_prompt(replace(self._context, line=data(self.line(value))), self._deciding.thread)
-        )
-        return {**given.marks, **found}
+        return await self.judge.marks(self.line(value), thought, self._before(decision))
 
     async def again(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
         wrong = _made(value).model_dump_json()
-        told = feedback(replace(self._context, line=self.line(value)), reasons)
+        told = feedback(replace(self.judge.context, line=self.line(value)), reasons)
         context = replace(self._deciding.context, fault=told, wrong_answer=wrong)
         model = self._models.for_role("decision")
         asked = await ask(model, decide_prompt, context, decision_fault, self._deciding.thread)
@@ -120,12 +113,10 @@ class _Choice:
 
     async def correct(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
         decision = _made(value)
-        parts = tuple((name, getattr(decision, name)) for name in _PARTS)
-        context = replace(self._context, line=self.line(value), parts=parts, reasons=tuple(reasons))
-        new = (await self._ask(correct_prompt(context, self._deciding.thread))).model_dump()
+        parts = {name: getattr(decision, name) for name in _PARTS}
+        changed = await self.judge.corrected(self.line(value), parts, reasons)
         limits = Decision.model_json_schema()["properties"]
-        changed = {name: new[name].strip()[: limits[name]["maxLength"]] for name, text in parts if text.strip()}
-        made = decision.model_copy(update={name: text for name, text in changed.items() if text})
+        made = decision.model_copy(update={name: text[: limits[name]["maxLength"]] for name, text in changed.items()})
         return replace(value, value=made) if made != decision else None
 
     def _before(self, decision: Decision) -> list[Exchange]:
@@ -134,9 +125,6 @@ class _Choice:
         chosen = (offer.option.action_id, offer.option.facility_id) if offer else None
         goes_on = chosen == deciding.last and not decision.goal
         return [Exchange("", deciding.thought)] if deciding.thought and not goes_on else []
-
-    async def _ask(self, prompt: Prompt[Any]) -> Any:
-        return await counted(self, self._models.for_role("quality"), prompt)
 
 
 def _made(value: Asked[Decision]) -> Decision:

@@ -5,7 +5,7 @@ one for the line with its faults taken out.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -15,7 +15,9 @@ from service.errors import ModelError
 from service.llm.chat import ChatModel, Message, Prompt, T
 from service.llm.prompt import OwnPrompts, Templates
 from service.locales import Language
-from service.quality.marks import HIGHEST, Dimension, Mark
+from service.quality.checks import Exchange, Standard
+from service.quality.marks import HIGHEST, Dimension, Mark, Marks
+from service.quality.rules import by_rule
 from service.store.quality import Tally
 
 TEMPLATES = Templates(__file__)
@@ -101,24 +103,39 @@ def feedback(context: CheckContext, reasons: Sequence[str]) -> str:
     return TEMPLATES.render("quality", "again", context.language, told)
 
 
-class Judging(Protocol):
-    """Whoever has something judged: what that cost, and the name of the model that judged last."""
-
-    tally: Tally
-    judge: str
-
-
-async def counted(work: Judging, model: ChatModel, prompt: Prompt[T]) -> T:
-    """The answer; its cost is counted.
-
-    Raises:
-        ModelError: the model failed.
+@dataclass(kw_only=True)
+class Judge:
+    """Judges what one person says or decides at one moment. Every call is counted in `tally`; `name` is that of the
+    model that judged last.
     """
-    try:
-        answer = await model.complete(prompt)
-    except ModelError as exc:
-        work.tally.add(exc.usage, failures=min(exc.usage.calls, 1))
-        raise
-    work.tally.add(answer.usage)
-    work.judge = answer.model
-    return answer.value
+
+    model: ChatModel
+    context: CheckContext
+    standard: Standard
+    thread: str
+    tally: Tally
+    name: str = ""
+
+    async def marks(self, line: str, one: Exchange, before: Sequence[Exchange]) -> Marks:
+        """By rule, and of a line without a fault by the model. Raises: ModelError: it failed."""
+        found, is_wrong = by_rule(one, before, self.standard)
+        if is_wrong:
+            return found
+        answer = await self._ask(check_prompt(replace(self.context, line=data(line)), self.thread))
+        return {**answer.marks, **found}
+
+    async def corrected(self, line: str, parts: Mapping[str, str], reasons: Sequence[str]) -> dict[str, str]:
+        """The parts that have words, without their faults. Raises: ModelError: the model failed."""
+        context = replace(self.context, line=line, parts=tuple(parts.items()), reasons=tuple(reasons))
+        new = (await self._ask(correct_prompt(context, self.thread))).model_dump()
+        return {name: new[name].strip() for name, text in parts.items() if text.strip() and new[name].strip()}
+
+    async def _ask(self, prompt: Prompt[T]) -> T:
+        try:
+            answer = await self.model.complete(prompt)
+        except ModelError as exc:
+            self.tally.add(exc.usage, failures=min(exc.usage.calls, 1))
+            raise
+        self.tally.add(answer.usage)
+        self.name = answer.model
+        return answer.value

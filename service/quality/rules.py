@@ -17,8 +17,6 @@ _OF: Mapping[Check, Dimension] = {
     "repetition": "similarity",
     "language": "fluency",
     "out_of_character": "persona",
-    "first_person": "persona",
-    "contradiction": "consistency",
 }
 """Which dimension a fault is one of."""
 

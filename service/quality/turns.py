@@ -7,14 +7,13 @@ from typing import Any
 from service.conversation.context import PromptContext, SharedLine
 from service.conversation.dependencies import Again, Models, Spoken
 from service.conversation.prompt import data
-from service.llm.chat import Answer, Prompt, Role
+from service.llm.chat import Answer, Role
 from service.memory.secrets import discretion_among
 from service.quality.checks import Exchange, Standard
 from service.quality.improve import improve
-from service.quality.judge import LATELY, CheckContext, check_prompt, correct_prompt, counted, feedback
+from service.quality.judge import LATELY, CheckContext, Judge, feedback
 from service.quality.marks import Marks
 from service.quality.record import row_of
-from service.quality.rules import by_rule
 from service.quality.sampling import is_sampled
 from service.settings import QualitySettings
 from service.store.perceived import told_of_turn
@@ -52,7 +51,7 @@ class TurnChecks:
             conversation_id=spoken.key.conversation_id,
             turn=spoken.turn,
             threshold=self._rules.threshold,
-            model=work.judge,
+            model=work.judge.name,
             tally=tally,
         )
         return Checked(value=found.value, row=row, tally=tally)
@@ -63,48 +62,39 @@ class _Turn:
 
     def __init__(self, models: Models, spoken: Spoken, again: Again, tally: Tally) -> None:
         self.tally = tally
-        self.judge = ""
-        self._model = models.for_role("quality")
         self._again = again
-        self._thread = "/".join(spoken.key)
         context = spoken.context
-        self._context = CheckContext(
-            language=context.language,
-            speaker=context.speaker,
-            told=data(spoken.told),
-            line="",
-            lines=tuple(data(f"{one.speaker_name}: {one.shown}") for one in context.lines if one.shown)[-LATELY:],
-        )
-        self._standard = Standard(
-            speaker=context.speaker,
-            language=context.language,
-            discretion=discretion_among(context.speaker, context.affinities),
-            names=spoken.names,
-            longest=_LONGEST,
+        self.judge = Judge(
+            model=models.for_role("quality"),
+            context=CheckContext(
+                language=context.language,
+                speaker=context.speaker,
+                told=data(spoken.told),
+                line="",
+                lines=tuple(data(f"{one.speaker_name}: {one.shown}") for one in context.lines if one.shown)[-LATELY:],
+            ),
+            standard=Standard(
+                speaker=context.speaker,
+                language=context.language,
+                discretion=discretion_among(context.speaker, context.affinities),
+                longest=_LONGEST,
+            ),
+            thread="/".join(spoken.key),
+            tally=tally,
         )
         self._before, self._said = _exchanges(context)
 
     async def marks(self, value: Answer[Any]) -> Marks:
         line = _line(value.value)
-        one = Exchange(self._said, line)
-        found, is_wrong = by_rule(one, self._before, self._standard)
-        if is_wrong:
-            return found
-        answer = await self._ask(check_prompt(replace(self._context, line=data(line)), self._thread))
-        return {**answer.marks, **found}
+        return await self.judge.marks(line, Exchange(self._said, line), self._before)
 
     async def again(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
-        return await self._again(feedback(replace(self._context, line=_line(value.value)), reasons))
+        return await self._again(feedback(replace(self.judge.context, line=_line(value.value)), reasons))
 
     async def correct(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
         parts = {name: getattr(value.value, name) for name in _PARTS if name in type(value.value).model_fields}
-        context = replace(self._context, parts=tuple(parts.items()), reasons=tuple(reasons))
-        new = (await self._ask(correct_prompt(context, self._thread))).model_dump()
-        changed = {name: text.strip() for name, text in new.items() if parts[name].strip() and text.strip()}
+        changed = await self.judge.corrected("", parts, reasons)
         return replace(value, value=value.value.model_copy(update=changed)) if changed else None
-
-    async def _ask(self, prompt: Prompt[Any]) -> Any:
-        return await counted(self, self._model, prompt)
 
 
 def _line(answer: Any) -> str:

@@ -22,6 +22,8 @@ from service.store.event_kinds import (
     CommitmentDue,
     CommitmentKept,
     CommitmentMade,
+    CommitmentMoved,
+    CommitmentReleased,
     ConversationClosed,
     ConversationEnded,
     ConversationJoined,
@@ -96,9 +98,16 @@ class Feed:
                 return self._say("run.closing_failed", happened, partner=partner, error=payload.error)
             case FactRejected():
                 return self._rejected(happened, payload)
-            case CommitmentMade() | CommitmentDue() | CommitmentKept() | CommitmentBroken():
-                other, words = self._name(payload.to_id), one_line(payload.words)
-                return self._say(f"run.{payload.kind}", happened, other=other, words=words)
+            case (
+                CommitmentMade()
+                | CommitmentDue()
+                | CommitmentKept()
+                | CommitmentBroken()
+                | CommitmentMoved()
+                | CommitmentReleased()
+            ):
+                other, what = self._name(payload.to_id), one_line(payload.what)
+                return self._say(f"run.{payload.kind}", happened, other=other, what=what)
             case Reflected():
                 return self._reflected(happened, payload)
             case Observed():

@@ -2,7 +2,7 @@
 other, what is promised. From rows that are only ever added to; each world is looked at as its own clock has it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar, cast
@@ -13,7 +13,7 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound
-from service.memory.store import Group
+from service.memory.record import Kind
 from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
 from service.store.policy import POLICIES, TABLES
@@ -22,7 +22,6 @@ from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
     ConversationRow,
-    MemoryOwnerRow,
     TurnRow,
     WorldRow,
 )
@@ -59,7 +58,7 @@ class ConversationDifference:
 
 @dataclass(frozen=True)
 class Remembered:
-    """Something that somebody remembers in one of the worlds; `kind` is fact, self_fact, summary or insight."""
+    """Something that somebody remembers in one of the worlds; `kind` is as in memory/record.py."""
 
     at: WorldTime
     person_id: str
@@ -118,9 +117,7 @@ async def compare(deps: ConversationDependencies, here: str, there: str, limit: 
 
     Raises:
         NotFound: one of them has not begun.
-        GraphUnavailable: what is remembered outside our database cannot be read.
     """
-    ours, theirs = [await _facts_outside(deps, world_id) for world_id in (here, there)]
 
     def work(session: Session) -> Comparison:
         one_picture(session)
@@ -133,8 +130,8 @@ async def compare(deps: ConversationDependencies, here: str, there: str, limit: 
             there=other,
             parted_at=_parted_at(session, here, there),
             conversations=_conversations(session, one, other, limit),
-            memories_here=_memories(session, one, other, ours - theirs, limit),
-            memories_there=_memories(session, other, one, theirs - ours, limit),
+            memories_here=_memories(session, one, other, limit),
+            memories_there=_memories(session, other, one, limit),
             attitudes=_attitudes(session, one, other, limit),
             promises=_promises(session, one, other, limit),
         )
@@ -218,44 +215,25 @@ def _said(turn: TurnRow | None) -> tuple[str, str] | None:
     return None if turn is None else (turn.speaker_id, turn.text)
 
 
-_Told = tuple[WorldTime, str, str, str]
-"""What somebody remembers (see `Remembered`) but for the name, in the order in which it is told."""
-
-
-def _memories(
-    session: Session, one: WorldView, other: WorldView, outside: Collection[_Told], limit: int
-) -> First[Remembered]:
-    """What is remembered in the world and not in the other; `outside`: of that, what our database does not hold."""
-    count, found = len(outside), [*outside]
+def _memories(session: Session, one: WorldView, other: WorldView, limit: int) -> First[Remembered]:
+    """What is remembered in the world and not in the other."""
+    count, found = 0, list[tuple[WorldTime, str, str, str]]()
     for name, policy in POLICIES.items():
         if policy.remembered_as is None:
             continue
         key = [column.name for column in SQLModel.metadata.tables[name].primary_key if column.name != "world_id"]
         mine, query = _only(TABLES[name], one.id, other.id, key, (policy.text,))
-        count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
         at, text = getattr(mine, policy.known or ""), getattr(mine, policy.text)
-        if hasattr(mine, "held"):  # else it is a key by which the words are found
-            text = sa.case((mine.held | (mine.words == ""), text), else_=mine.words)
-        first = query.with_only_columns(at, mine.person_id, sa.literal(policy.remembered_as), text).order_by(
-            at, mine.person_id, text
-        )
+        named = policy.remembered_as
+        kind = sa.literal(named) if named in set(Kind) else getattr(mine, named)
+        query = query.where(text != "")
+        count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
+        first = query.with_only_columns(at, mine.person_id, kind, text).order_by(at, mine.person_id, text)
         found += [(*row,) for row in session.execute(first.limit(limit))]
     return First(
         count=count,
         items=[Remembered(*told, _name(told[1], one, other)) for told in sorted(found)[:limit]],
     )
-
-
-async def _facts_outside(deps: ConversationDependencies, world_id: str) -> set[_Told]:
-    if deps.memory.delivery is None:
-        return set()
-    query = select(MemoryOwnerRow.person_id).where(MemoryOwnerRow.world_id == world_id)
-    people = await deps.database.read(lambda s: s.exec(query).all())
-    found = set()
-    for person_id in people:
-        dump = await deps.memory.export(Group(world_id=world_id, person_id=person_id))
-        found |= {(fact.created_at, person_id, "fact", fact.shown) for fact in dump.facts}
-    return found
 
 
 def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -> First[AttitudeDifference]:

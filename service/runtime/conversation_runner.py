@@ -7,7 +7,6 @@ take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is le
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
 from sqlalchemy import tuple_
 from sqlalchemy.exc import OperationalError
@@ -23,8 +22,7 @@ from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.waiting import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
-from service.memory.store import Group
-from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.graph_relay import GraphRelay
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
@@ -50,7 +48,7 @@ class ConversationRunner:
         """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait. Where it
         carries none, somebody else says what is spoken and closed when.
         """
-        self.outbox = OutboxRelay(deps)
+        self.graph = GraphRelay(deps)
         self._deps = deps
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
@@ -66,7 +64,7 @@ class ConversationRunner:
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._deps.database.write(_drop_leases)
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        works = (self._sweep, self.outbox.deliver_due) if self._carries else (self.outbox.deliver_due,)
+        works = (self._sweep, self.graph.deliver_due) if self._carries else (self.graph.deliver_due,)
         self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
 
     async def stop(self) -> None:
@@ -106,13 +104,6 @@ class ConversationRunner:
         """
         await cancel([task for key, task in self._tasks.items() if key.world_id == world_id])
         self._engine.begin_anew(world_id)
-
-    async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
-        """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is
-        back.
-        """
-        for character_id in character_ids:
-            await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 
     async def wait(self, key: ConversationKey) -> None:
         """Return when the conversation is closed, its closing has failed, it is forgotten, stands, or waits for a
@@ -157,7 +148,7 @@ class ConversationRunner:
     async def _advance(self, key: ConversationKey) -> None:
         if await self._engine.converse(key):
             await self._engine.close(key)
-            await self.outbox.deliver_conversation(key)
+            await self.graph.deliver_conversation(key)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""

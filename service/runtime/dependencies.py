@@ -11,7 +11,7 @@ from service.decision.choose import Chosen, choose
 from service.decision.dependencies import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.reflections import due_reflections
-from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.graph_relay import GraphRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
@@ -28,7 +28,7 @@ class WorldDependencies:
     conversation: ConversationDependencies
     decision: DecisionDependencies
     engine: Engine
-    outbox: OutboxRelay
+    graph: GraphRelay
     vectors: VectorFiller
 
     @property
@@ -39,19 +39,18 @@ class WorldDependencies:
     async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
         agent_state = world_session.agent_state(snapshot.person_id)
-        agenda = world_session.agendas.get(snapshot.person_id, ())
-        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, agenda)
+        promised = world_session.commitments.get(snapshot.person_id, ())
+        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
 
     async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
         """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
-        was promised in it then stands in the agendas of those who took part, and a store outside our database has been
-        handed what is remembered.
+        was promised in it then is known to those who took part, and the graph has been given what is remembered.
         """
         key = world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
             return await self.engine.turn(key, call.index, at)
         await self.engine.close(key)
-        await self.outbox.deliver_conversation(key)
+        await self.graph.deliver_conversation(key)
 
         def work(session: Session) -> None:
             world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)

@@ -195,7 +195,7 @@ class ExactRun:
         question = Question(
             snapshot=snapshot,
             agent_state=world_session.agent_state(call.person_id),
-            agenda=world_session.agendas.get(call.person_id, ()),
+            commitments=world_session.commitments.get(call.person_id, ()),
             circumstances=world_session.world.at(call.time).circumstances,
         )
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))

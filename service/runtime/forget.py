@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, String, cast, delete, exists, or_, update
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, String, cast, delete, exists, or_, update
 from sqlmodel import Session, col, select
 
 from service.conversation.transcript import takes_part
@@ -14,8 +13,9 @@ from service.errors import WorldInUse
 from service.memory.authoring import delete_memories, naming
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
-from service.memory.revision import read_anew
-from service.memory.store import Group, Item, Kind
+from service.memory.projection import held_by_graph
+from service.memory.record import Group, Item, Kind
+from service.memory.revision import next_epoch, read_anew
 from service.people.worlds import WorldView, count_people_revision
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
@@ -23,7 +23,7 @@ from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed
 from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
-from service.store.policy import POLICIES, TABLES, GoesWith, going_with
+from service.store.policy import GoesWith, going_with, names
 from service.store.tables import (
     CommandRow,
     ConversationRow,
@@ -41,21 +41,20 @@ from service.store.world_rows import delete_rows
 _DUE = ("running", "closing")
 
 
-def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[str]:
-    """Remove every row of a world that stands; the caller commits. Answers those who remembered something.
+def forget_world(session: Session, world_id: str) -> None:
+    """Remove every row of a world that stands; the caller commits. Whom the memory graph holds stays as a row until it
+    has let go of it.
 
     Raises:
         WorldInUse: conversations that clients started run or are being closed.
     """
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
-    kept = ((TABLES[name], one.whose) for name, one in POLICIES.items() if one.whose and one.goes != GoesWith.PERSON)
-    whose = [getattr(table, column) for table, column in kept]
-    people = sorted({one for who in whose for one in session.exec(select(who).where(who.class_.world_id == world_id))})
+    held = held_by_graph(session, world_id)
     delete_rows(session, [world_id], everything=True)
-    for person_id in people:
-        memory.forget(session, Group(world_id=world_id, person_id=person_id))
-    return people
+    session.expire_all()
+    for group in held:
+        next_epoch(session, group)
 
 
 def forget_character(session: Session, memory: MemoryStore, world_session: WorldSession, character_id: str) -> None:
@@ -108,9 +107,9 @@ def forget_everywhere(
         delete_memories(session, memory, group, items)
     _forget_log(session, world.id, person_id)
     _let_forget(session, memory, world.id, person_id, list(world.cast.everybody))
-    everybody, names = world.cast.everybody, naming(world, person_id)
+    everybody, is_meant = world.cast.everybody, naming(world, person_id)
     _forget_words(session, world.id, everybody, partial(is_named, world.name_of(person_id)), shown=True)
-    _forget_words(session, world.id, everybody, names, shown=False)
+    _forget_words(session, world.id, everybody, is_meant, shown=False)
     # In what a decision was made from a person stands by its id alone, or behind an action and @.
     offered = (cast(col(DecisionRow.basis), String).contains(f'{mark}{person_id}"', autoescape=True) for mark in '@"')
     session.execute(delete(DecisionRow).where(col(DecisionRow.world_id) == world.id, or_(*offered)))
@@ -118,7 +117,7 @@ def forget_everywhere(
     session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
     for row in session.exec(select(CommandRow).where(CommandRow.world_id == world.id, CommandRow.kind == "request")):
         asked = Asked(**row.data)  # what was said in its talks goes with them
-        if person_id in asked.path.split("/") or f'"{person_id}"' in asked.body or names(asked.body):
+        if person_id in asked.path.split("/") or f'"{person_id}"' in asked.body or is_meant(asked.body):
             session.delete(row)
 
 
@@ -151,9 +150,9 @@ def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id:
 def _let_forget(session: Session, memory: MemoryStore, world_id: str, person_id: str, others: Collection[str]) -> None:
     """These others remember nothing any more of their talks with the person; talks that nobody remembers go."""
     theirs = [
-        (table, whose, (col(table.world_id) == world_id, whose.in_(others), _holds(getattr(table, name), person_id)))
+        (table, whose, (col(table.world_id) == world_id, whose.in_(others), names(table, person_id)))
         for table, policy in going_with(GoesWith.MEMORY)
-        for name in policy.names
+        if policy.names
         for whose in [getattr(table, policy.whose or "")]
     ]
     knew = {other_id for _, whose, where in theirs for other_id in session.exec(select(whose).where(*where))}
@@ -170,13 +169,6 @@ def _take(session: Session, world_id: str, person_id: str, what: GoesWith) -> No
     for table, policy in going_with(what):
         mine = (col(table.world_id) == world_id, getattr(table, policy.whose or "") == person_id)
         session.execute(delete(table).where(*mine))
-
-
-def _holds(column: InstrumentedAttribute[Any], person_id: str) -> ColumnElement[bool]:
-    """The column is the id, or a list with it."""
-    if isinstance(column.type, JSON):
-        return cast(column, String).contains(f'"{person_id}"', autoescape=True)
-    return column == person_id
 
 
 def _forget_company(
@@ -201,7 +193,7 @@ def _forget_company(
 
 
 def _forget_words(
-    session: Session, world_id: str, others: Collection[str], names: Callable[[str], bool], *, shown: bool
+    session: Session, world_id: str, others: Collection[str], is_meant: Callable[[str], bool], *, shown: bool
 ) -> None:
     """These others keep nothing whose words name the person, of what a model was `shown` or of the rest, nor a note
     before a turn of theirs.
@@ -209,12 +201,12 @@ def _forget_words(
     for table, policy in going_with(GoesWith.MEMORY):
         theirs = (col(table.world_id) == world_id, getattr(table, policy.whose or "").in_(others))
         for row in session.exec(select(table).where(*theirs)) if policy.words and policy.shown == shown else ():
-            if any(map(names, _texts([getattr(row, name) for name in policy.words]))):
+            if any(map(is_meant, _texts([getattr(row, name) for name in policy.words]))):
                 session.delete(row)
     for turn in session.exec(
         select(TurnRow).where(TurnRow.world_id == world_id, col(TurnRow.speaker_id).in_(others), TurnRow.note != "")
     ):
-        turn.note = "" if names(turn.note) else turn.note
+        turn.note = "" if is_meant(turn.note) else turn.note
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.reflections import due_reflections
-from service.people.commitments import agendas
+from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
@@ -346,11 +346,11 @@ class HeldWorld:
 
     async def _keep_day(self, session: WorldSession, day_before: int) -> None:
         if session.world.day > day_before:
-            await keep_day(self._deps.conversation, self._deps.outbox, self.world_id, session.world.now)
+            await keep_day(self._deps.conversation, self.world_id, session.world.now)
 
     def _look(self, session: Session) -> WorldSession:
         world_session = self._read(session, self._worlds.open(session, self.world_id))
-        world_session.agendas = agendas(session, world_session.world)
+        world_session.commitments = commitments_by_person(session, world_session.world)
         log_look(session, self.world_id, world_session.world.now)
         return world_session
 

@@ -11,7 +11,7 @@ from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
 from service.memory.authoring import naming, telling_of
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group, Item
+from service.memory.record import Group, Item
 from service.people.person import person_row
 from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
@@ -98,12 +98,12 @@ async def told_of(memory: MemoryStore, world: WorldView, person_id: str) -> dict
     Raises:
         GraphUnavailable.
     """
-    found, names = dict[Group, list[Item]](), naming(world, person_id)
+    found, is_meant = dict[Group, list[Item]](), naming(world, person_id)
     for other_id in world.cast.everybody:
         if other_id != person_id:
             group = Group(world_id=world.id, person_id=other_id)
             items = await memory.items(group, world.now, forgotten=True)
-            found[group] = telling_of(items, person_id, names)
+            found[group] = telling_of(items, person_id, is_meant)
     return {group: items for group, items in found.items() if items}
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from service.conversation.engine import Outcome
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.runtime.tasks import cancel
 from world.perceive import Snapshot
 from world.time import WorldTime
@@ -69,7 +69,7 @@ class Question:
 
     snapshot: Snapshot
     agent_state: AgentState
-    agenda: tuple[Commitment, ...]
+    commitments: tuple[Commitment, ...]
     circumstances: str
 
 

@@ -1,18 +1,16 @@
 """Owns what the game says has happened: who was there remembers it, and nobody else does."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
 from service.content.profile import importance_word
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
-from service.memory.authoring import Author
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import add_mid_term
-from service.memory.seed_lines import Given, Statement
-from service.memory.seeding import seed
+from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
+from service.memory.revision import expect_vectors
 from service.people.whereabouts import positions
 from service.people.worlds import WorldView
 from service.runtime.author_changes import interrupt
@@ -20,18 +18,27 @@ from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Observed
 from service.store.events import note
 from service.store.ids import derived_id
-from service.store.tables import MidTermRow
-from world.time import LATEST, WorldTime, iso
+from service.store.tables import MemoryRow
+from world.time import LATEST, WorldTime
 
-_GAME = Author(name="game", reason="observation")
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenState:
+    """What somebody or something (`subject`: a person's id, or any name) is like now: its `attribute` has one value at
+    a time.
+    """
+
+    subject: str
+    attribute: str
+    value: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
     """What happened, and who saw it: people or groups by their ids, or whoever is on or beside a node, or on a map.
 
-    `importance` is 1 to 10. `minutes`: so long it stays on their minds (None: they only remember it). `game_id` is the
-    game's own name for it.
+    `importance` is 1 to 10. `about` is what is otherwise for it; where `text` is empty, it says that. `minutes`: so
+    long it stays on their minds (None: they only remember it). `game_id` is the game's own name for it.
     """
 
     text: str
@@ -41,10 +48,13 @@ class Observation:
     map_id: str | None = None
     minutes: int | None = None
     game_id: str | None = None
+    about: SeenState | None = None
 
     def __post_init__(self) -> None:
         if sum(place is not None for place in (self.seen_by, self.node_id, self.map_id)) != 1:
             raise Invalid(field="body", reason=Phrase("answers.invalid_fields.one_place"))
+        if not self.text and self.about is None:
+            raise Invalid(field="body.text", reason=Phrase("answers.expected.missing"))
 
 
 def observe(session: Session, memory: MemoryStore, world_session: WorldSession, seen: Observation) -> list[str]:
@@ -56,24 +66,12 @@ def observe(session: Session, memory: MemoryStore, world_session: WorldSession, 
     """
     world = world_session.world
     witnesses = sorted(_witnesses(session, world, seen))
-    name = f"seen {seen.game_id or derived_id(world.now, seen.text)}"
-    words = world.say("remembered.seen", text=seen.text)
-    line = Statement(
-        id=name,
-        statement=seen.text,
-        words=words,
-        stated=False,
-        relation=world.say("remembered.saw"),
-        at=iso(world.now),
-        importance=seen.importance,
-    )
-    given = [Given(where="body", line=line)]
-    new = [one for one in witnesses if not seed(session, world, memory, one, given, _GAME).known]
-    if seen.minutes is not None:
-        until = WorldTime(min(world.now + seen.minutes, LATEST))
-        rows = [_on_its_mind(world, one, name, words, seen.importance, until) for one in new]
-        add_mid_term(session, rows, world.now)
-    told = Observed(text=seen.text, seen_by=tuple(witnesses), node_id=seen.node_id, map_id=seen.map_id)
+    for one in witnesses:
+        group, memories = Group(world_id=world.id, person_id=one), _memories(world, one, seen)
+        if session.get(MemoryRow, group.key(memories[0].id)) is None:
+            memory.remember(session, group, memories, Embedded())
+            expect_vectors(session, group)
+    told = Observed(text=_text(world, seen), seen_by=tuple(witnesses), node_id=seen.node_id, map_id=seen.map_id)
     note(session, world.id, world.now, told)
     interrupt(session, world_session, witnesses)
     return witnesses
@@ -97,16 +95,40 @@ def _is_there(world: WorldView, seen: Observation, node_id: str) -> bool:
     return world.map.node(node_id).map_id == seen.map_id
 
 
-def _on_its_mind(
-    world: WorldView, person_id: str, name: str, words: str, importance: int, until: WorldTime
-) -> MidTermRow:
-    return MidTermRow(
-        world_id=world.id,
-        person_id=person_id,
-        id=derived_id(person_id, name),
-        content=words,
-        importance=importance_word(importance),
-        created_at=world.now,
-        expires_at=until,
-        kind="seen",
+def _text(world: WorldView, seen: Observation) -> str:
+    if seen.text or seen.about is None:
+        return seen.text
+    subject = world.name_of(seen.about.subject)
+    return world.say("remembered.state", subject=subject, attribute=seen.about.attribute, value=seen.about.value)
+
+
+def _memories(world: WorldView, person_id: str, seen: Observation) -> list[Memory]:
+    """What the person who saw it remembers: that it saw it, and what is on its mind for that."""
+    about, text = seen.about, _text(world, seen)
+    subject = None if about is None else world.cast.find(about.subject)
+    memory = Memory(
+        id=derived_id(person_id, "seen", seen.game_id or f"{world.now} {text}"),
+        kind=Kind.OBSERVED,
+        text=text,
+        about="" if about is None else world.name_of(about.subject),
+        subject_id=None if subject is None else subject.id,
+        slot="" if about is None else about.attribute,
+        support=Support.PERCEIVED,
+        source=Source.OBSERVATION,
+        importance=seen.importance,
+        valid_from=world.now,
+        known_from=world.now,
     )
+    if seen.minutes is None:
+        return [memory]
+    return [
+        memory,
+        replace(
+            memory,
+            id=derived_id(memory.id, "mind"),
+            kind=Kind.MID_TERM,
+            slot="",
+            level=importance_word(seen.importance),
+            expires_at=WorldTime(min(world.now + seen.minutes, LATEST)),
+        ),
+    ]

@@ -31,7 +31,7 @@ LOOK_MINUTES = 15
 LEFT_ALONE_MINUTES = 30
 """So long a player is left alone after a talk."""
 SOON_MINUTES = 2 * MINUTES_PER_HOUR
-"""A promise is due when its hour is no farther off; one without an hour is due on its day."""
+"""A promise is due when its hour, or its part of a day, is no farther off; one for a day is due on that day."""
 FOND = 60
 """Affinity from which somebody speaks to a player for no other reason."""
 MISSED_MINUTES = 12 * MINUTES_PER_HOUR
@@ -169,7 +169,7 @@ def _best(
     """Who speaks to the player, and why: a promise comes before news, and news before company."""
     openers = list(beside)
     attitudes = attitudes_among(session, world.id, [*openers, player_id], world.now) if openers else {}
-    known = {row.content for row in mid_term_memories(session, world, player_id)}
+    known = {one.content for one in mid_term_memories(session, world, player_id)[player_id]}
     found = [
         (reason, opener_id)
         for opener_id in openers
@@ -187,13 +187,13 @@ def _reasons(
     session: Session, world: WorldView, opener_id: str, player_id: str, attitude: Attitude, known: set[str]
 ) -> Iterator[_Reason]:
     for promise in open_commitments(session, world, opener_id):
-        soon = SOON_MINUTES if promise.has_hour else MINUTES_PER_DAY
-        if promise.other(opener_id) == player_id and promise.due_at is not None and promise.due_at <= world.now + soon:
-            yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.words, urgency=promise.due_at)
+        due_at, soon = promise.since or promise.due_at, MINUTES_PER_DAY if promise.window is None else SOON_MINUTES
+        if promise.other(opener_id) == player_id and due_at is not None and due_at <= world.now + soon:
+            yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.what, urgency=due_at)
     keeps = discretion(world.cast.actor(opener_id), player_id, attitude.affinity)
-    for row in mid_term_memories(session, world, opener_id):
-        if row.kind == "seen" and row.importance == "high" and row.content not in known and keeps.lets(row.content):
-            yield _Reason(opened_for=OpenedFor.URGENT, matter=row.content, urgency=-row.created_at)
+    for one in mid_term_memories(session, world, opener_id)[opener_id]:
+        if one.is_seen and one.level == "high" and one.content not in known and keeps.lets(one.content):
+            yield _Reason(opened_for=OpenedFor.URGENT, matter=one.content, urgency=-one.since)
     last = attitude.last_met_at
     if attitude.affinity >= FOND and (last is None or last <= world.now - MISSED_MINUTES):
         yield _Reason(opened_for=OpenedFor.AFFINITY, urgency=-attitude.affinity)

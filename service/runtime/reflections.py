@@ -2,14 +2,23 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from functools import partial
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col
 
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import CassetteMiss, GraphUnavailable, ModelError
-from service.memory.reflect import ReflectionContext, gather_evidence, reflect, valid_insights
+from service.errors import CassetteMiss, ModelError
+from service.memory.record import FACTS, Episode, Group, Item, Memory
+from service.memory.reflect import (
+    MOST_EPISODES,
+    MOST_MEMORIES,
+    Evidence,
+    ReflectionContext,
+    reflect,
+    valid_insights,
+)
 from service.memory.reflections import (
     DUE,
     LivedThrough,
@@ -19,8 +28,9 @@ from service.memory.reflections import (
     lived_through,
     settle_reflection,
 )
+from service.memory.refs import ref_of
 from service.memory.secrets import Discretion, discretion
-from service.memory.store import FACTS, Fact, Group
+from service.memory.telling import one_line, told_of
 from service.people.worlds import WorldView
 from service.store.ids import new_id
 from service.store.lease import Lease
@@ -32,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 30.0
 LOOK_SECONDS = 0.05
-MOST_FACTS_READ = 200
+MOST_MEMORIES_READ = 200
 _CARRIES = Lease(holder=ReflectionRow.runner, until=ReflectionRow.lease_until)  # type: ignore[arg-type] # columns
 
 
@@ -112,34 +122,49 @@ class Reflections:
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
-        facts = [fact for fact in await self._facts(key) if fact.created_at > lived.since and kept.lets(fact.shown)]
-        names = (key.person_id, *(who for one in lived.episodes for who in (one.partner_id, *one.others)))
+        memories = [one for one in await self._memories(key) if one.known_from > lived.since and kept.lets_item(one)]
+        episodes = [one for one in lived.episodes if kept.lets(one.summary)]
         return ReflectionContext(
             language=world.language,
             person_id=key.person_id,
             name=world.name_of(key.person_id),
             now=world.sky,
-            evidence=gather_evidence([one for one in lived.episodes if kept.lets(one.summary)], facts),
+            evidence=_evidence(world, key.person_id, episodes, memories),
+            personality=owner.personality if owner else "",
+            wishes=tuple(goal.goal for goal in owner.goals) if owner else (),
             thoughts=tuple(filter(kept.lets, lived.thoughts)),
-            names=frozenset(map(world.name_of, names)),
             own_prompts=world.cast.own_prompts,
         )
 
-    async def _facts(self, key: ReflectionKey) -> list[Fact]:
-        """The newest; none while the memory is away: then the summaries are thought over."""
+    async def _memories(self, key: ReflectionKey) -> list[Memory]:
+        """What the person knows, the newest of it."""
         group = Group(world_id=key.world_id, person_id=key.person_id)
-        try:
-            found = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_FACTS_READ)
-        except GraphUnavailable as exc:
-            _log.warning("reflected without long-term memory: %s", exc)
-            return []
-        return [one.fact for one in found]
+        found = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_MEMORIES_READ)
+        return [one.memory for one in found]
 
     def _fail(self, session: Session, key: ReflectionKey, error: ModelError) -> None:
         world = self._deps.worlds.open(session, key.world_id).at(key.at)
         fail_reflection(session, key, error.slug)
         if error.usage.calls:
             count(session, key.world_id, world.day, "closing", error.usage, failures=1)
+
+
+def _evidence(
+    world: WorldView, person_id: str, episodes: Sequence[Episode], memories: Sequence[Memory]
+) -> tuple[Evidence, ...]:
+    """The last episodes, and the memories that matter most, in the order in which they came to be known."""
+    last = sorted(episodes, key=lambda one: (one.at, one.conversation_id))[-MOST_EPISODES:]
+    most = sorted(memories, key=lambda one: (-one.importance, one.known_from, one.id))[:MOST_MEMORIES]
+    items: list[Item] = [*last, *sorted(most, key=lambda one: (one.known_from, one.id))]
+    return tuple(
+        Evidence(
+            ref=f"e{number}",
+            text=one_line(told_of(world, one, person_id)),
+            source=ref_of(one),
+            partner_ids=(one.partner_id, *one.others) if isinstance(one, Episode) else (one.partner_id,),
+        )
+        for number, one in enumerate(items, 1)
+    )
 
 
 def _is(key: ReflectionKey) -> tuple[ColumnElement[bool], ...]:

@@ -26,7 +26,7 @@ from service.store.event_kinds import (
 )
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
-from service.store.policy import Policy, policy_of
+from service.store.policy import POLICIES, Policy, policy_of, reopened
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.world_rows import Row, Rows
 from world.time import WorldTime, iso
@@ -84,11 +84,19 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
         if cut.open.get(one["conversation_id"]) == Phase.RUNNING and one["conversation_id"] not in scenes
     ]
     kept["conversations"] = [awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
-    known = {row["id"] for name in ("facts", "graph_facts") for row in kept.get(name, ())}
-    known |= {row["conversation_id"] for row in (*kept["summaries"], *kept["past_summaries"])}
-    kept["vectors"] = [row for row in rows["vectors"] if row["item_id"] in known]
-    for name in ("facts", "graph_facts", "self_facts"):
-        kept[name] = _reopened(kept.get(name, []))
+    return going_along(kept)
+
+
+def going_along(kept: Rows) -> Rows:
+    """The rows, but for those that go with a memory that is not there."""
+    there = {
+        (row[policy.whose or ""], row[policy.memory or ""])
+        for name, policy in POLICIES.items()
+        for row in (kept.get(name, ()) if policy.remembered_as else ())
+    }
+    along = {name: one for name, one in POLICIES.items() if one.memory and not one.remembered_as and not one.known}
+    for name, policy in along.items():
+        kept[name] = [row for row in kept.get(name, ()) if (row[policy.whose or ""], row[policy.memory or ""]) in there]
     return kept
 
 
@@ -144,7 +152,19 @@ def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     there = [] if policy.passing else [row for row in rows if _stood(row, policy, cut)]
     if policy.ended is None:
         return there
-    return [row | policy.unended if (row[policy.ended] or 0) >= cut.at else row for row in there]
+    gone = {row[policy.memory]: row for row in rows if not _stood(row, policy, cut)} if policy.memory else {}
+    return [_then(row, policy, gone, cut) for row in there]
+
+
+def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: _Cut) -> Row:
+    """The row before it ended, if it ended later: by whom it was ended, if anybody did, was not there."""
+    if policy.ended_by is not None and row[policy.ended_by] is not None:
+        row = reopened(row, policy, gone)
+        if row[policy.ended_by] is not None:
+            return row
+    if policy.ended_in is not None and (row[policy.ended_in] in cut.open or row[policy.ended_in] in cut.gone):
+        return row | policy.unended
+    return row | policy.unended if (row[policy.ended or ""] or 0) >= cut.at else row
 
 
 def _stood(row: Row, policy: Policy, cut: _Cut) -> bool:
@@ -262,18 +282,6 @@ def _movements(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
             behind = max(1, sum(t <= cut.at for t in row["times"])) if row["path"] else 0
             kept.append(row | {"path": row["path"][:behind], "times": row["times"][:behind]})
     return kept
-
-
-def _reopened(facts: list[Row]) -> list[Row]:
-    """What closed them has not been said yet."""
-    there = {row["id"] for row in facts}
-    return [
-        row if row["replaced_by"] is None or row["replaced_by"] in there else row | _still_true(row) for row in facts
-    ]
-
-
-def _still_true(row: Row) -> Row:
-    return {name: None for name in ("invalid_at", "expired_at", "replaced_by") if name in row}
 
 
 _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {

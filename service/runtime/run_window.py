@@ -91,8 +91,8 @@ class RunWindow:
             self.ahead.decided(call, world_session.standing(person_id))
             return True
         profile = world_session.world.character(person_id)
-        agenda = world_session.agendas.get(person_id, ())
-        option, wake_at = by_routine(world_session.core.setting, profile, self.ahead.snapshot(call), agenda=agenda)
+        promised = world_session.commitments.get(person_id, ())
+        option, wake_at = by_routine(world_session.core.setting, profile, self.ahead.snapshot(call), promised=promised)
         self._why[person_id, call.time] = Why(by="routine")
         self.ahead.decided(call, option, wake_at=wake_at)
         return True

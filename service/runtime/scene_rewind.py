@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from service.errors import NotFound
-from service.memory.store import turn_key
+from service.memory.record import Kind, turn_key
+from service.memory.refs import MemoryKind, ref, turn_ref
 from service.runtime.rewind import REOPENED, awaiting, goes_on, stayed
 from service.store.event_kinds import (
-    CommitmentKept,
+    CommitmentDue,
+    CommitmentMade,
     ConversationJoined,
     ConversationLeft,
     ConversationStarted,
@@ -22,7 +24,7 @@ from service.store.event_kinds import (
 )
 from service.store.ids import derived_id
 from service.store.phase import Phase
-from service.store.policy import Policy, policy_of
+from service.store.policy import Policy, policy_of, reopened
 from service.store.world_rows import Row, Rows
 
 
@@ -51,9 +53,9 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
 @dataclass(frozen=True, kw_only=True)
 class _Cut:
     """What is no more of a conversation: all from `turn` on, and from the command `seq` on; of the commands since
-    `spoken_seq` those that moved or told somebody. `facts` are forgotten, by person and id, `thoughts` drawn from them
-    too; `gone` are the ids of all that. `asked` are the interventions that stay, `spoke` who has spoken by then.
-    `promises` were made in it, and those that it `fulfilled` are open again.
+    `spoken_seq` those that moved or told somebody. `gone` are the ids of what is remembered no more, and of what was
+    thought of that: `thoughts` are its words. `asked` are the interventions that stay, `spoke` who has spoken by then.
+    `promises` were made in it, and those that it `ended` are open again.
     """
 
     conversation_id: str
@@ -62,11 +64,10 @@ class _Cut:
     spoken_seq: int
     asked: frozenset[int]
     spoke: frozenset[str]
-    facts: Mapping[tuple[str, str], Row]
     thoughts: frozenset[str]
     gone: frozenset[str]
     promises: frozenset[str]
-    fulfilled: frozenset[str]
+    ended: frozenset[str]
 
     def is_of_it(self, row: Row) -> bool:
         """Whether the row belongs to the conversation."""
@@ -88,16 +89,11 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
 
     asked = frozenset(row["number"] for row in of_it("interventions") if row["before_turn"] < turn)
     stay = {row["id"] for row in of_it("long_term") if _request_of(row["id"]) in asked}
-    facts = {
-        (row["person_id"], row["id"]): row
-        for name in ("facts", "graph_facts", "self_facts")
-        for row in of_it(name)
-        if row["id"] not in stay
-    }
-    sources = {f"talk:{of}", *(f"fact:{fact_id}" for _, fact_id in facts)}
-    insights = [row for row in rows["insights"] if sources & set(row["evidence"])]
-    unsaid = [turn_key(of, row["turn"]) for row in of_it("turns") if row["turn"] >= turn]
-    told = {row["id"] for row in of_it("attitude_changes")}
+    unsaid = {row["turn"] for row in of_it("turns") if row["turn"] >= turn}
+    forgotten = {row["id"] for row in of_it("memories") if row["id"] not in stay and not _is_said(row, turn)}
+    refs = {ref(MemoryKind.TALK, of), *(turn_ref(of, one) for one in unsaid)}
+    refs |= {ref(MemoryKind.MEMORY, one) for one in forgotten}
+    thoughts = [row for row in rows["memories"] if refs & set(row["evidence"])]
     turns = {row["seq"]: said for row in of_it("commands") if (said := _turn_of(row)) is not None}
     return _Cut(
         conversation_id=of,
@@ -106,12 +102,16 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
         spoken_seq=max((seq for seq, said in turns.items() if said < turn), default=0),
         asked=asked,
         spoke=frozenset(row["speaker_id"] for row in of_it("turns") if row["turn"] < turn),
-        facts=facts,
-        thoughts=frozenset(row["text"] for row in insights),
-        gone=frozenset([of, *unsaid, *(fact_id for _, fact_id in facts), *(row["id"] for row in insights)]),
+        thoughts=frozenset(row["text"] for row in thoughts),
+        gone=frozenset([of, *forgotten, *(turn_key(of, one) for one in unsaid), *(row["id"] for row in thoughts)]),
         promises=frozenset(row["id"] for row in of_it("commitments")),
-        fulfilled=frozenset(row["id"] for row in rows["commitments"] if _outcome(row["id"]) in told),
+        ended=frozenset(row["id"] for row in rows["commitments"] if row["ended_in"] == of),
     )
+
+
+def _is_said(row: Row, turn: int) -> bool:
+    """Whether the row stands for a turn before that one, which an author has corrected."""
+    return bool(row["kind"] == Kind.TURN and row["turns"][0] < turn)
 
 
 def _outcome(commitment_id: str) -> str:
@@ -127,15 +127,18 @@ def _turn_of(command: Row) -> int | None:
 
 
 def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    """What a table's policy says that there is without those turns."""
-    return [row for row in rows if _stays(row, policy, cut)]
+    """What a table's policy says that there is without those turns. What was ended by what is no more goes on."""
+    there = [row for row in rows if _stays(row, policy, cut)]
+    if policy.ended_by is None:
+        return there
+    gone = {row[policy.memory or ""]: row for row in rows if not _stays(row, policy, cut)}
+    return [reopened(row, policy, gone) for row in there]
 
 
 def _stays(row: Row, policy: Policy, cut: _Cut) -> bool:
     """What was there when the scene began stays, and what came with an earlier turn; not what came of all of it."""
-    if policy.memory is not None:  # what authors have done to a memory is written down under its id towards clients
-        key = (row[policy.memory] or "").removeprefix(f"{row.get('kind')}.").replace(".", "/")
-        return key not in cut.gone
+    if policy.memory is not None:
+        return row[policy.memory] not in cut.gone
     if policy.conversation is None or not cut.is_of_it(row):
         return True
     if policy.turn is not None:
@@ -154,21 +157,6 @@ def _long_term(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if not cut.is_of_it(row) or cut.stays(row["id"])]
 
 
-def _facts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    """What closed them is no more: they hold, or whatever closed that closed them."""
-    found = []
-    for row in rows:
-        whose = row["person_id"]
-        if (whose, row["id"]) in cut.facts:
-            continue
-        by: Row = row
-        while by["replaced_by"] is not None and (whose, by["replaced_by"]) in cut.facts:
-            by = cut.facts[whose, by["replaced_by"]]
-        closed = {name: by[name] for name in ("invalid_at", "expired_at", "replaced_by") if name in row}
-        found.append(row | closed)
-    return found
-
-
 def _attitudes(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """How somebody stands to who kept or broke a promise of the scene goes with the promise."""
     outcomes = set(map(_outcome, cut.promises))
@@ -177,7 +165,7 @@ def _attitudes(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
 
 def _commitments(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     there = _by_policy(rows, policy, cut)
-    return [row | policy.unended if row["id"] in cut.fulfilled else row for row in there]
+    return [row | policy.unended if row["id"] in cut.ended else row for row in there]
 
 
 def _pending(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
@@ -202,14 +190,14 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "attitude_changes": _attitudes,
     "commands": _commands,
     "commitments": _commitments,
-    "facts": _facts,
-    "graph_facts": _facts,
     "long_term": _long_term,
     "pending_events": _pending,
     "prompts": _prompts,
-    "self_facts": _facts,
 }
 """Where a row follows from another, and is more than there or not."""
+
+_BEFORE_ITS_END = (CommitmentMade.kind, CommitmentDue.kind)
+"""What is told of a promise while it is open."""
 
 
 def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:
@@ -224,7 +212,7 @@ def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:
                 continue
             moves[move] -= 1
         promise = data.get("commitment_id")
-        if promise in cut.promises or (kind == CommitmentKept.kind and promise in cut.fulfilled):
+        if promise in cut.promises or (promise in cut.ended and kind not in _BEFORE_ITS_END):
             continue
         if kind == Reflected.kind:
             event = event | {"data": data | {"insights": _others(data["insights"], cut.thoughts)}}

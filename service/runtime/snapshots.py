@@ -6,10 +6,8 @@ at any moment are one to go back to, in the middle of a sentence too.
 
 import asyncio
 import hashlib
-import logging
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -18,11 +16,8 @@ from sqlalchemy.orm import defer
 from sqlmodel import Session, col, delete, select
 
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import GraphUnavailable, NotFound, SnapshotUnusable, WorldExists, WorldMoves
+from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
-from service.memory.outbox import leave_forgetting, leave_items, read_episode, read_fact
-from service.memory.store import Group
-from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.store.phase import CallState
@@ -33,36 +28,19 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     MemoryOwnerRow,
-    OutboxRow,
     ReflectionRow,
     SnapshotRow,
     WorldRow,
 )
-from service.store.world_rows import Row, Rows, name_of, pack, read_rows, replace_rows, unpack
+from service.store.world_rows import Rows, name_of, pack, read_rows, replace_rows, unpack
 from world.time import WorldTime, iso
-
-_log = logging.getLogger(__name__)
-
-GRAPH_FACTS, GRAPH_EPISODES = "graph_facts", "graph_episodes"
-"""In rows: what is remembered outside our database."""
-
-LOOKS = 50
-"""How often a world whose people remember outside our database is looked at until it holds still."""
-LOOK_SECONDS = 0.1
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
 
 
-async def keep(
-    deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, name: str, *, automatic: bool = False
-) -> SnapshotRow:
-    """Keep the world as it stands now, in the place of what was kept under that name. Nothing of it stops meanwhile.
-
-    Raises:
-        GraphUnavailable: what is remembered outside our database cannot be read.
-        WorldMoves: what is remembered there does not hold still.
-    """
-    rows = await picture(deps, outbox, world_id)
+async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> SnapshotRow:
+    """Keep the world as it stands now, in the place of what was kept under that name. Nothing of it stops meanwhile."""
+    rows = await picture(deps, world_id)
     packed = await asyncio.to_thread(pack, rows)
     world, made = rows[_WORLDS][0], datetime.now(UTC)
     row = SnapshotRow(
@@ -79,18 +57,12 @@ async def keep(
     return await deps.database.write(lambda s: s.merge(row))
 
 
-async def keep_day(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, now: WorldTime) -> None:
-    """Keep the world at the beginning of a day, and let go of the oldest days. A memory outside our database that is
-    away does not stop the world: that day is not kept.
-    """
+async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime) -> None:
+    """Keep the world at the beginning of a day, and let go of the oldest days."""
     most = deps.settings.world.daily_snapshots
     if not most:
         return
-    try:
-        await keep(deps, outbox, world_id, f"day-{iso(now)[:10]}", automatic=True)
-    except GraphUnavailable as exc:
-        _log.warning("the day %s of world %s is not kept: %s", iso(now)[:10], world_id, exc)
-        return
+    await keep(deps, world_id, f"day-{iso(now)[:10]}", automatic=True)
 
     def thin(session: Session) -> None:
         mine = (col(SnapshotRow.world_id) == world_id, col(SnapshotRow.automatic))
@@ -111,19 +83,16 @@ def remove(session: Session, world_id: str, name: str) -> None:
     session.delete(_row(session, world_id, name))
 
 
-async def rows_of(
-    deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, name: str | None, moment: Moment | None
-) -> Rows:
+async def rows_of(deps: ConversationDependencies, world_id: str, name: str | None, moment: Moment | None) -> Rows:
     """The world as it stands, or as it was kept under that name; and of that what it held at an earlier moment.
 
     Raises:
         NotFound: it has no such snapshot, or no such turn.
         SnapshotUnusable: it is damaged, or another version of the service has made it.
         Invalid: the world has not lived that moment.
-        GraphUnavailable: what is remembered outside our database cannot be read.
     """
     if name is None:
-        rows = await picture(deps, outbox, world_id)
+        rows = await picture(deps, world_id)
     else:
         rows = await deps.database.read(lambda s: read_snapshot(s, world_id, name))
     if moment is None:
@@ -140,33 +109,10 @@ def _count_people(then: Rows) -> None:
         world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
 
 
-async def picture(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str) -> Rows:
-    """All there is of a world, of one moment; one to which nothing was written yet begins.
-
-    Raises:
-        GraphUnavailable: what is remembered outside our database cannot be read.
-        WorldMoves: what is remembered there does not hold still.
-    """
+async def picture(deps: ConversationDependencies, world_id: str) -> Rows:
+    """All there is of a world, of one moment; one to which nothing was written yet begins."""
     await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
-    for _ in range(LOOKS):
-        rows = await deps.database.read(partial(_read, world_id=world_id))
-        if deps.memory.delivery is None:
-            return rows
-        owners = rows[_OWNERS]
-        if not rows[name_of(OutboxRow)]:
-            rows |= await _outside(deps, world_id, [row["person_id"] for row in owners])
-            if owners == await deps.database.read(lambda s: read_rows(s, world_id)[_OWNERS]):
-                return rows
-        await outbox.deliver_due()
-        await deps.memory.check()
-        await asyncio.sleep(LOOK_SECONDS)
-    raise moves(rows)
-
-
-def moves(rows: Rows) -> WorldMoves:
-    """The error for a world whose people's memory outside our database does not hold still."""
-    now = iso(WorldTime(rows[_WORLDS][0]["now"]))
-    return WorldMoves(now=now, until=now)
+    return await deps.database.read(partial(_read, world_id=world_id))
 
 
 def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
@@ -184,39 +130,21 @@ def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
     return unpack(row.data)
 
 
-def take_back(
-    session: Session, deps: ConversationDependencies, key: ConversationKey, turn: int, seen: Rows
-) -> list[str] | None:
+def take_back(session: Session, key: ConversationKey, turn: int) -> None:
     """Bring one scene back to before that turn; the rest of its world stays. The caller commits, and has stopped what
-    works on it here. `seen` is the world as it was a moment ago. Answers as `restore`; None, and nothing is written:
-    what its people remember outside our database is not what was seen.
+    works on it here.
 
     Raises:
         NotFound: there is no such turn.
     """
-    rows = read_rows(session, key.world_id)
-    people = {row["person_id"] for row in rows["participants"] if row["conversation_id"] == key.conversation_id}
-    if deps.memory.delivery is not None:
-        before, now = ([row for row in some[_OWNERS] if row["person_id"] in people] for some in (seen, rows))
-        if before != now:
-            return None
-        rows |= {name: seen[name] for name in (GRAPH_FACTS, GRAPH_EPISODES)}
-    then = without_turns(rows, key.conversation_id, turn)
+    then = without_turns(read_rows(session, key.world_id), key.conversation_id, turn)
     _count_people(then)
-    return restore(session, deps, key.world_id, then, time.time(), people)
+    restore(session, key.world_id, then, time.time())
 
 
-def restore(
-    session: Session,
-    deps: ConversationDependencies,
-    world_id: str,
-    rows: Rows,
-    made_at: float,
-    only: Collection[str] | None = None,
-) -> list[str]:
+def restore(session: Session, world_id: str, rows: Rows, made_at: float) -> None:
     """Make the world what `rows` say, as they were read at `made_at` (machine time); the caller commits, and has
-    stopped what works on it here. Whoever works on it elsewhere, or is late, can write nothing more. Answers whose
-    memories outside our database are to be written anew; of other people than `only` these stay.
+    stopped what works on it here. Whoever works on it elsewhere, or is late, can write nothing more.
 
     Raises:
         NotFound: the world is gone.
@@ -226,21 +154,10 @@ def restore(
         raise NotFound(kind="world", id=world_id)
     _begin_anew(rows, now_there, time.time() - made_at)
     replace_rows(session, world_id, rows)
-    if deps.memory.delivery is None:
-        return []
-    owners = {row["person_id"] for row in (*rows[_OWNERS], *now_there[_OWNERS])}
-    people = sorted(owners if only is None else owners & set(only))
-    for person_id in people:
-        group = Group(world_id=world_id, person_id=person_id)
-        leave_forgetting(session, group)
-        _leave(session, group, rows)
-    return people
 
 
-def branch(
-    session: Session, deps: ConversationDependencies, world_id: str, rows: Rows, made_at: float, to_world: str
-) -> list[str]:
-    """Begin another world as `rows` of this one say; the caller commits. Answers as `restore`.
+def branch(session: Session, world_id: str, rows: Rows, made_at: float, to_world: str) -> None:
+    """Begin another world as `rows` of this one say; the caller commits.
 
     Raises:
         WorldExists: it has begun already.
@@ -253,12 +170,6 @@ def branch(
     if world["people_revision"]:  # its people may be those of an earlier moment
         world["people_revision"] = world["timeline"]
     replace_rows(session, to_world, rows)
-    if deps.memory.delivery is None:
-        return []
-    people = [row["person_id"] for row in rows[_OWNERS]]
-    for person_id in people:
-        _leave(session, Group(world_id=to_world, person_id=person_id), rows)
-    return people
 
 
 def made_at(session: Session, world_id: str, name: str | None) -> float:
@@ -290,6 +201,8 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
     for row in rows[name_of(ActionCallRow)]:
         row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0
     owned = {row["person_id"]: row for row in before.get(_OWNERS, ())}
+    gone = owned.keys() - {row["person_id"] for row in rows[_OWNERS]}
+    rows[_OWNERS] += [owned[one] for one in gone if owned[one]["projected_revision"] >= 0]  # the graph is to let go
     for row in rows[_OWNERS]:
         old = owned.get(row["person_id"], row)
         row |= {
@@ -300,28 +213,6 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
     if before:
         told = 1 + max((count["newest"] for count in counts), default=0)
         rows[_COUNTS] = [{"world_id": world["id"], "newest": told, "restored": told}]
-
-
-def _leave(session: Session, group: Group, rows: Rows) -> None:
-    """What the person remembers outside our database is to be written there."""
-    facts = [read_fact(row) for row in _of(rows, GRAPH_FACTS, group)]
-    episodes = [read_episode(row) for row in _of(rows, GRAPH_EPISODES, group)]
-    if facts or episodes:
-        leave_items(session, group, facts, episodes)
-
-
-def _of(rows: Rows, name: str, group: Group) -> list[Row]:
-    mine = (row for row in rows.get(name, ()) if row["person_id"] == group.person_id)
-    return [{key: value for key, value in row.items() if key != "person_id"} for row in mine]
-
-
-async def _outside(deps: ConversationDependencies, world_id: str, people: Sequence[str]) -> Rows:
-    found: Rows = {GRAPH_FACTS: [], GRAPH_EPISODES: []}
-    for person_id in people:
-        dump = await deps.memory.export(Group(world_id=world_id, person_id=person_id))
-        found[GRAPH_FACTS] += [{"person_id": person_id, **asdict(fact)} for fact in dump.facts]
-        found[GRAPH_EPISODES] += [{"person_id": person_id, **asdict(episode)} for episode in dump.episodes]
-    return found
 
 
 def _read(session: Session, world_id: str) -> Rows:

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import CassetteMiss, KataribeError
+from service.memory.record import Group
 from service.memory.revision import have_vectors, vectors_due
-from service.memory.store import Group
 
 _log = logging.getLogger(__name__)
 

@@ -13,10 +13,8 @@ from service.decision.basis import Basis
 from service.decision.descriptions import action_name, clock_of, need_name, option_line, refusal_lines
 from service.errors import NotFound
 from service.locales import Listed, Phrase
-from service.memory.reflections import read_insights
+from service.memory.record import Group, Kind
 from service.memory.refs import Remembered, look_up, remembered_line
-from service.memory.store import Group
-from service.people.commitments import told_kept_in
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
     ActionFailed,
@@ -30,6 +28,8 @@ from service.store.event_kinds import (
     ClosingFailed,
     CommitmentBroken,
     CommitmentKept,
+    CommitmentMoved,
+    CommitmentReleased,
     ConversationEnded,
     ConversationStarted,
     Decided,
@@ -50,7 +50,7 @@ from service.store.event_kinds import (
     WeatherSet,
 )
 from service.store.events import payload_in
-from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MidTermRow, TurnRow
+from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MemoryRow, TurnRow
 from world.actions import TALK
 from world.option import Option
 from world.time import WorldTime
@@ -70,6 +70,7 @@ _BY_AUTHORS = (
     PersonRemoved,
 )
 _ANSWERED_BY_MODEL = ("model", "fallback")
+_ENDS = tuple(one.kind for one in (CommitmentKept, CommitmentBroken, CommitmentMoved, CommitmentReleased))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ class Question:
 @dataclass(frozen=True, kw_only=True)
 class EventWhy:
     """Why an event happened: the question that was asked for it, or for the decision that `led` to it; the conversation
-    it comes of; that which said (`told_in`) that a promise was kept. What is None is not recorded, or there is none.
+    it comes of; the promise it tells of. What is None is not recorded, or there is none.
     `drawn` are the insights that somebody came to, each with its evidence.
     """
 
@@ -102,7 +103,6 @@ class EventWhy:
     led: EventRow | None = None
     source: Source | None = None
     promise: CommitmentRow | None = None
-    told_in: str | None = None
     drawn: tuple[tuple[str, tuple[Remembered, ...]], ...] = ()
 
 
@@ -111,7 +111,6 @@ async def why_happened(deps: ConversationDependencies, world: WorldView, event_i
 
     Raises:
         NotFound: the world has no such event.
-        GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
     """
     why = await deps.database.read(lambda s: _read(s, world.id, event_id))
     if isinstance(why.payload, Reflected):
@@ -119,7 +118,7 @@ async def why_happened(deps: ConversationDependencies, world: WorldView, event_i
     if why.question is None:
         return why
     row, basis = why.question.row, why.question.basis
-    memories = await look_up(deps.database, deps.memory, world, row.person_id, basis.memories)
+    memories = await look_up(deps.database, world, row.person_id, basis.memories)
     return replace(why, question=replace(why.question, memories=memories))
 
 
@@ -128,13 +127,11 @@ async def _drawn(
 ) -> tuple[tuple[str, tuple[Remembered, ...]], ...]:
     person_id = event.person_id or ""
     group = Group(world_id=world.id, person_id=person_id)
-    known = await deps.database.read(lambda s: read_insights(s, group))
+    row = MemoryRow
+    thought = select(row).where(*group.owns(row), row.kind == Kind.INSIGHT, row.known_from == event.at)
+    known = await deps.database.read(lambda s: s.exec(thought.order_by(col(row.id))).all())
     return tuple(
-        [
-            (one.text, await look_up(deps.database, deps.memory, world, person_id, one.evidence))
-            for one in known
-            if one.at == event.at
-        ]
+        [(one.text, await look_up(deps.database, world, person_id, one.evidence)) for one in known if not one.deleted]
     )
 
 
@@ -152,7 +149,6 @@ def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
         led=led,
         source=_source(session, event, payload, promise),
         promise=promise,
-        told_in=told_kept_in(session, promise) if promise is not None else None,
     )
 
 
@@ -196,11 +192,11 @@ def _source(session: Session, event: EventRow, payload: Payload, promise: Commit
         conversation_id = payload.conversation_id
         turn = payload.turn if isinstance(payload, FactRejected) else None
     elif isinstance(payload, MemoryExpired):
-        over = select(MidTermRow).where(
-            MidTermRow.world_id == event.world_id,
-            MidTermRow.person_id == event.person_id,
-            MidTermRow.expires_at == event.at,
-            MidTermRow.content == payload.content,
+        over = select(MemoryRow).where(
+            MemoryRow.world_id == event.world_id,
+            MemoryRow.person_id == event.person_id,
+            MemoryRow.expires_at == event.at,
+            MemoryRow.text == payload.content,
         )
         memory = session.exec(over).first()
         conversation_id = memory.conversation_id if memory else None
@@ -290,10 +286,10 @@ def _of_source(world: WorldView, source: Source, payload: Payload) -> Iterator[s
 
 def _of_promise(world: WorldView, why: EventWhy) -> Iterator[str]:
     """How it was found out what became of a promise."""
-    if why.promise is None or not isinstance(why.payload, CommitmentKept | CommitmentBroken):
+    if why.promise is None or why.payload.kind not in _ENDS:
         return
-    if why.told_in is not None:
-        yield world.say("why.judged_in_talk", conversation=why.told_in)
+    if why.promise.ended_in is not None:
+        yield world.say("why.judged_in_talk", conversation=why.promise.ended_in)
     else:
         is_by_clock = why.promise.ended_at == why.promise.expires_at
         yield world.say("why.judged_there" if is_by_clock else "why.judged_said")

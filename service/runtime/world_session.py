@@ -13,8 +13,8 @@ from sqlmodel import Session, col, func, select
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
-from service.people.agenda import Commitment
-from service.people.commitments import agendas
+from service.people.commitment import Commitment
+from service.people.commitments import commitments_by_person
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
@@ -60,7 +60,7 @@ class WorldSession:
     conversations: dict[str, str]
     revision: int
     reached: WorldTime
-    agendas: dict[str, tuple[Commitment, ...]] = field(default_factory=dict)
+    commitments: dict[str, tuple[Commitment, ...]] = field(default_factory=dict)
     """What everybody promised and was promised, by person: as it was when the run began, and for those who talk since,
     when their talk was remembered.
     """
@@ -105,8 +105,8 @@ class WorldSession:
 
     def promise_again(self, session: Session, *person_ids: str) -> None:
         """Read anew what these persons promised and were promised."""
-        known = agendas(session, self.world)
-        self.agendas |= {person_id: known.get(person_id, ()) for person_id in person_ids}
+        known = commitments_by_person(session, self.world)
+        self.commitments |= {person_id: known.get(person_id, ()) for person_id in person_ids}
 
     def agent_state(self, character_id: str) -> AgentState:
         """What is on the character's mind."""

@@ -91,7 +91,7 @@ class DailyBudget:
         reservation = Reservation(day=self.day, tokens=tokens)
         if not self.limits:
             return reservation
-        is_closing = role == "closing"
+        is_closing = role in ("closing", "verify")
         if not is_closing and (exhausted := self.exhausted) is not None:
             raise exhausted
         refused = await self._database.write(lambda s: self._take(s, reservation, keep=not is_closing))

@@ -22,7 +22,7 @@ DecidedBy = Literal["model", "plan", "routine", "client", "fallback"]
 Stopped = Literal["budget_exhausted"]
 """Why the service has stopped a clock."""
 
-DropReason = Literal["no_evidence", "not_in_evidence", "known"]
+DropReason = Literal["no_evidence", "known"]
 """Why an insight is not kept."""
 
 ActionId = Annotated[str, Field(description="of actions.json, or built in (walk, talk, wait)", examples=["work"])]
@@ -34,15 +34,13 @@ class RejectionReason(StrEnum):
     """Why something was not stored."""
 
     NO_SUCH_TURN = "no_such_turn"
-    NOT_SAID_BY_ITSELF = "not_said_by_npc"
-    NOT_HEARD = "not_heard"
-    NOT_IN_THE_TURN = "not_in_the_turn"
-    NOT_MEANT = "not_meant"
-    CONTRADICTS_AUTHOR = "contradicts_author"
+    NO_SUCH_REF = "no_such_ref"
+    NO_SUCH_DATE = "no_such_date"
+    NOT_PERCEIVED = "not_perceived"
     KNOWN_ALREADY = "known_already"
     EMPTY = "empty"
-    NOT_TOLD_KEPT = "not_told_kept"
-    NOT_PERCEIVED = "not_perceived"
+    OTHER_NUMBER = "other_number"
+    CONTRADICTED = "contradicted"
 
 
 def _is_none(value: object) -> bool:
@@ -88,9 +86,9 @@ class DroppedInsight(BaseModel, frozen=True, extra="forbid"):
 
     text: str = Field(description="what it said", examples=["Taro has sold three boats."])
     reason: DropReason = Field(
-        description="why it was not kept: it names nothing that the person lived through (no_evidence); it has a "
-        "number, a name or a denial that its evidence has not (not_in_evidence); the person thinks so already (known)",
-        examples=["not_in_evidence"],
+        description="why it was not kept: it names nothing that the person lived through (no_evidence), or the person "
+        "thinks so already (known)",
+        examples=["no_evidence"],
     )
 
 
@@ -105,15 +103,15 @@ class Reflected(Payload):
 
 class _OfCommitment(Payload):
     commitment_id: str = Field(
-        description="of GET /people/{id}/agenda", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
+        description="of GET /people/{id}/commitments", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
     )
     to_id: str = Field(description="to whom the person promised it", examples=["npc_taro"])
-    words: str = Field(
-        description="in which it was promised", examples=['Mio said: "I will come to the pier tomorrow at five."']
-    )
+    what: str = Field(description="what was promised", examples=["come to the pier with the net"])
     place: str = Field(description="where, as it was said; empty: no place was", examples=["the pier"])
     node_id: str | None = left_out("where, if that is on the map", "pier")
-    due_at: str | None = left_out("when: a minute, or the end of the day that was said", "2026-04-02T17:00")
+    due_at: str | None = left_out(
+        "when: a minute, or the end of the day, or of the part of it, that was said", "2026-04-02T17:00"
+    )
 
 
 class CommitmentDue(_OfCommitment):
@@ -122,6 +120,16 @@ class CommitmentDue(_OfCommitment):
 
 class CommitmentKept(_OfCommitment):
     """The person kept its promise: both were there, or it was said so."""
+
+
+class CommitmentMoved(_OfCommitment):
+    """The two agreed on another time: another promise stands in the place of this one."""
+
+    moved_to: str = Field(description="the id of that one", examples=["5b1d7f0e-2c64-5f0a-9a53-0b8d1c2e7a44"])
+
+
+class CommitmentReleased(_OfCommitment):
+    """The promise was taken back; nothing follows."""
 
 
 class CommitmentBroken(_OfCommitment):
@@ -209,7 +217,7 @@ class FactRejected(OfConversation):
 
     statement: str = Field(description="what was not kept", examples=["Taro sells his boat."])
     turn: int | None = Field(description="in which it is said to have been said, from 0", examples=[3])
-    reason: RejectionReason = Field(description="why it was not kept", examples=["not_heard"])
+    reason: RejectionReason = Field(description="why it was not kept", examples=["not_perceived"])
 
 
 class CommitmentMade(_OfCommitment, OfConversation):
@@ -397,6 +405,8 @@ IN_A_MINUTE: tuple[type[Payload], ...] = (
     ConversationClosed,
     ClosingFailed,
     FactRejected,
+    CommitmentMoved,
+    CommitmentReleased,
     CommitmentMade,
     Planned,
     Decided,

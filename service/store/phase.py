@@ -110,8 +110,10 @@ class CommitmentState(StrEnum):
     OPEN = "open"
     KEPT = "kept"
     BROKEN = "broken"
+    MOVED = "moved"
+    """They agreed on another time: nothing follows from it, and another promise stands in its place."""
     RELEASED = "released"
-    """A client took it back: nothing follows from it."""
+    """It was taken back: nothing follows from it."""
     LAPSED = "lapsed"
     """Nobody said whether it was kept, or the other did not come: nothing follows from it."""
 

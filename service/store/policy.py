@@ -2,12 +2,12 @@
 they are known, whom they name. Forgetting, going back, copying and comparing walk over these declarations.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import JSON, ColumnElement, String, Table, cast, or_
 from sqlmodel import SQLModel
 
 TableT = TypeVar("TableT", bound=SQLModel)
@@ -35,10 +35,10 @@ class Policy:
     row others may be named, be it one that a model was `shown` or not. `conversation` is the one it hangs on, `turn`
     the turn of that, `known` the world time from which it stands. Of a conversation, a row with a turn came with it,
     one that is known since came of it, and any other was there when it began. From `ended` on it is otherwise: before,
-    it had the columns `unended`. `memory` is the id of the memory that it is, or goes with, `remembered_as` the kind of
-    memory that it is, in the words of the column `text`. `passing` is of the moment: at another one it begins anew. Not
-    `copied`: it is no part of a world's story, but of how it came to be. Not `exported`: in an export lines of its own
-    tell of it, or it is made anew from those.
+    it had the columns `unended`; it may have ended in a conversation (`ended_in`). `memory` is the id of the memory
+    that it is, or goes with, `remembered_as` the kind of memory that it is, in the words of the column `text`.
+    `passing` is of the moment: at another one it begins anew. Not `copied`: it is no part of a world's story, but of
+    how it came to be. Not `exported`: in an export lines of its own tell of it, or it is made anew from those.
     """
 
     whose: str | None = None
@@ -49,6 +49,8 @@ class Policy:
     known: str | None = None
     ended: str | None = None
     unended: dict[str, Any] = field(default_factory=dict)
+    ended_by: str | None = None
+    ended_in: str | None = None
     memory: str | None = None
     remembered_as: str | None = None
     text: str = ""
@@ -70,6 +72,27 @@ def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
     return ((TABLES[name], policy) for name, policy in POLICIES.items() if policy.goes == what)
 
 
+def names(table: Any, person_id: str) -> ColumnElement[bool]:
+    """The row is of that person, beside the one whose it is: a column that says so is its id, or a list with it."""
+    columns = [getattr(table, name) for name in policy_of(table.__tablename__).names]
+    return or_(
+        *(
+            cast(one, String).contains(f'"{person_id}"', autoescape=True)
+            if isinstance(one.type, JSON)
+            else one == person_id
+            for one in columns
+        )
+    )
+
+
+def reopened(row: Mapping[str, Any], policy: Policy, gone: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The row without what `gone` rows, by id, have ended: it ends where those did."""
+    by = row
+    while by[policy.ended_by or ""] in gone:
+        by = gone[by[policy.ended_by or ""]]
+    return {**row, **{name: by[name] for name in policy.unended}}
+
+
 def exported() -> list[tuple[Table, Policy]]:
     """The tables that an export holds row by row."""
     tables = ((SQLModel.metadata.tables[name], policy) for name, policy in POLICIES.items())
@@ -77,5 +100,5 @@ def exported() -> list[tuple[Table, Policy]]:
 
 
 def policy_of(name: str) -> Policy:
-    """That of the table. What is remembered outside our database is as what it stands for."""
-    return POLICIES[{"graph_facts": "facts", "graph_episodes": "summaries"}.get(name, name)]
+    """That of the table."""
+    return POLICIES[name]

@@ -4,11 +4,11 @@ otherwise. Each declares its policy (store/policy.py).
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint, inspect
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
-from service.content.profile import Importance, PersonKind
+from service.content.profile import PersonKind
 from service.store.ids import new_id
 from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 from service.store.policy import GoesWith, Policy, TableT
@@ -371,7 +371,8 @@ class TurnRow(_OfWorld, table=True):
     In a scene a turn is what its speaker thinks, does (`act`) and says (`text`), each of which may be "". It is said to
     those `addressed` (None: to all), with that `loudness` (store/phase.py); `seen_by` perceive the act, `heard_by` the
     words (None: everybody there). `urgency`: how much its speaker wants to go on, 0 to 10. `shifts`: by how much it
-    likes whom more or less for it: [person id, -3 to 3].
+    likes whom more or less for it: [person id, -3 to 3]. `not_to_quote`: the closing found an attack or a slip in it,
+    and no prompt ever shows it word for word.
     """
 
     __tablename__ = "turns"
@@ -405,6 +406,7 @@ class TurnRow(_OfWorld, table=True):
     seen_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     urgency: int | None = None
+    not_to_quote: bool = False
     shifts: list[tuple[str, int]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
@@ -562,6 +564,7 @@ class EngagementRow(OfPerson, table=True):
     names=("partner_id",),
     conversation="conversation_id",
     known="at",
+    memory="conversation_id",
     remembered_as="summary",
     text="summary",
     exported=False,
@@ -571,9 +574,9 @@ class SummaryRow(OfPerson, table=True):
 
     Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
     day it has it in mind. `importance` is the sum of that of what the person took from it. `revision`: of the person's
-    memory, when this was written (MemoryOwnerRow). `delivered`: a long-term memory outside this database was given what
-    the person took from it. Of more than two, `partner_id` is with whom it shared most of it, and `others` are the rest
-    of those who were there with it.
+    memory, when this was written (MemoryOwnerRow). `support`: whether its sentences were verified (memory/record.py).
+    Of more than two, `partner_id` is with whom it shared most of it, and `others` are the rest of those who were there
+    with it. `is_read`: graphiti-core's `add_episode` has read it (memory/graphiti/episode.py).
     """
 
     __tablename__ = "summaries"
@@ -592,8 +595,9 @@ class SummaryRow(OfPerson, table=True):
     night: int = 0
     importance: int = 0
     others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    support: str = "model"
+    is_read: bool = False
     revision: int
-    delivered: bool = False
 
 
 @Policy(whose="person_id", exported=False)
@@ -602,6 +606,8 @@ class MemoryOwnerRow(OfPerson, table=True):
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
     in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
     `vectors_due` counts how often something was given to it, or changed, whose vectors are to be made (0: all are).
+    Neo4j holds it as it was at `projected_epoch` and `projected_revision` (-1: it never was there). What failed, with
+    `projection_error`, is tried again at `projection_due` (machine time).
     """
 
     __tablename__ = "memory_owners"
@@ -611,6 +617,11 @@ class MemoryOwnerRow(OfPerson, table=True):
     embedder: str = ""
     dimensions: int = 0
     vectors_due: int = 0
+    projected_epoch: int = Field(default=0, sa_type=BigInteger)
+    projected_revision: int = -1
+    projection_attempts: int = 0
+    projection_due: float = 0.0
+    projection_error: str = ""
 
 
 @Policy(
@@ -645,83 +656,69 @@ class ReflectionRow(OfPerson, table=True):
 @Policy(
     whose="person_id",
     goes=GoesWith.MEMORY,
-    names=("partner_ids",),
-    known="at",
+    names=("partner_id", "subject_id", "told_by", "via"),
+    conversation="conversation_id",
+    known="known_from",
+    ended="known_until",
+    unended={"valid_to": None, "known_until": None, "replaced_by": None},
+    ended_by="replaced_by",
     memory="id",
-    remembered_as="insight",
+    remembered_as="kind",
     text="text",
 )
-class InsightRow(OfPerson, table=True):
-    """What a person has come to think: a model's conclusion, known from `at`. `evidence` refers to what it was drawn
-    from, `partner_ids` are those with whom the person talked then. For every backend it is kept here.
+class MemoryRow(OfPerson, table=True):
+    """Something that a person remembers (see Memory in memory/record.py). Rows are only ever added; what becomes of one
+    later is when it ended.
+
+    Of a past that was given, `kind` may be turn or summary: `id` is then that of the view it stands for, `about` the
+    name of who spoke, `told_by` its id ("": nobody of this world). A turn of a conversation that was held here stands
+    here too where an author has corrected it. `deleted`: it is remembered no more, and must not come back. `given_id`
+    and `given_in` are the caller's names for a line that was given and its talk, `fingerprint` is of what the line
+    said: the same line again changes nothing. `revision`: of the person's memory, when it was written or ended.
     """
 
-    __tablename__ = "insights"
-    __table_args__ = (Index("ix_insights_revision", "world_id", "person_id", "revision"),)
+    __tablename__ = "memories"
+    __table_args__ = (
+        Index("ix_memories_revision", "world_id", "person_id", "revision"),
+        Index("ix_memories_conversation", "world_id", "conversation_id"),
+        Index("ix_memories_expiry", "world_id", "expires_at"),
+    )
 
     id: str = Field(primary_key=True)
+    kind: str
     text: str
-    evidence: list[str] = _json()
-    partner_ids: list[str] = _json()
-    importance: int
-    at: int = Field(sa_type=BigInteger)
-    revision: int
-
-
-class _Told(OfPerson):
-    """A fact as it was told, true from `valid_at` until before `invalid_at`; a fact that is replaced is closed and
-    stays.
-
-    `words` are the ones it was said in, as they are shown; `statement` is the key by which they are found, and a fact
-    by itself where it is `held`. `mode` is how they were meant (asserted, planned, …), `importance` 1 to 10;
-    `tellings` counts how often it was told.
-    """
-
-    id: str = Field(primary_key=True)
-    statement: str
-    words: str = ""
-    mode: str = "asserted"
+    about: str = ""
+    subject_id: str | None = None
+    told_by: str | None = None
+    via: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    mode: str = "stated"
+    quote: str = ""
     importance: int = 5
-    held: bool = False
-    tellings: int = 1
-    conversation_id: str
-    turn: int | None = None
-    valid_at: int = Field(sa_type=BigInteger)
-    invalid_at: int | None = Field(default=None, sa_type=BigInteger)
+    slot: str = ""
+    support: str
+    source: str
+    conversation_id: str = ""
+    turns: list[int] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    evidence: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    partner_id: str = ""
+    valid_from: int = Field(sa_type=BigInteger)
+    valid_to: int | None = Field(default=None, sa_type=BigInteger)
+    known_from: int = Field(sa_type=BigInteger)
+    known_until: int | None = Field(default=None, sa_type=BigInteger)
     replaced_by: str | None = None
-
-
-@Policy(
-    whose="person_id",
-    goes=GoesWith.MEMORY,
-    names=("partner_id",),
-    conversation="conversation_id",
-    known="created_at",
-    remembered_as="fact",
-    text="statement",
-)
-class FactRow(_Told, table=True):
-    """A fact that a person remembers, known from `created_at` until before `expired_at`. `chain` are the people through
-    whose hands it came, `people` those it is about (see Fact).
-    """
-
-    __tablename__ = "facts"
-    __table_args__ = (Index("ix_facts_revision", "world_id", "person_id", "revision"),)
-
-    subject: str
-    relation: str
-    object: str
-    chain: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    people: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    partner_id: str
-    created_at: int = Field(sa_type=BigInteger)
-    expired_at: int | None = Field(default=None, sa_type=BigInteger)
+    expires_at: int | None = Field(default=None, sa_type=BigInteger)
+    level: str | None = None
+    deleted: bool = False
+    given_id: str = ""
+    given_in: str = ""
+    fingerprint: str = ""
     revision: int
 
 
 @Policy(whose="person_id", goes=GoesWith.MEMORY, memory="item_id", exported=False)
 class VectorRow(OfPerson, table=True):
-    """What an embedding model makes of a fact's statement or of a summary (`kind`): float16, as bytes."""
+    """What an embedding model makes of a memory's text or of a summary (`kind`): float16, as bytes."""
 
     __tablename__ = "vectors"
     __table_args__ = (Index("ix_vectors_revision", "world_id", "person_id", "revision"),)
@@ -733,75 +730,7 @@ class VectorRow(OfPerson, table=True):
     revision: int
 
 
-@Policy(whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",))
-class SeedRow(OfPerson, table=True):
-    """A line of a past that was given to a person. `id` and `conversation` are the caller's, `memory_id` is what became
-    of the line (`kind`, and its id within the memory); `partner_id` is whom it is of, or was heard from.
-
-    `fingerprint` is of what the line said: the same line again changes nothing, even where an author has deleted what
-    became of it.
-    """
-
-    __tablename__ = "seeds"
-    __table_args__ = (Index("ix_seeds_memory", "world_id", "person_id", "memory_id"),)
-
-    kind: str = Field(primary_key=True)
-    id: str = Field(primary_key=True)
-    conversation: str = ""
-    memory_id: str
-    partner_id: str = ""
-    fingerprint: str
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",))
-class PastTurnRow(OfPerson, table=True):
-    """A turn of a talk that was given to a person as its past: it is remembered, but was not held here.
-
-    `speaker_id` is "" where the speaker is nobody of this world. `revision`: of the person's memory.
-    """
-
-    __tablename__ = "past_turns"
-    __table_args__ = (Index("ix_past_turns_revision", "world_id", "person_id", "revision"),)
-
-    conversation_id: str = Field(primary_key=True)
-    turn: int = Field(primary_key=True)
-    speaker_id: str
-    speaker_name: str
-    text: str
-    partner_id: str
-    at: int = Field(sa_type=BigInteger)
-    revision: int
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, names=("partner_id",))
-class PastSummaryRow(OfPerson, table=True):
-    """What a talk of a given past was about, where whoever gave it said so."""
-
-    __tablename__ = "past_summaries"
-    __table_args__ = (Index("ix_past_summaries_revision", "world_id", "person_id", "revision"),)
-
-    conversation_id: str = Field(primary_key=True)
-    partner_id: str
-    summary: str
-    topics: list[str] = _json()
-    at: int = Field(sa_type=BigInteger)
-    revision: int
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, memory="memory_id")
-class CorrectionRow(OfPerson, table=True):
-    """What an author made of a memory whose own row is not the place for it: other words for a turn that was spoken
-    here (the conversation keeps what was said), or None for what is deleted and must not come back.
-    """
-
-    __tablename__ = "corrections"
-
-    kind: str = Field(primary_key=True)
-    memory_id: str = Field(primary_key=True)
-    text: str | None = None
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, known="at", memory="memory_id")
+@Policy(whose="person_id", goes=GoesWith.MEMORY, known="at", memory="memory_id", words=("before", "after"))
 class MemoryAuditRow(OfPerson, table=True):
     """What an author did to a person's memory: `action` on one memory (`kind`, `memory_id`), or `seeded` with how many
     lines. `at` is world time; `written_at` is the machine's, in UTC. `author` is the name the caller gave.
@@ -819,33 +748,6 @@ class MemoryAuditRow(OfPerson, table=True):
     reason: str = ""
     at: int = Field(sa_type=BigInteger)
     written_at: str
-
-
-@Policy(
-    whose="person_id",
-    goes=GoesWith.MEMORY,
-    names=("partner_id",),
-    conversation="conversation_id",
-    known="created_at",
-    words=("content",),
-)
-class MidTermRow(OfPerson, table=True):
-    """Something that affects a person's next days, from `created_at` until before `expires_at`; it is never removed.
-
-    `kind` says what it came of.
-    """
-
-    __tablename__ = "mid_term_memories"
-    __table_args__ = (Index("ix_mid_term_memories_expiry", "world_id", "expires_at"),)
-
-    id: str = Field(primary_key=True)
-    content: str
-    importance: Importance = Field(sa_type=AutoString)
-    created_at: int = Field(sa_type=BigInteger)
-    expires_at: int = Field(sa_type=BigInteger)
-    partner_id: str | None = None
-    conversation_id: str | None = None
-    kind: str = "conversation"
 
 
 @Policy(whose="owner_id", goes=GoesWith.MEMORY, names=("other_id",), conversation="conversation_id", known="at")
@@ -888,36 +790,22 @@ class MoodRow(OfPerson, table=True):
 
 
 @Policy(
-    whose="person_id",
-    goes=GoesWith.MEMORY,
-    conversation="conversation_id",
-    known="valid_at",
-    remembered_as="self_fact",
-    text="statement",
-)
-class SelfFactRow(_Told, table=True):
-    """A fact a person told about itself, beside those its author wrote. Another may close it."""
-
-    __tablename__ = "self_facts"
-
-    turn: int
-
-
-@Policy(
     whose="by_id",
     goes=GoesWith.MEMORY,
     names=("to_id",),
     conversation="conversation_id",
     known="made_at",
     ended="ended_at",
-    unended={"state": CommitmentState.OPEN.value, "ended_at": None},
+    ended_in="ended_in",
+    unended={"state": CommitmentState.OPEN.value, "ended_at": None, "ended_in": None, "moved_to": None},
 )
 class CommitmentRow(_OfWorld, table=True):
     """What one person promised another: `what`, where, and by when (None: no time was said).
 
-    `words` are those it was promised in, `place` is as it was said, `node_id` where that is on the map. `due_at` is the
-    moment that was said, or the end of the day (`has_hour` False). `is_firm`: it may move the world. It is open until
-    `expires_at`, or `ended_at` where something ended it before; `state` says what came of it.
+    `place` is as it was said, `node_id` where that is on the map. `due_at` is the moment that was said (`has_hour`), or
+    the end of the part of a day that began at `since_at`, or of a day. It is open until `expires_at`, or `ended_at`
+    where something ended it before: the conversation `ended_in`, the clock or a client. `state` says what came of it,
+    `moved_to` is the promise that stands in its place.
     """
 
     __tablename__ = "commitments"
@@ -930,18 +818,19 @@ class CommitmentRow(_OfWorld, table=True):
     by_id: str
     to_id: str
     what: str
-    words: str
     place: str = ""
     node_id: str | None = None
     due_at: int | None = Field(default=None, sa_type=BigInteger)
+    since_at: int | None = Field(default=None, sa_type=BigInteger)
     has_hour: bool = False
-    is_firm: bool = False
     conversation_id: str
     turn: int
     made_at: int = Field(sa_type=BigInteger)
     expires_at: int = Field(sa_type=BigInteger)
     state: str = CommitmentState.OPEN
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_in: str | None = None
+    moved_to: str | None = None
 
 
 @Policy(whose="person_id", known="at", goes=GoesWith.MEMORY, words=("prompt",), shown=True)
@@ -966,24 +855,6 @@ class DecisionRow(OfPerson, table=True):
     cached_tokens: int
     duration_ms: int
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", passing=True)
-class OutboxRow(OfPerson, table=True):
-    """What a long-term memory outside this database still has to be given; gone once it is there.
-
-    `revision` is of the person's memory when this was written: entries are given in that order. `due` is machine time.
-    """
-
-    __tablename__ = "outbox"
-    __table_args__ = (UniqueConstraint("world_id", "conversation_id", "person_id"),)
-
-    revision: int = Field(primary_key=True)
-    conversation_id: str
-    payload: dict[str, Any] = _json()
-    attempts: int = 0
-    due: float = 0.0
-    last_error: str = ""
 
 
 @Policy(known="at", exported=False)

@@ -1,58 +1,44 @@
-"""Owns the pass over a whole cast: what its authors wrote of the same person, and cannot both be true. Pure."""
+"""Owns the pass over a whole cast: a model is asked whether all that its authors wrote of one person can be true."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations, groupby
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping
 
 from service.content.load import Cast
 from service.content.profile import CharacterProfile, NpcProfile
-from service.memory.comparison import contradict, excludes, is_other_than
+from service.llm.chat import ChatModel
+from service.locales import Language, sentence
+from service.testing.judge import JudgeContext
+from service.testing.play import Failure, Run, judged
 
 
-@dataclass(frozen=True, kw_only=True)
-class Written:
-    """A sentence of somebody's file about the person `about`."""
+async def judge_cast(model: ChatModel, cast: Cast, language: Language, limit: asyncio.Semaphore) -> Run:
+    """Ask once for each person of whom two sentences stand. Secrets are left out: they may be kept by a lie."""
+    run = Run(talk=[], failures=[])
 
-    about: str
-    file: str
-    text: str
+    async def ask(person_id: str, texts: list[str]) -> None:
+        name = cast.person(person_id).name
+        claim = sentence(language, "testing.cast_claim", name=name)
+        context = JudgeContext(language=language, name=name, written=tuple(texts), claim=claim)
+        async with limit:
+            verdict = await judged(run, model, context, f"cast/{person_id}")
+        if verdict is not None and not verdict.holds:
+            run.failures.append(Failure(check="cast", quote=verdict.quote, about=f"{name}: {verdict.reason}"))
 
-
-@dataclass(frozen=True, kw_only=True)
-class Clash:
-    """Two sentences that exclude each other."""
-
-    one: Written
-    other: Written
-
-
-def clashes(cast: Cast) -> list[Clash]:
-    """All pairs, in the order of whom they are about. Secrets are left out: they may be kept by a lie."""
-    by_person = groupby(sorted(_written(cast), key=lambda one: one.about), key=lambda one: one.about)
-    return [
-        Clash(one=one, other=other)
-        for _, written in by_person
-        for one, other in combinations(list(written), 2)
-        if _exclude(one.text, other.text, cast.names)
-    ]
+    await asyncio.gather(*(ask(*one) for one in _written(cast).items() if len(one[1]) > 1))
+    return run
 
 
-def _written(cast: Cast) -> Iterator[Written]:
-    """A sentence that begins with a name is about that person; another one about whose file it stands in."""
+def _written(cast: Cast) -> Mapping[str, list[str]]:
+    """What is written of each person, with the file. A sentence that begins with a name is about that person; another
+    one about whose file it stands in.
+    """
     people: dict[str, CharacterProfile | NpcProfile] = {**cast.npcs, **cast.characters}
     by_name = {person.name: person_id for person_id, person in people.items()}
+    found = defaultdict[str, list[str]](list)
     for person in people.values():
         file = f"{'npcs' if person.kind == 'npc' else 'characters'}/{person.id}.yaml"
         for text in person.settled:
             named = next((person_id for name, person_id in by_name.items() if text.startswith(name)), person.id)
-            yield Written(about=named, file=file, text=text)
-
-
-def _exclude(one: str, other: str, names: frozenset[str]) -> bool:
-    return (
-        contradict(one, other, names)
-        or excludes(one, other)
-        or excludes(other, one)
-        or is_other_than(one, other)
-        or is_other_than(other, one)
-    )
+            found[named].append(f"{text} ({file})")
+    return found

@@ -1,4 +1,4 @@
-"""Owns the judge: a model that is asked, where a test wants it, whether a sentence holds of a talk. One call."""
+"""Owns the judge: a model that is asked whether a sentence holds of a talk, or of what was written. One call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,14 @@ class Verdict(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeContext:
-    """What the judge is told."""
+    """What the judge is told. `written` is what the authors wrote of the person."""
 
     language: Language
     name: str
-    player: str
-    talk: Sequence[Exchange]
     claim: str
+    written: tuple[str, ...]
+    player: str = ""
+    talk: Sequence[Exchange] = ()
     own_prompts: OwnPrompts = ()
 
 

@@ -14,7 +14,7 @@ from service.llm.choose import Models
 from service.locales import Language
 from service.offline.model import REHEARSAL, OfflineModel
 from service.settings import Settings
-from service.testing.cast import Clash, clashes
+from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsFile, read_tests
 from service.testing.play import Case, Run, hold
 from world.time import to_datetime
@@ -53,13 +53,13 @@ class Outcome:
 
     language: Language
     rehearsal: bool
-    clashes: Sequence[Clash]
+    cast: Run
     tested: Sequence[Tested]
 
     @property
     def passed(self) -> bool:
         """Whether nothing has failed."""
-        return not self.clashes and all(one.passed for one in self.tested)
+        return self.cast.holds and all(one.passed for one in self.tested)
 
 
 def run_tests(settings: Settings, wanted: Wanted, *, models: Models | None = None) -> Outcome:
@@ -88,11 +88,11 @@ def run_tests(settings: Settings, wanted: Wanted, *, models: Models | None = Non
         for file, tests in read_tests(directory, cast).items()
         for case in _cases(file, tests, wanted.people, content, settings.world.language)
     ]
-    runs = asyncio.run(_hold_all(settings, content, cases, models))
+    judged, runs = asyncio.run(_hold_all(settings, content, cases, models, language))
     return Outcome(
         language=language,
         rehearsal=models is None and settings.llm.provider == REHEARSAL,
-        clashes=clashes(cast),
+        cast=judged,
         tested=[Tested(case=case, runs=held) for case, held in zip(cases, runs, strict=True)],
     )
 
@@ -128,9 +128,9 @@ def _cases(
 
 
 async def _hold_all(
-    settings: Settings, content: Content, cases: Sequence[Case], models: Models | None
-) -> list[list[Run]]:
-    """The talks of each case, so many at once as models may be asked."""
+    settings: Settings, content: Content, cases: Sequence[Case], models: Models | None, language: Language
+) -> tuple[Run, list[list[Run]]]:
+    """What is said of the cast, and the talks of each case, so many at once as models may be asked."""
     offline = OfflineModel(seed=settings.llm.seed)
     async with conversations_apart(settings, content, offline, models=models) as deps:
         limit = asyncio.Semaphore(settings.llm.max_concurrency)
@@ -140,12 +140,13 @@ async def _hold_all(
         ]
         all_tasks = [task for of_case in tasks for task in of_case]
         try:
+            judged = await judge_cast(deps.models.for_role("closing"), content.cast(language), language, limit)
             await asyncio.gather(*all_tasks)
         finally:
             for task in all_tasks:
                 task.cancel()
             await asyncio.gather(*all_tasks, return_exceptions=True)
-        return [[task.result() for task in of_case] for of_case in tasks]
+        return judged, [[task.result() for task in of_case] for of_case in tasks]
 
 
 async def _hold(deps: ConversationDependencies, limit: asyncio.Semaphore, case: Case, world_id: str) -> Run:

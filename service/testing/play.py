@@ -16,9 +16,10 @@ from service.conversation.human import Words, say
 from service.conversation.start import PlayerStart, start_with_player
 from service.conversation.transcript import end, turns_of
 from service.errors import ModelError
+from service.llm.chat import ChatModel
 from service.locales import Language
 from service.memory.authoring import Author
-from service.memory.comparison import squeezed
+from service.memory.lexical import squeezed
 from service.memory.secrets import discretion
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed
@@ -26,11 +27,10 @@ from service.offline.model import REHEARSAL
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository, count_people_revision
 from service.quality.checks import Exchange, Standard, faults, folded_in
-from service.store.event_kinds import RejectionReason
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
 from service.testing.file import TestEntry
-from service.testing.judge import JudgeContext, verdict
+from service.testing.judge import JudgeContext, Verdict, verdict
 
 PLAYER = "kataribe_tester"
 _IMPORTANCE = 7
@@ -59,13 +59,13 @@ class Failure:
 
 @dataclass(kw_only=True)
 class Run:
-    """A talk as it was held once. `unjudged`: there was a judge to ask, and no model to be one."""
+    """A talk as it was held once. `unjudged`: so often there was a judge to ask, and no model to be one."""
 
     talk: list[Exchange]
     failures: list[Failure]
     calls: int = 0
     judge_calls: int = 0
-    unjudged: bool = False
+    unjudged: int = 0
 
     @property
     def holds(self) -> bool:
@@ -98,14 +98,12 @@ class _Talk:
         content = worlds.content if time is None else replace(worlds.content, start=time)
         self.deps = replace(deps, worlds=WorldRepository(content, settings))
         self.person: CharacterProfile | NpcProfile = content.cast(case.language).actor(case.npc_id)
-        self.names = content.cast(case.language).names
         self.player = case.test.as_.of(case.language) or "Mika"
         self.exchanges: list[Exchange] = []
         self.failures: list[Failure] = []
         self.calls = 0
         self.case, self.world_id = case, world_id
         self._engine = Engine(self.deps)
-        self._places: dict[tuple[str, int], int] = {}
 
     async def hold(self) -> None:
         """Say all lines, and have every conversation remembered."""
@@ -149,20 +147,14 @@ class _Talk:
             reason = (row.failure or {}).get(self.case.language, "")
             self.failures.append(Failure(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
             return False
-        self._places[key.conversation_id, turns[-1].turn] = len(self.exchanges)
         self.exchanges.append(Exchange(line, turns[-1].text))
         return True
 
     async def _close(self, key: ConversationKey) -> None:
-        """Have it remembered; what a person said of itself, and its author wrote otherwise, is refused there."""
+        """Have it remembered."""
         await self._engine.close(key)
         row, _ = await self._read(key)
         self.calls += row.calls
-        for one in (row.changes or {}).get("rejected", ()):
-            number = self._places.get((key.conversation_id, one["turn"]))
-            if one["reason"] == RejectionReason.CONTRADICTS_AUTHOR and number is not None:
-                quote = self.exchanges[number].answer
-                self.failures.append(Failure(check="rejected", number=number, quote=quote, about=one["statement"]))
 
     async def _read(self, key: ConversationKey) -> tuple[ConversationRow, Sequence[TurnRow]]:
         return await self.deps.database.read(lambda s: (s.get_one(ConversationRow, key), turns_of(s, key)))
@@ -190,13 +182,12 @@ def _told(number: int, fact: str) -> Given:
 
 
 def _checked(case: Case, talk: _Talk) -> list[Failure]:
-    """What is wrong by rule."""
+    """What is wrong by form."""
     test, language = case.test, case.language
     standard = Standard(
         speaker=talk.person,
         language=language,
         discretion=discretion(talk.person, PLAYER, test.given.affinity or 0),
-        names=talk.names,
         never=tuple(word.of(language) for word in test.never),
         longest=test.longest,
     )
@@ -212,27 +203,37 @@ def _checked(case: Case, talk: _Talk) -> list[Failure]:
     return found
 
 
-async def _judge(talk: _Talk, run: Run) -> None:
-    """Have a model say whether the test's sentence holds."""
-    case, model = talk.case, talk.deps.models.for_role("closing")
+async def judged(run: Run, model: ChatModel, context: JudgeContext, thread: str) -> Verdict | None:
+    """What the judge says; None: nothing, and the run says why."""
     if model.name == REHEARSAL:
-        run.unjudged = True
-        return
-    claim = case.test.judge.of(case.language)
-    context = JudgeContext(
-        language=case.language, name=talk.person.name, player=talk.player, talk=run.talk, claim=claim
-    )
+        run.unjudged += 1
+        return None
     try:
-        answer = await verdict(model, context, f"{talk.world_id}/judge")
+        answer = await verdict(model, context, thread)
     except ModelError as exc:
         run.judge_calls += exc.usage.calls
-        run.failures.append(Failure(check="unjudged", about=exc.sentence(case.language)))
-        return
+        run.failures.append(Failure(check="unjudged", about=exc.sentence(context.language)))
+        return None
     run.judge_calls += answer.usage.calls
-    if not answer.value.holds:
-        said = (number for number, one in enumerate(run.talk) if squeezed(answer.value.quote) in squeezed(one.answer))
-        number = next(said, None) if squeezed(answer.value.quote) else None
-        quote = answer.value.quote if number is not None else ""
-        run.failures.append(
-            Failure(check="judge", number=number, quote=quote, about=f"{claim} ({answer.value.reason})")
-        )
+    return answer.value
+
+
+async def _judge(talk: _Talk, run: Run) -> None:
+    """Have a model say whether the test's sentence holds."""
+    case = talk.case
+    claim = case.test.judge.of(case.language)
+    context = JudgeContext(
+        language=case.language,
+        name=talk.person.name,
+        claim=claim,
+        written=talk.person.settled,
+        player=talk.player,
+        talk=run.talk,
+    )
+    found = await judged(run, talk.deps.models.for_role("closing"), context, f"{talk.world_id}/judge")
+    if found is None or found.holds:
+        return
+    quote = squeezed(found.quote)
+    number = next((n for n, one in enumerate(run.talk) if quote and quote in squeezed(one.answer)), None)
+    said = found.quote if number is not None else ""
+    run.failures.append(Failure(check="judge", number=number, quote=said, about=f"{claim} ({found.reason})"))

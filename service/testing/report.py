@@ -14,7 +14,6 @@ from service.errors import system_reason
 from service.export.problem import FileUnusable
 from service.locales import Language, sentence
 from service.run.show import one_line
-from service.testing.cast import Clash
 from service.testing.making import Outcome, Tested
 from service.testing.play import Failure, Run
 
@@ -29,16 +28,16 @@ def show(outcome: Outcome, language: Language, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("file", "test", "person", "result"):
         table.add_column(sentence(language, f"testing.columns.{column}"), overflow="fold")
-    cast_result = _result(language, not outcome.clashes)
-    table.add_row("", sentence(language, "testing.cast"), "", cast_result)
+    cast = _result(language, None if outcome.cast.unjudged else outcome.cast.holds)
+    table.add_row("", sentence(language, "testing.cast"), "", cast)
     for one in outcome.tested:
         case, result = one.case, _result(language, one.passed)
         if len(one.runs) > 1:
             result.append(f" {one.held}/{len(one.runs)}")
         table.add_row(case.file, Text(one_line(case.name)), case.npc_id, result)
     console.print(table)
-    for clash in outcome.clashes:
-        console.print(Text(_clash(clash, language)), soft_wrap=True)
+    for failure in outcome.cast.failures:
+        console.print(Text(told(failure, language)), soft_wrap=True)
     for one in outcome.tested:
         for run in () if one.passed else one.runs:
             for failure in run.failures:
@@ -62,9 +61,11 @@ def write_junit(outcome: Outcome, file: Path, language: Language) -> None:
         FileUnusable: it cannot be written.
     """
     root = ElementTree.Element("testsuites", name="kataribe test")
-    cast = _suite(root, _CAST, tests=1, failures=bool(outcome.clashes))
+    cast = _suite(root, _CAST, tests=1, failures=not outcome.cast.holds)
     case = ElementTree.SubElement(cast, "testcase", classname=_CAST, name=sentence(language, "testing.cast"))
-    _fail(case, "contradiction", [_clash(one, language) for one in outcome.clashes])
+    if outcome.cast.unjudged:
+        ElementTree.SubElement(case, "skipped", message=sentence(language, "testing.results.unjudged"))
+    _fail(case, _CAST, [told(one, language) for one in outcome.cast.failures])
     for name, group in groupby(outcome.tested, key=lambda one: one.case.file):
         tested = list(group)
         suite = _suite(root, name, tests=len(tested), failures=sum(not one.passed for one in tested))
@@ -106,30 +107,26 @@ def _where(one: Tested) -> str:
     return f"{one.case.file}: {one_line(one.case.name)} ({one.case.npc_id})"
 
 
-def _result(language: Language, passed: bool) -> Text:
-    word = sentence(language, f"testing.results.{'passed' if passed else 'failed'}")
-    return Text(word, style="green" if passed else "bold red")
-
-
-def _clash(clash: Clash, language: Language) -> str:
-    one, other = clash.one, clash.other
-    facts = {"one": one.text, "file": one.file, "other": other.text, "other_file": other.file}
-    return sentence(language, "testing.clash", person=one.about, **facts)
+def _result(language: Language, passed: bool | None) -> Text:
+    """None: nobody has judged it."""
+    key, style = {True: ("passed", "green"), False: ("failed", "bold red"), None: ("unjudged", "yellow")}[passed]
+    return Text(sentence(language, f"testing.results.{key}"), style=style)
 
 
 def _summary(outcome: Outcome, language: Language) -> Iterator[str]:
     counts = Counter(one.passed for one in outcome.tested)
+    counts.update([] if outcome.cast.unjudged else [outcome.cast.holds])
     runs: list[Run] = [run for one in outcome.tested for run in one.runs]
     yield sentence(
         language,
         "testing.summary",
-        passed=counts[True] + (not outcome.clashes),
-        failed=counts[False] + bool(outcome.clashes),
+        passed=counts[True],
+        failed=counts[False],
         talks=len(runs),
         calls=sum(run.calls for run in runs),
-        judged=sum(run.judge_calls for run in runs),
+        judged=sum(run.judge_calls for run in (outcome.cast, *runs)),
     )
     if outcome.rehearsal:
         yield sentence(language, "testing.rehearsal")
-    if unjudged := sum(run.unjudged for run in runs):
+    if unjudged := sum(run.unjudged for run in (outcome.cast, *runs)):
         yield sentence(language, "testing.unjudged", count=unjudged)

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import Settings
 from tests.content.village import Village
-from tests.memory.answers import claim, plain, self_claim
+from tests.memory.answers import memory, plain
 from tests.servers.sqlite import put_migrated
 
 Http = httpx.Client | TestClient
@@ -81,7 +81,7 @@ def write_village(directory: Path) -> Path:
 
 
 def settings_for(directory: Path, content: Path, *, language: Language = "en", **more: Any) -> Settings:
-    """Settings of a service of its own in that directory, whose database is migrated."""
+    """Settings of a service of its own in that directory, whose database is migrated; nothing is verified."""
     if not (directory / "data").exists():
         put_migrated(directory / "data" / "kataribe.db")
     values: dict[str, Any] = {
@@ -91,6 +91,7 @@ def settings_for(directory: Path, content: Path, *, language: Language = "en", *
         "embedding": {"provider": "none"},
         "world": {"language": language, "decision": "routine"},
         **more,
+        "memory": {"verify": False, **more.get("memory", {})},
     }
     return Settings(_env_file=None, **values)
 
@@ -109,45 +110,34 @@ def recollection(
     summary: str = "They talked.",
     *,
     affinity: int = 0,
-    learned: tuple[tuple[str, int], ...] = (),
-    facts: tuple[Mapping[str, Any], ...] = (),
-    mid_term: tuple[tuple[str, str, int], ...] = (),
+    learned: Sequence[Mapping[str, Any]] = (),
+    memories: Sequence[Mapping[str, Any]] = (),
     intimacy: int = 0,
     topics: tuple[str, ...] = (),
     mood: str = "neutral",
 ) -> dict[str, Any]:
-    """What the closing model answers: the character, who began, then the NPC."""
-    first = {
-        "facts": [{**claim("", 0), **fact} for fact in facts],
-        "mid_term": [{"content": content, "importance": weight, "turn": at} for content, weight, at in mid_term],
-        "intimacy": intimacy,
-    }
-    second = {"affinity": affinity, "mood": mood, "self_facts": [self_claim(text, at) for text, at in learned]}
+    """What the closing model answers: the character, who began, then the NPC, which `learned` something."""
+    first = {"memories": memories, "intimacy": intimacy}
+    second = {"affinity": affinity, "mood": mood, "memories": learned}
     return plain(summary, topics=topics, first=first, second=second)
 
+
+SISTER_TOLD = "Hanna's sister Lotte left for the harbour town."
+RYE_TOLD = "The rye in the bakery is gone by nine."
+MISSED, EARLY = "Hanna misses Lotte.", "Sora is to come back early."
+"""What Sora takes away of the talk of the sister: the last two for some days."""
 
 SISTER: Mapping[Language, dict[str, Any]] = {
     "en": recollection(
         "Sora asked after Lotte, who has left for the harbour town.",
         affinity=8,
-        learned=(("My sister Lotte left for the harbour town.", 1),),
-        facts=(
-            {
-                "subject": "Lotte",
-                "relation": "left for",
-                "object": "harbour town",
-                "statement": "Hanna's sister Lotte left for the harbour town.",
-                "turn": 1,
-            },
-            {
-                "subject": "Hanna",
-                "relation": "sells out",
-                "object": "rye",
-                "statement": "The rye is gone by nine.",
-                "turn": 3,
-            },
-        ),
-        mid_term=(("Lotte has left for the harbour town", "high", 1), ("The rye is gone early", "low", 3)),
+        learned=[memory(SISTER_TOLD, 1, about="Lotte")],
+        memories=[
+            memory(SISTER_TOLD, 1, about="Lotte"),
+            memory(RYE_TOLD, 3, about="rye"),
+            memory(MISSED, 1, about="b", lasts="high"),
+            memory(EARLY, 3, about="a", lasts="low"),
+        ],
         intimacy=2,
         topics=("sister", "rye"),
         mood="happy",
@@ -155,37 +145,17 @@ SISTER: Mapping[Language, dict[str, Any]] = {
     "ja": recollection(
         "ソラは妹のロッテのことを尋ね、港町へ引っ越したと聞いた。",
         affinity=8,
-        learned=(("妹のロッテは港町へ引っ越した。", 1),),
-        facts=(
-            {
-                "subject": "ロッテ",
-                "relation": "引っ越した",
-                "object": "港町",
-                "statement": "ハンナの妹ロッテは港町へ引っ越した。",
-                "turn": 1,
-            },
-            {
-                "subject": "ハンナ",
-                "relation": "売り切れる",
-                "object": "黒パン",
-                "statement": "黒パンは九時には売り切れる。",
-                "turn": 3,
-            },
-        ),
-        mid_term=(("ロッテは港町へ引っ越した", "high", 1),),
+        learned=[memory("ハンナの妹ロッテは港町へ引っ越した。", 1, about="ロッテ")],
+        memories=[
+            memory("ハンナの妹ロッテは港町へ引っ越した。", 1, about="ロッテ"),
+            memory("黒パンは九時には売り切れる。", 3, about="黒パン"),
+            memory("ハンナは妹がいなくて寂しい。", 1, about="b", lasts="high"),
+        ],
         intimacy=2,
         topics=("妹",),
         mood="happy",
     ),
 }
-
-
-SISTER_TOLD = (
-    'Hanna, asked "What do you hear from your sister?", said: '
-    '"My sister Lotte left for the harbour town. I miss her at the oven."'
-)
-RYE_TOLD = 'Hanna said: "Come back early, then; the rye is gone by nine."'
-"""How the talk of the sister is remembered."""
 
 
 def script_sister(script: ScriptedModel, language: Language = "en") -> None:

@@ -26,7 +26,7 @@ from tests.api.followers import Event, Follower, by_stream, kinds, of
 from tests.api.play import problem, serve, settings_for
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
-from tests.memory.answers import extraction
+from tests.memory.answers import closing
 from tests.servers import NO_AUTHORITIES
 from tests.servers.postgres import PostgresServer
 from world.time import WorldTime
@@ -117,7 +117,7 @@ def script() -> Noted:
 
 
 def script_talk(script: ScriptedModel) -> None:
-    script.enqueue(replies(FAMILY), replies(FAREWELL, leaves=True), extraction("Ken asked the baker of the family."))
+    script.enqueue(replies(FAMILY), replies(FAREWELL, leaves=True), closing("Ken asked the baker of the family."))
 
 
 def test_the_three_transports_tell_the_same_while_it_happens(url: str, connect: Connect, script: Noted) -> None:
@@ -200,7 +200,7 @@ def test_who_comes_back_in_the_middle_of_an_utterance_goes_on_where_it_was(
 ) -> None:
     client = connect()
     script.latency_seconds = 1.5
-    script.enqueue(replies(f"{FAMILY} {FAREWELL}", leaves=True), extraction("They talked."))
+    script.enqueue(replies(f"{FAMILY} {FAREWELL}", leaves=True), closing("They talked."))
     conversation_id = begin(client)
     path = f"/conversations/{conversation_id}"
     whole = Follower(by_stream(url, path))
@@ -296,7 +296,7 @@ def test_of_an_utterance_that_is_cut_short_only_what_was_heard_is_said_and_remem
     assert texts(answer) == [HELLO, "I have a wife"]
     assert answer.json()["awaits"] == "ken"
     script.latency_seconds = 0
-    script.enqueue(replies(FAREWELL, leaves=True), extraction("They were cut short."))
+    script.enqueue(replies(FAREWELL, leaves=True), closing("They were cut short."))
     assert say(client, conversation_id, THANKS)["answer"]["text"] == FAREWELL
     events = follower.join()
     said = of(events, "utterance.completed")
@@ -307,9 +307,9 @@ def test_of_an_utterance_that_is_cut_short_only_what_was_heard_is_said_and_remem
         (FAREWELL, False),
     ]
     assert said[1]["utterance_id"] == speaking["utterance_id"]
-    closing = next(prompt for prompt in script.history if prompt.name == "closing")
-    assert "I have a wife" in closing.messages[-1].content
-    assert "Harue" not in closing.messages[-1].content
+    asked = next(prompt for prompt in script.history if prompt.name == "closing")
+    assert "I have a wife" in asked.messages[-1].content
+    assert "Harue" not in asked.messages[-1].content
 
 
 def test_what_was_said_already_is_cut_back_to_what_was_heard(connect: Connect, script: Noted, url: str) -> None:
@@ -432,7 +432,7 @@ def test_another_replica_tells_an_utterance_whole_when_it_is_said(
         near, far = Follower(by_stream(url, path)), Follower(by_stream(other_url, path))
         near.wait_for(lambda events: events)
         script.latency_seconds = 0.5
-        script.enqueue(replies(FAREWELL, leaves=True), extraction("They talked."))
+        script.enqueue(replies(FAREWELL, leaves=True), closing("They talked."))
         say(client, conversation_id, HELLO)
         told, told_far = near.join(), far.join()
     assert committed(told_far) == committed(told)

@@ -1,4 +1,4 @@
-"""Promises over HTTP: the agenda of both, and what a client says became of a promise."""
+"""Promises over HTTP: those of both, and what a client, the clock or a later talk says became of one."""
 
 from typing import Any
 
@@ -7,77 +7,94 @@ from fastapi.testclient import TestClient
 
 from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, say, talk, turn
-from tests.memory.answers import commitment, plain
+from tests.memory.answers import plain, promise
 
-BREAD = "I will bring you bread tomorrow."
-MEET = "I will meet you here at the bakery today at eleven."
+BREAD, MEET = "bring the baker bread", "meet the baker at the bakery"
+
+
+def draft(what: str, **fields: Any) -> dict[str, Any]:
+    """What Sora, who began, promises the baker in the first turn."""
+    return promise(what, 0, by="a", to="b", **fields)
 
 
 @pytest.fixture
 def promised(client: TestClient, script: ScriptedModel) -> TestClient:
-    """Sora has promised the baker bread for tomorrow, and to be at the bakery at eleven."""
-    say(script, "character", turn(f"{BREAD} {MEET}", ends=True))
-    drafts = [
-        commitment("bring bread", 0, to="b", when="2026-04-02"),
-        commitment("meet at the bakery", 0, to="b", where="the bakery", when="2026-04-01T11:00"),
-    ]
-    say(script, "closing", plain("Sora will bring bread.", first={"commitments": drafts}))
-    talk(client)
+    """Sora, beside the baker in a client's hands, has promised it bread for tomorrow, and to be there at eleven."""
+    client.patch("/characters/sora", json={"decision": "client"}).raise_for_status()
+    _talk(
+        client,
+        script,
+        draft(BREAD, day="2026-04-02"),
+        draft(MEET, place="the bakery", day="2026-04-01", time="11:00"),
+    )
     return client
 
 
-def agenda(client: TestClient, person_id: str, **query: Any) -> list[dict[str, Any]]:
+def _talk(client: TestClient, script: ScriptedModel, *drafts: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """The two talk, and the model says that of promises."""
+    say(script, "character", turn("Let us see.", ends=True))
+    say(script, "closing", plain("They spoke of bread.", promises=drafts, **fields))
+    return talk(client)
+
+
+def commitments(client: TestClient, person_id: str, **query: Any) -> list[dict[str, Any]]:
     """What the person promised and was promised."""
-    answer = client.get(f"/people/{person_id}/agenda", params=query)
+    answer = client.get(f"/people/{person_id}/commitments", params=query)
     assert answer.status_code == 200, answer.text
     items: list[dict[str, Any]] = answer.json()["items"]
     return items
 
 
-def test_a_promise_stands_in_the_agenda_of_both_in_the_words_it_was_made_in(promised: TestClient) -> None:
-    meeting, bread = agenda(promised, "sora")
-    assert agenda(promised, "baker") == [meeting, bread]
+def one_of(client: TestClient, what: str, **fields: Any) -> dict[str, Any]:
+    """The one promise of Sora to do that; of several, the one with those fields."""
+    (found,) = (one for one in commitments(client, "sora") if one["what"] == what and fields.items() <= one.items())
+    return found
+
+
+def told(client: TestClient, kind: str) -> list[dict[str, Any]]:
+    """The events of that kind."""
+    items: list[dict[str, Any]] = client.get("/world/events", params={"kind": kind}).json()["items"]
+    return items
+
+
+def test_a_promise_is_known_to_both_by_who_what_where_and_when(promised: TestClient) -> None:
+    meeting, bread = commitments(promised, "sora")
+    assert commitments(promised, "baker") == [meeting, bread]
     assert (meeting["place"], meeting["node_id"], meeting["due_at"]) == ("the bakery", "door", "2026-04-01T11:00")
     assert (meeting["moves"], bread["moves"]) == (True, False)
-    assert (bread["place"], bread["due_at"], bread["has_hour"]) == ("", "2026-04-03T00:00", False)
-    assert BREAD in bread["words"]
+    assert (bread["what"], bread["place"], bread["due_at"], bread["has_hour"]) == (BREAD, "", "2026-04-03T00:00", False)
     assert {one["state"] for one in (meeting, bread)} == {"open"}
 
 
-def test_an_agenda_is_paged(promised: TestClient) -> None:
-    first = promised.get("/people/sora/agenda", params={"limit": 1}).json()
-    second = promised.get("/people/sora/agenda", params={"after": first["next"]}).json()
-    assert [*first["items"], *second["items"]] == agenda(promised, "sora")
+def test_promises_are_paged(promised: TestClient) -> None:
+    first = promised.get("/people/sora/commitments", params={"limit": 1}).json()
+    second = promised.get("/people/sora/commitments", params={"after": first["next"]}).json()
+    assert [*first["items"], *second["items"]] == commitments(promised, "sora")
     assert second["next"] is None
-    problem(promised.get("/people/nobody/agenda"), 404, "not-found")
+    problem(promised.get("/people/nobody/commitments"), 404, "not-found")
 
 
 def test_a_promise_is_on_the_mind_of_both_once_until_it_is_over(promised: TestClient) -> None:
     for person_id in ("sora", "baker"):
         mind = promised.get(f"/people/{person_id}/memory").json()["mid_term"]
-        assert sorted((one["kind"], one["expires_at"]) for one in mind) == [
-            ("commitment", "2026-04-01T11:15"),
-            ("commitment", "2026-04-03T00:00"),
-        ]
+        assert sorted(one["expires_at"] for one in mind) == ["2026-04-01T11:15", "2026-04-03T00:00"]
+        assert all(any(what in one["content"] for one in mind) for what in (BREAD, MEET))
 
 
 def test_making_a_promise_is_told(promised: TestClient) -> None:
-    made = promised.get("/world/events", params={"kind": "commitment_made"}).json()["items"]
-    assert {event["data"]["commitment_id"] for event in made} == {one["id"] for one in agenda(promised, "sora")}
+    made = told(promised, "commitment_made")
+    assert {event["data"]["commitment_id"] for event in made} == {one["id"] for one in commitments(promised, "sora")}
     assert all(event["person_id"] == "sora" and event["data"]["to_id"] == "baker" for event in made)
 
 
 @pytest.mark.parametrize(("state", "moved"), [("kept", 5), ("broken", -8), ("released", 0)])
 def test_a_client_says_what_became_of_a_promise(promised: TestClient, state: str, moved: int) -> None:
-    bread = agenda(promised, "sora")[1]
+    bread = one_of(promised, BREAD)
     before = promised.get("/npcs/baker").json()["affinity"]["sora"]
     said = promised.post(f"/commitments/{bread['id']}", json={"state": state}).json()
-    assert (said["state"], said["ended_at"]) == (state, "2026-04-01T07:00")
+    assert (said["state"], said["ended_at"], said["ended_in"]) == (state, "2026-04-01T07:00", None)
     assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before + moved
-    told = promised.get("/world/events").json()["items"]
-    assert [e["kind"] for e in told if e["kind"] in ("commitment_kept", "commitment_broken")] == (
-        [f"commitment_{state}"] if moved else []
-    )
+    assert [event["data"]["what"] for event in told(promised, f"commitment_{state}")] == [BREAD]
     remembered = [
         one
         for person_id in ("sora", "baker")
@@ -85,6 +102,7 @@ def test_a_client_says_what_became_of_a_promise(promised: TestClient, state: str
         if one["expires_at"] == "2026-04-04T07:00"
     ]
     assert len(remembered) == (2 if moved else 0)
+    assert all(BREAD in one["content"] for one in remembered)
     problem(promised.post(f"/commitments/{bread['id']}", json={"state": "kept"}), 409, "commitment-over")
 
 
@@ -93,56 +111,96 @@ def test_a_promise_that_is_not_there_is_a_problem(promised: TestClient) -> None:
     problem(promised.post("/commitments/none", json={"state": "open"}), 422)
 
 
+def _lets_pass(client: TestClient, minutes: int) -> list[tuple[str, str]]:
+    """The clock goes on; what it tells of promises."""
+    events = client.post("/world/tick", json={"ticks": minutes}).json()["events"]
+    return [(event["at"], event["kind"]) for event in events if event["kind"].startswith("commitment")]
+
+
 def test_a_clock_that_passes_a_promise_says_what_became_of_it(promised: TestClient) -> None:
-    """Sora stands beside the baker, in a client's hands; of the bread nobody says anything."""
-    promised.patch("/characters/sora", json={"decision": "client"}).raise_for_status()
-    day = promised.post("/world/tick", json={"ticks": 1440}).json()["events"]
-    told = [(event["at"], event["kind"]) for event in day if event["kind"].startswith("commitment")]
-    assert told == [("2026-04-01T11:00", "commitment_due"), ("2026-04-01T11:15", "commitment_kept")]
+    """Of the bread nobody says anything."""
+    assert _lets_pass(promised, 1440) == [
+        ("2026-04-01T11:00", "commitment_due"),
+        ("2026-04-01T11:15", "commitment_kept"),
+    ]
     promised.post("/world/tick", json={"ticks": 1440}).raise_for_status()
-    assert {one["state"] for one in agenda(promised, "sora")} == {"kept", "lapsed"}
+    assert {one["state"] for one in commitments(promised, "sora")} == {"kept", "lapsed"}
 
 
-def _comes_back(client: TestClient, script: ScriptedModel, said: str) -> dict[str, Any]:
-    """Sora comes back the day after and says that; the model names each open promise as kept."""
-    client.post("/world/tick", json={"ticks": 1440})
-    say(script, "character", turn(said, ends=True))
-    met = {"affinity": 5}
-    say(script, "closing", plain(said, second=met, kept=(("p1", 0),)))
-    return talk(client)
-
-
-def _kept(client: TestClient, promise: dict[str, Any]) -> list[dict[str, Any]]:
-    told = client.get("/world/events", params={"kind": "commitment_kept"}).json()["items"]
-    return [event for event in told if event["data"]["commitment_id"] == promise["id"]]
-
-
-def test_words_of_a_later_talk_that_say_so_keep_a_promise(promised: TestClient, script: ScriptedModel) -> None:
+def test_a_later_talk_keeps_a_promise_where_its_closing_says_so(promised: TestClient, script: ScriptedModel) -> None:
     before = promised.get("/npcs/baker").json()["affinity"]["sora"]
-    held = _comes_back(promised, script, "Here is the bread I promised you.")
-    bread = next(one for one in agenda(promised, "baker") if not one["moves"])
-    assert (bread["state"], bread["ended_at"]) == ("kept", "2026-04-02T07:00")
-    assert agenda(promised, "sora") == agenda(promised, "baker")
-    (kept,) = _kept(promised, bread)
+    promised.post("/world/tick", json={"ticks": 1440})
+    held = _talk(promised, script, draft(BREAD, status="kept", ref="p1"), second={"affinity": 5})
+    bread = one_of(promised, BREAD)
+    assert (bread["state"], bread["ended_at"], bread["ended_in"]) == ("kept", "2026-04-02T07:00", held["id"])
+    (kept,) = (event for event in told(promised, "commitment_kept") if event["data"]["what"] == BREAD)
     assert (kept["person_id"], kept["at"]) == ("sora", "2026-04-02T07:00")
     met, brought = 5, 5
     assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before + met + brought
     for person_id in ("sora", "baker"):
         mind = promised.get(f"/people/{person_id}/memory").json()["mid_term"]
-        assert [BREAD in one["content"] for one in mind if one["conversation_id"] == held["id"]] == [True]
+        assert [one["ref"].partition(":")[0] for one in mind if BREAD in one["content"]] == ["memory"]
     words = promised.get(f"/events/{kept['id']}/why").json()["words"]
     assert words[-1] == f"It was said so in conversation {held['id']}."
 
 
-def test_a_careless_model_keeps_no_promise_that_no_words_keep(promised: TestClient, script: ScriptedModel) -> None:
-    held = _comes_back(promised, script, "I will bring you the bread tomorrow.")
-    bread = next(one for one in agenda(promised, "baker") if not one["moves"])
-    assert bread["state"] == "open"
-    assert _kept(promised, bread) == []
-    dropped = held["changes"]["rejected"]
-    assert [(one["statement"], one["turn"]) for one in dropped if one["reason"] == "not_told_kept"] == [
-        (bread["words"], 0)
+def test_friday_instead_ends_the_old_appointment_and_nobody_feels_it_broken(
+    promised: TestClient, script: ScriptedModel
+) -> None:
+    before = promised.get("/npcs/baker").json()["affinity"]["sora"]
+    held = _talk(promised, script, draft("meet", status="moved", ref="p1", day="2026-04-03", time="11:00"))
+    old, new = one_of(promised, MEET, state="moved"), one_of(promised, "meet")
+    assert (old["moved_to"], old["ended_in"], old["due_at"]) == (new["id"], held["id"], "2026-04-01T11:00")
+    assert (new["due_at"], new["node_id"], new["moves"]) == ("2026-04-03T11:00", "door", True)
+    assert [event["data"]["moved_to"] for event in told(promised, "commitment_moved")] == [new["id"]]
+    assert _lets_pass(promised, 600) == []
+    assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before
+    assert _lets_pass(promised, 2 * 1440)[-1] == ("2026-04-03T11:15", "commitment_kept")
+
+
+def test_what_is_called_off_is_not_felt(promised: TestClient, script: ScriptedModel) -> None:
+    before = promised.get("/npcs/baker").json()["affinity"]["sora"]
+    _talk(promised, script, draft(MEET, status="released", ref="p1"))
+    assert one_of(promised, MEET)["state"] == "released"
+    assert len(told(promised, "commitment_released")) == 1
+    assert _lets_pass(promised, 600) == []
+    assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before
+
+
+def test_an_appointment_is_not_kept_by_words_before_its_time(promised: TestClient, script: ScriptedModel) -> None:
+    _talk(promised, script, draft(MEET, status="kept", ref="p1"))
+    assert one_of(promised, MEET)["state"] == "open"
+
+
+@pytest.mark.parametrize(("place", "node_id"), [("the bakery", "door"), ("", None)], ids=["at a place", "anywhere"])
+@pytest.mark.parametrize(("comes", "state"), [(True, "kept"), (False, "broken")], ids=["comes", "stays away"])
+def test_a_part_of_a_day_is_its_time(
+    client: TestClient, script: ScriptedModel, place: str, node_id: str | None, comes: bool, state: str
+) -> None:
+    """Sora promises, at seven, to come in the afternoon; she is in a client's hands."""
+    client.patch("/characters/sora", json={"decision": "client"}).raise_for_status()
+    _talk(client, script, draft("come by", place=place, day="2026-04-01", time="afternoon"))
+    promise = one_of(client, "come by")
+    assert (promise["since_at"], promise["due_at"], promise["has_hour"]) == (
+        "2026-04-01T12:00",
+        "2026-04-01T17:00",
+        False,
+    )
+    assert (promise["node_id"], promise["moves"]) == (node_id, node_id is not None)
+    if not comes:
+        client.post("/characters/sora/actions", json={"type": "move", "node_id": "mill"}).raise_for_status()
+    began = _lets_pass(client, 420)
+    if comes and not place:
+        _talk(client, script)
+    assert [*began, *_lets_pass(client, 240)] == [
+        ("2026-04-01T12:00", "commitment_due"),
+        ("2026-04-01T17:00", f"commitment_{state}"),
     ]
-    promised.post("/world/tick", json={"ticks": 1440})
-    bread = next(one for one in agenda(promised, "baker") if not one["moves"])
-    assert bread["state"] == "lapsed"
+
+
+def test_a_promise_for_now_is_not_kept_by_standing_there_still(client: TestClient, script: ScriptedModel) -> None:
+    """What was promised in the morning for this morning is kept after the two have parted."""
+    client.patch("/characters/sora", json={"decision": "client"}).raise_for_status()
+    _talk(client, script, draft("come back", place="the bakery", day="2026-04-01", time="morning"))
+    client.post("/characters/sora/actions", json={"type": "move", "node_id": "mill"}).raise_for_status()
+    assert _lets_pass(client, 360) == [("2026-04-01T12:00", "commitment_broken")]

@@ -40,7 +40,7 @@ from tests.api.play import (
     turn,
     until,
 )
-from tests.memory.answers import plain
+from tests.memory.answers import memory, plain
 
 
 def test_a_start_answers_at_once_and_says_where_to_look(client: TestClient, script: ScriptedModel) -> None:
@@ -69,7 +69,7 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
         (index, ("sora", "baker")[index % 2], text) for index, text in enumerate(LINES["en"])
     ]
     assert told["changes"]["affinity"] == {"before": 0, "after": 8}
-    assert told["changes"]["summary"] == SISTER["en"]["summary"][0]["text"]
+    assert told["changes"]["summary"] == SISTER["en"]["people"]["a"]["paragraph"][0]
     assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [(SISTER_TOLD, 1)]
     assert len(told["changes"]["facts"]) == 2
     assert told["cost"]["calls"] == 5
@@ -377,12 +377,10 @@ def test_a_claim_that_names_what_an_author_wrote_loses_the_name_and_not_the_trut
 ) -> None:
     say(script, "character", turn("Do you live alone?"))
     say(script, "npc", reply("I have a cat named Mugi.", ends=True))
-    learned = {"statement": "Hanna has a cat named Mugi.", "turn": 1, "mode": "asserted", "importance": 5}
-    say(script, "closing", plain(second={"self_facts": [{**learned, "replaces": "b1"}]}))
+    learned = memory("Hanna has a cat named Mugi.", 1, about="b", teller="b", replaces="b1")
+    say(script, "closing", plain(second={"memories": [learned]}))
     held = talk(client)
-    assert [fact["statement"] for fact in held["changes"]["learned_facts"]] == [
-        'Hanna, asked "Do you live alone?", said: "I have a cat named Mugi."'
-    ]
+    assert [fact["statement"] for fact in held["changes"]["learned_facts"]] == ["Hanna has a cat named Mugi."]
     assert held["changes"]["rejected"] == []
 
 

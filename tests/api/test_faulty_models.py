@@ -126,7 +126,7 @@ def test_marks_that_a_model_leaves_in_its_words_are_neither_told_nor_remembered(
     assert [one for one in told if not lines[one["turn"]].startswith(one["text"])] == []
     held = served.get(f"/conversations/{running}")
     assert [one["text"] for one in held.json()["turns"]] == [*lines]
-    assert held.json()["changes"]["summary"] == SISTER[language]["summary"][0]["text"]
+    assert held.json()["changes"]["summary"] == SISTER[language]["people"]["a"]["paragraph"][0]
     kept = (served.get(f"/people/{person}/memories").text for person in ("sora", "baker"))
     asked = (json.dumps(one["messages"], ensure_ascii=False) for one in server.requests)
     assert [mark for text in (held.text, *kept, *asked) for mark in MARKED if mark in text] == []

@@ -12,6 +12,7 @@ from tests.api.play import say as enqueue
 from tests.api.test_player import begin
 from tests.api.test_stop import full_disk, rows
 from tests.conversation.talks import replies
+from tests.memory.answers import memory
 
 LONG = "遠くの灰色の海に、赤い帆の小舟が一そう浮かんでいて、誰のものかは誰も知らなかった。" * 45
 """More than fits on a page of the database."""
@@ -64,9 +65,9 @@ def test_a_turn_that_finds_no_room_is_not_said_and_is_said_with_room(
 def test_a_closing_that_finds_no_room_is_done_with_room(
     app: FastAPI, client: TestClient, script: ScriptedModel
 ) -> None:
-    minds = tuple((f"{number}: {LONG[:150]}", "low", 0) for number in range(3))
+    minds = [memory(f"{LONG[:150]} {number}", 0, lasts="low") for number in range(3)]
     enqueue(script, "character", turn("Hello.", ends=True))
-    enqueue(script, "closing", *[recollection(LONG[:190], mid_term=minds)] * 20)
+    enqueue(script, "closing", *[recollection(LONG[:190], memories=minds)] * 20)
     with full_disk(app):
         problem(client.post("/conversations/start?wait=true", json=TALK), 503, "store-full")
         (row,) = client.get("/conversations").json()["items"]

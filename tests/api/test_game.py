@@ -22,8 +22,9 @@ def seen(client: TestClient, **body: Any) -> list[str]:
 
 
 def remembers(client: TestClient, person_id: str) -> list[str]:
-    """What the person remembers, latest first."""
-    return [one["text"] for one in client.get(f"/people/{person_id}/memories").json()["items"]]
+    """What the person saw, and knows to be so still, latest first."""
+    items = client.get(f"/people/{person_id}/memories", params={"kinds": "observed"}).json()["items"]
+    return [one["text"] for one in items if one["valid_to"] is None]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_who_was_there_remembers_what_it_saw_and_nobody_else_does(
     client.put("/people/ken/position", json={"node_id": "door"})
     assert seen(client, **where) == witnesses
     for person_id in ("baker", "hermit", "ken", "nowhere", "rin", "sora", "umi"):
-        told = [f"Saw it happen: {FIRE['text']}"] if person_id in witnesses else []
+        told = [FIRE["text"]] if person_id in witnesses else []
         assert remembers(client, person_id) == told
     (event,) = client.get("/world/events", params={"kind": "observed"}).json()["items"]
     assert (event["data"]["text"], event["data"]["seen_by"]) == (FIRE["text"], witnesses)
@@ -63,16 +64,44 @@ def test_what_was_told_twice_under_one_name_happened_once(client: TestClient) ->
     for _ in range(2):  # without a name: the same words in the same minute
         seen(client, seen_by=["hermit"], minutes=60)
     assert len(remembers(client, "hermit")) == len(remembers(client, "baker")) == 1
-    assert client.get("/people/baker/memories").json()["items"][0]["given_id"] == "seen fire 1"
+
+
+def test_it_stands_by_itself_for_who_saw_it(client: TestClient) -> None:
+    seen(client, map_id="village")
+    (item,) = client.get("/people/baker/memories").json()["items"]
+    assert (item["kind"], item["support"], item["source"], item["told_by"]) == (
+        "observed",
+        "perceived",
+        "observation",
+        None,
+    )
+    assert item["line"].endswith(FIRE["text"])
+
+
+def test_what_is_otherwise_from_now_on_ends_what_was(client: TestClient) -> None:
+    jar = {"subject": "the blue jar", "attribute": "place"}
+    told = "Mio put the blue jar on the shelf."
+    observed = {"seen_by": ["sora"], "about": {**jar, "value": "the shelf"}, "text": told}
+    assert client.post("/world/observations", json=observed).status_code == 200
+    client.post("/world/tick", json={"ticks": 5})
+    again = {"seen_by": ["sora", "baker"], "about": {**jar, "value": "the loft"}}
+    assert client.post("/world/observations", json=again).status_code == 200
+    now = "the blue jar, place: the loft"
+    assert (remembers(client, "sora"), remembers(client, "baker")) == ([now], [now])
+    (event, *_) = client.get("/world/events", params={"kind": "observed"}).json()["items"][::-1]
+    assert event["data"]["text"] == now, "the sentence is made of it where there is none"
+    whole = client.get("/people/sora/memory", params={"history": True}).json()["facts"]
+    assert {one["text"]: one["valid_to"] for one in whole} == {now: None, told: "2026-04-01T07:05"}
+    problem(client.post("/world/observations", json={"seen_by": ["sora"]}), 422, "invalid")
 
 
 def test_it_is_on_their_minds_as_long_as_was_said(client: TestClient) -> None:
     seen(client, map_id="village", minutes=60)
     (mind,) = client.get("/characters/sora").json()["mid_term"]
-    assert (mind["content"], mind["importance"], mind["kind"]) == (f"Saw it happen: {FIRE['text']}", "high", "seen")
+    assert (mind["content"], mind["importance"], mind["partner_id"]) == (FIRE["text"], "high", None)
     client.post("/world/tick", json={"ticks": 60})
     assert client.get("/characters/sora").json()["mid_term"] == []
-    assert remembers(client, "sora")[-1] == f"Saw it happen: {FIRE['text']}"
+    assert remembers(client, "sora")[-1] == FIRE["text"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.api.play import problem, settings_for
 from tests.api.test_player import START, say
 from tests.content.village import Village
 from tests.conversation.talks import FAMILY, HELLO, THANKS
-from tests.memory.answers import extraction
+from tests.memory.answers import closing
 from tests.servers.sqlite import put_migrated
 
 BUN = {"id": "give_item", "args": {"item": "bun", "count": 2}}
@@ -37,7 +37,7 @@ def _turn(action: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def test_a_game_is_asked_and_says_what_became_of_it_once(client: TestClient, script: ScriptedModel) -> None:
-    script.enqueue(_turn(BUN), _turn(), extraction("Ken asked the baker of the family."))
+    script.enqueue(_turn(BUN), _turn(), closing("Ken asked the baker of the family."))
     path = f"/conversations/{client.post('/conversations/start', json=START).json()['id']}"
     asked = say(client, path.rsplit("/", 1)[1], HELLO)["action"]
     assert (asked["action_id"], asked["args"], asked["state"], asked["person_id"], asked["turn"], asked["awaited"]) == (

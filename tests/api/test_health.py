@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,14 @@ from sqlalchemy import event
 from service import app
 from service.app import create_app
 from service.errors import ModelRejected, ModelServerError
-from service.export.files import export_to, import_from
+from service.export.files import export_to
 from service.export.read import read_story
 from service.export.write import Span
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from tests.api.play import (
     TALK,
     problem,
@@ -31,7 +30,7 @@ from tests.api.play import (
     talk,
 )
 from tests.end_to_end.damage import overwrite_middle
-from tests.memory.remote import RemoteMemory
+from tests.memory.remote import RemoteGraph
 from tests.servers.sqlite import put_migrated
 
 
@@ -77,29 +76,30 @@ def test_without_a_model_the_world_still_turns_and_readiness_says_what_is_degrad
     assert answer.json()["checks"]["models"] != "ok"
 
 
-def test_a_memory_that_is_away_shows_and_talks_go_on(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> None:
+def test_a_graph_that_is_away_shows_and_people_talk_and_remember_all_the_same(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel
+) -> None:
     settings = settings_for(tmp_path, millbrook)
-    far = RemoteMemory()
+    far = RemoteGraph()
     far.away = True
     models = Models(dict.fromkeys(ROLES, script))
-    with TestClient(create_app(settings, models=models, memory=lambda _: far)) as client:
+    with TestClient(create_app(settings, models=models, projection=lambda _: far)) as client:
         answer = client.get("/readyz")
         assert (answer.status_code, answer.json()["status"], answer.json()["degraded"]) == (200, "degraded", ["memory"])
         assert "KATARIBE_MEMORY__NEO4J_URI" in answer.json()["checks"]["memory"]
         assert client.get("/healthz").status_code == 200
         script_sister(script)
         assert len(talk(client)["changes"]["facts"]) == 2
-        about = {"npc_id": "baker"}
-        told = client.get("/characters/sora/memory", params=about).json()
-        assert (told["long_term_available"], told["facts"]) == (False, [])
+        told = client.get("/characters/sora/memory", params={"npc_id": "baker"}).json()
         assert told["last_meeting"]["summary"]
-        assert client.get("/world").json()["memories_waiting"] == 1
+        assert len(client.get("/people/sora/memories").json()["items"]) > 2
+        assert client.get("/world").json()["memories_waiting"] == 2
         far.away = False
         deadline = time.monotonic() + 15
         while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
             time.sleep(0.1)
-        told = client.get("/characters/sora/memory", params=about).json()
-        assert (told["long_term_available"], len(told["facts"])) == (True, 2)
+        assert {group.person_id for group in far.held} == {"sora", "baker"}
+        assert client.get("/readyz").status_code == 200
 
 
 BOTH = pytest.mark.parametrize("accepted", ["en", "ja"])
@@ -179,60 +179,6 @@ def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: 
         script.enqueue(ModelServerError(model="gpt-x", status_code=500, reason="out of order"), role="character")
         talk(client)
     assert ready(client)[0] == "degraded"
-
-
-@contextmanager
-def service(tmp_path: Path, millbrook: Path, script: ScriptedModel, far: RemoteMemory) -> Iterator[TestClient]:
-    """The service on the same data, started anew, with that long-term memory."""
-    models = Models(dict.fromkeys(ROLES, script))
-    app = create_app(settings_for(tmp_path, millbrook), models=models, memory=lambda _: far)
-    with TestClient(app) as client:
-        yield client
-
-
-@BOTH
-@pytest.mark.parametrize("instead", ["nothing", "another"])
-def test_a_memory_that_vanished_under_a_world_that_talked_shows_until_it_is_back(
-    tmp_path: Path, millbrook: Path, script: ScriptedModel, instead: str, accepted: Language
-) -> None:
-    kept, other = RemoteMemory(), RemoteMemory()
-    with service(tmp_path, millbrook, script, kept) as client:
-        assert ready(client)[0] == "ok", "a world without a conversation has nothing to remember"
-        script_short(script)
-        conversation_id = talk(client)["id"]
-        assert ready(client)[0] == "ok"
-    if instead == "another":
-        with service(tmp_path / "elsewhere", millbrook, script, other) as client:
-            script_short(script)
-            talk(client)
-    with service(tmp_path, millbrook, script, other) as client:
-        for _ in range(2):  # also when something new is remembered
-            status, checks = ready(client, accepted)
-            assert (status, checks["database"], checks["models"]) == ("degraded", "ok", "scripted")
-            for part in ("main", "sora", conversation_id, "KATARIBE_MEMORY__NEO4J_URI"):
-                assert part in checks["memory"]
-            assert ("長期記憶" in checks["memory"]) == (accepted == "ja")
-            script_short(script)
-            talk(client)
-    with service(tmp_path, millbrook, script, kept) as client:
-        assert ready(client)[0] == "degraded", "of what was remembered since it knows nothing"
-        assert client.delete("/characters/sora/memory").status_code == 204
-        assert ready(client)[0] == "ok"
-
-
-def test_what_an_import_brought_was_never_given_to_the_memory(
-    tmp_path: Path, millbrook: Path, script: ScriptedModel
-) -> None:
-    far = RemoteMemory()
-    with service(tmp_path, millbrook, script, far) as client:
-        script_short(script)
-        talk(client)
-    told, settings = tmp_path / "told.jsonl", settings_for(tmp_path, millbrook)
-    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), told)
-    import_from(settings, "copy", told)
-    with service(tmp_path, millbrook, script, far) as client:
-        assert len(client.get("/conversations", headers={"X-World-Id": "copy"}).json()["items"]) == 1
-        assert ready(client)[0] == "ok"
 
 
 def test_what_an_import_brought_can_be_searched_in_our_own_database(

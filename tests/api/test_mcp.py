@@ -16,7 +16,7 @@ from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect
 from tests.api.play import problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
-from tests.memory.answers import extraction
+from tests.memory.answers import closing
 
 TOOLS = [
     "advance",
@@ -40,7 +40,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 def test_an_assistant_plays_and_changes_a_memory_over_http(url: str, script: ScriptedModel) -> None:
-    script.enqueue(replies(FAMILY), extraction("A visitor asked the baker of the family."))
+    script.enqueue(replies(FAMILY), closing("A visitor asked the baker of the family."))
 
     async def play() -> None:
         async with Client(f"{url}/mcp") as client:
@@ -92,7 +92,7 @@ def test_what_an_assistant_writes_wrong_it_is_told_in_a_sentence(url: str) -> No
 
 
 def test_who_speaks_on_without_the_conversations_id_is_in_the_same_talk(url: str, script: ScriptedModel) -> None:
-    script.enqueue(replies(FAMILY), replies(FAREWELL), extraction("A visitor asked the baker of the family."))
+    script.enqueue(replies(FAMILY), replies(FAREWELL), closing("A visitor asked the baker of the family."))
 
     async def play() -> None:
         async with Client(f"{url}/mcp") as client:

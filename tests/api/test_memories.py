@@ -94,21 +94,26 @@ def test_a_given_past_is_found_by_its_words_with_the_callers_ids(client: TestCli
     first = found["hits"][0]
     assert first["score"] == pytest.approx(sum(first["parts"].values()))
     assert set(first["parts"]) == {"words", "around", "cues"}
-    assert {name: first[name] for name in ("given_id", "kind", "text", "stated", "importance", "subject")} == {
+    wanted = ("given_id", "kind", "text", "support", "source", "importance", "about", "subject_id", "told_by")
+    assert {name: first[name] for name in wanted} == {
         "given_id": "s1",
         "kind": "fact",
         "text": "Hanna's brother Emil drowned in the mill pond.",
-        "stated": True,
+        "support": "author",
+        "source": "seed",
         "importance": 9,
-        "subject": "Hanna",
+        "about": "Hanna",
+        "subject_id": "baker",
+        "told_by": None,
     }
-    (bell,) = [hit for hit in search(client, "the bell", kinds="turn")["hits"] if hit["bears"] and hit["turn"] == 1]
-    assert {name: bell[name] for name in ("given_id", "given_conversation", "speaker_id", "partner_id", "at")} == {
+    assert first["line"].endswith(first["text"])
+    (bell,) = [hit for hit in search(client, "the bell", kinds="turn")["hits"] if hit["bears"] and hit["turns"] == [1]]
+    assert {name: bell[name] for name in ("given_id", "given_conversation", "told_by", "partner_id", "known_from")} == {
         "given_id": "f2",
         "given_conversation": "festival-night",
-        "speaker_id": "umi",
+        "told_by": "umi",
         "partner_id": "umi",
-        "at": "2025-10-12T20:01",
+        "known_from": "2025-10-12T20:01",
     }
     (told,) = search(client, "Old Sato's bell", kinds="summary")["hits"]
     assert (told["given_id"], told["topics"]) == ("festival-night", ["bell"])
@@ -129,7 +134,7 @@ def test_an_npc_is_given_a_past_as_a_character_is(client: TestClient, who: str) 
 def test_the_memory_answer_and_the_prompts_of_a_talk_have_it(client: TestClient, script: ScriptedModel) -> None:
     give(client)
     facts = client.get("/people/sora/memory", params={"about": "baker"}).json()["facts"]
-    assert [fact["statement"] for fact in facts] == ["Hanna's brother Emil drowned in the mill pond."]
+    assert [fact["text"] for fact in facts] == ["Hanna's brother Emil drowned in the mill pond."]
     script_sister(script)
     talk(client, goal="Ask how Emil drowned in the pond", success_criteria="She tells of Emil")
     first = next(prompt for prompt in script.history if prompt.role == "character")
@@ -140,7 +145,37 @@ def test_the_memory_answer_and_the_prompts_of_a_talk_have_it(client: TestClient,
 def test_a_past_in_japanese_is_found(client: TestClient, language: Language) -> None:
     give(client, {"statements": [{"id": "一", "statement": "エミルは水車の池で溺れた。", "about": "baker"}]})
     (hit,) = search(client, "池で溺れたのは誰?")["hits"]
-    assert (hit["given_id"], hit["relation"]) == ("一", "覚えている")
+    assert (hit["given_id"], hit["about"]) == ("一", "ハンナ")
+
+
+def test_what_somebody_is_said_to_have_told_is_told_with_its_teller(client: TestClient, script: ScriptedModel) -> None:
+    lie = {"id": "l", "statement": "Hanna is a witch.", "about": "baker", "told_by": "umi", "via": ["hermit"]}
+    give(client, {"statements": [lie]})
+    (hit,) = search(client, "Who is a witch?")["hits"]
+    assert (hit["told_by"], hit["via"], hit["support"], hit["confidence"]) == ("umi", ["hermit"], "model", 0.64)
+    assert "What Umi has told you: Hanna is a witch" in hit["line"]
+    script_sister(script)
+    talk(client)
+    (prompt, *_) = [str(one.messages) for one in script.history if one.role == "character"]
+    assert "What Umi has told you: Hanna is a witch" in prompt
+    assert prompt.count("Hanna is a witch") == 1
+
+
+def test_a_later_value_of_a_slot_stands_and_the_one_before_is_history(client: TestClient) -> None:
+    jar = {"about": "the blue jar", "slot": "place"}
+    give(
+        client,
+        {
+            "statements": [
+                {"id": "1", "statement": "The blue jar is in the shop.", "at": "2026-01-01", **jar},
+                {"id": "2", "statement": "The blue jar is in the loft.", "at": "2026-02-01", **jar},
+            ]
+        },
+    )
+    assert hits(client, "blue jar") == ["The blue jar is in the loft."]
+    assert hits(client, "blue jar", as_of="2026-01-15") == ["The blue jar is in the shop."]
+    ended = {hit["given_id"]: hit for hit in search(client, "blue jar", history="true")["hits"]}
+    assert (ended["1"]["valid_to"], ended["1"]["slot"]) == ("2026-02-01T00:00", ended["2"]["slot"])
 
 
 def test_lines_are_taken_one_by_one_and_once(client: TestClient) -> None:
@@ -155,7 +190,7 @@ def test_lines_are_taken_one_by_one_and_once(client: TestClient) -> None:
     again = give_lines(client, [*turns, more]).json()
     assert (again["turns"], again["known"]) == (1, 2)
     (heron,) = [one for one in listed(client) if one["given_id"] == "f3"]
-    assert heron["turn"] == 2
+    assert heron["turns"] == [2]
     assert len(listed(client)) == 5
 
 
@@ -263,7 +298,7 @@ def test_memories_are_paged_and_chosen(client: TestClient) -> None:
     assert (page["total"], rest["next"], page["pending_vectors"], page["waiting"]) == (5, None, 0, 0)
     every = listed(client)
     assert [*page["items"], *rest["items"]] == every
-    assert [one["at"] for one in every] == sorted((one["at"] for one in every), reverse=True)
+    assert [one["known_from"] for one in every] == sorted((one["known_from"] for one in every), reverse=True)
     assert [one["given_id"] for one in listed(client, kinds="turn")] == ["f2", "f1"]
     assert [one["given_id"] for one in listed(client, about="baker")] == ["s1"]
     assert {one["given_id"] for one in listed(client, about="umi")} == {"f1", "f2", "festival-night"}
@@ -278,8 +313,9 @@ def test_an_edited_memory_is_found_by_its_new_words_and_not_by_its_old(client: T
     changed = client.patch(
         place, params={"by": "mika", "reason": "moved"}, json={"text": "The oil stands in the cellar.", "importance": 7}
     ).json()
-    assert (changed["text"], changed["statement"], changed["words"], changed["importance"]) == (
-        *("The oil stands in the cellar.",) * 3,
+    assert (changed["text"], changed["support"], changed["importance"]) == (
+        "The oil stands in the cellar.",
+        "author",
         7,
     )
     assert hits(client, "stairs") == []
@@ -294,6 +330,7 @@ def test_an_edited_memory_is_found_by_its_new_words_and_not_by_its_old(client: T
     assert give(client)["known"] == 5, "what was given stays given, whatever an author has made of it"
     (entry,) = [e for e in client.get("/people/sora/memory/audit").json()["items"] if e["by"]]
     assert entry["written_at"].endswith("Z")
+    assert entry["memory_id"] == place.rpartition("/")[2]
     assert {key: entry[key] for key in ("action", "kind", "by", "reason", "at")} == {
         "action": "edited",
         "kind": "fact",
@@ -301,7 +338,7 @@ def test_an_edited_memory_is_found_by_its_new_words_and_not_by_its_old(client: T
         "reason": "moved",
         "at": "2026-04-01T07:00",
     }
-    assert (entry["before"]["statement"], entry["after"]["statement"], entry["before"]["importance"]) == (
+    assert (entry["before"]["text"], entry["after"]["text"], entry["before"]["importance"]) == (
         "The lamp oil is kept under the stairs.",
         "The oil stands in the cellar.",
         5,
@@ -312,11 +349,11 @@ def test_a_closed_memory_holds_no_longer_but_did(client: TestClient) -> None:
     give(client)
     place = f"/people/sora/memories/{id_of(client, 'The lamp oil is kept under the stairs.')}"
     closed = client.patch(place, json={"valid_to": "2026-02-01T00:00"}).json()
-    assert (closed["valid_to"], closed["ended_at"]) == ("2026-02-01T00:00", "2026-04-01T07:00")
+    assert (closed["valid_to"], closed["known_until"]) == ("2026-02-01T00:00", "2026-04-01T07:00")
     assert hits(client, "lamp oil") == []
     assert hits(client, "lamp oil", as_of="2026-03-01") == ["The lamp oil is kept under the stairs."]
     problem(client.patch(place, json={"valid_to": "2020-01-01"}), 422, "invalid")
-    assert client.patch(place, json={"valid_to": None}).json()["ended_at"] is None
+    assert client.patch(place, json={"valid_to": None}).json()["known_until"] is None
     assert hits(client, "lamp oil") == ["The lamp oil is kept under the stairs."]
     actions = [entry["action"] for entry in client.get("/people/sora/memory/audit").json()["items"]]
     assert actions == ["edited", "closed", "seeded"]
@@ -350,8 +387,10 @@ def test_a_deleted_memory_is_never_found_again(client: TestClient) -> None:
 def test_what_a_talk_left_is_deleted_with_the_turn_it_was_heard_in(client: TestClient, script: ScriptedModel) -> None:
     script_sister(script)
     held = talk(client)
-    client.delete(f"/people/sora/memories/{id_of(client, SISTER_TOLD)}")
-    assert [text for text in hits(client, "sister Lotte harbour", kinds=["fact", "turn"]) if "miss her" in text] == []
+    (told_her,) = [item["id"] for item in listed(client, kinds="fact") if item["text"] == SISTER_TOLD]
+    client.delete(f"/people/sora/memories/{told_her}")
+    left = hits(client, "sister Lotte harbour", kinds=["fact", "turn"])
+    assert [text for text in left if "harbour town" in text] == [], "nor the turn it was heard in"
     summary = held["changes"]["summary"]
     client.delete(f"/people/sora/memories/{id_of(client, summary)}")
     told = client.get("/people/sora/memory", params={"about": "baker"}).json()
@@ -396,36 +435,44 @@ def test_a_world_that_is_removed_takes_the_past_with_it(client: TestClient) -> N
 def test_a_given_past_is_part_of_the_memory_graph(client: TestClient) -> None:
     give(client)
     graph = client.get("/characters/sora/memory/graph").json()
-    assert {fact["statement"] for fact in graph["facts"]} == {one["statement"] for one in STATEMENTS}
+    assert {fact["text"] for fact in graph["facts"]} == {one["statement"] for one in STATEMENTS}
     assert [episode["summary"] for episode in graph["episodes"]] == [NIGHT["summary"]]
 
 
-def test_an_insight_is_given_shown_with_its_evidence_changed_and_deleted_like_other_memories(
+def test_an_insight_is_given_shown_with_its_evidence_changed_and_falls_with_what_it_was_drawn_from(
     client: TestClient,
 ) -> None:
-    thought = {"id": "i1", "insight": "The baker hides her grief for Emil.", "at": "2026-01-01", "evidence": ["fact:x"]}
+    drawn = ["memory:s1", "talk:festival-night"]
+    thought = {"id": "i1", "insight": "The baker hides her grief for Emil.", "at": "2026-01-01", "evidence": drawn}
     assert give(client, {**PAST, "insights": [thought]}, by="mika")["insights"] == 1
     assert give_lines(client, [thought]).json()["known"] == 1
     refused = problem(give_lines(client, [{**thought, "id": "i2", "at": "2099-01-01"}]), 422)
     assert [wrong["field"] for wrong in refused["errors"]] == ["line 1.at"]
     (shown,) = client.get("/people/sora/memory", params={"query": "grief"}).json()["insights"]
-    assert (shown["text"], shown["evidence"], shown["importance"]) == (thought["insight"], ["fact:x"], 5)
+    (emil,) = [item["id"] for item in listed(client) if item["given_id"] == "s1"]
+    assert (shown["text"], shown["importance"]) == (thought["insight"], 5)
+    assert shown["evidence"][0] == f"memory:{emil.partition('.')[2]}", "as it is called here"
+    assert shown["evidence"][1].startswith("talk:")
     assert client.get("/people/sora/memory", params={"query": "lamp oil"}).json()["insights"] == []
     assert [one["text"] for one in client.get("/people/sora/memory").json()["insights"]] == [thought["insight"]]
     (item,) = listed(client, kinds="insight")
-    assert (item["given_id"], item["evidence"]) == ("i1", ["fact:x"])
+    assert (item["given_id"], item["evidence"]) == ("i1", shown["evidence"])
     path = f"/people/sora/memories/{item['id']}"
     changed = client.patch(path, json={"text": "The baker mourns Emil.", "importance": 8}).json()
     assert (changed["text"], changed["importance"]) == ("The baker mourns Emil.", 8)
     assert hits(client, "mourns", kinds="insight") == ["The baker mourns Emil."]
-    assert problem(client.patch(path, json={"valid_to": "2026-02-01"}), 422)["facts"]["field"] == "valid_to"
+    assert client.patch(path, json={"valid_to": "2026-02-01"}).json()["valid_to"] == "2026-02-01T00:00"
+    client.patch(path, json={"valid_to": None}).raise_for_status()
     turn = id_of(client, NIGHT["turns"][1]["text"])
     unfit = problem(client.patch(f"/people/sora/memories/{turn}", json={"importance": 3}), 422)
-    assert "only facts and insights" in unfit["detail"]
-    client.delete(path).raise_for_status()
+    assert "turns and summaries" in unfit["detail"]
+    client.delete(f"/people/sora/memories/{emil}").raise_for_status()
     assert (listed(client, kinds="insight"), hits(client, "mourns", kinds="insight")) == ([], [])
     assert [one["action"] for one in client.get("/people/sora/memory/audit").json()["items"]] == [
         "deleted",
+        "deleted",
+        "edited",
+        "closed",
         "edited",
         "seeded",
     ]
@@ -478,7 +525,7 @@ def test_two_who_have_talked_in_a_given_past_do_not_meet_for_the_first_time(
         "at": NIGHT["at"],
         "turns": [{"id": "1", "speaker": "baker", "text": "Rye is dear."}],
     }
-    heard_of = {"id": "2", "statement": "The hermit counts herons.", "about": "hermit", "partner": "umi"}
+    heard_of = {"id": "2", "statement": "The hermit counts herons.", "about": "hermit", "told_by": "umi"}
     give(client, {"transcripts": [spoke], "statements": [heard_of]})
     answer = client.get("/characters/sora/memory", params={"npc_id": "baker", "query": asks}).json()
     assert (answer["found"], [turn["text"] for turn in answer["turns"]]) == (True, ["Rye is dear."])

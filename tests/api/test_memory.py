@@ -8,6 +8,8 @@ from fastapi.testclient import TestClient
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import (
+    EARLY,
+    MISSED,
     RYE_TOLD,
     SISTER,
     SISTER_TOLD,
@@ -20,7 +22,7 @@ from tests.api.play import (
     talk,
     turn,
 )
-from tests.memory.answers import claim, plain
+from tests.memory.answers import memory, plain
 
 
 def memory_of(client: TestClient, who: str = "sora", **query: Any) -> dict[str, Any]:
@@ -83,45 +85,54 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
     }
     assert told["last_meeting"] == {
         "conversation_id": held["id"],
-        "summary": SISTER["en"]["summary"][0]["text"],
+        "summary": SISTER["en"]["people"]["a"]["paragraph"][0],
         "topics": ["sister", "rye"],
         "at": "2026-04-01T07:00",
         "elapsed_minutes": 90,
         "ago": "1 hour ago",
     }
-    facts = {fact["statement"]: fact for fact in told["facts"]}
+    facts = {fact["text"]: fact for fact in told["facts"]}
     assert set(facts) == {SISTER_TOLD, RYE_TOLD}
     sister = facts[SISTER_TOLD]
-    assert {key: sister[key] for key in sister if key not in ("id", "score")} == {
-        "statement": SISTER_TOLD,
-        "words": SISTER_TOLD,
-        "stated": False,
-        "mode": "asserted",
+    assert {key: sister[key] for key in sister if key not in ("id", "score", "parts", "bears")} == {
+        "kind": "fact",
+        "text": SISTER_TOLD,
+        "line": f"(1 hour ago) What Hanna has told you: {SISTER_TOLD}",
+        "about": "Lotte",
+        "subject_id": None,
+        "told_by": "baker",
+        "speaker_name": None,
+        "via": [],
+        "mode": "stated",
+        "quote": "",
+        "support": "model",
+        "source": "conversation",
         "importance": 5,
-        "tellings": 1,
-        "heard_from": "baker",
-        "chain": ["baker"],
         "confidence": 0.8,
-        "subject": "Hanna",
-        "relation": "remembers",
-        "object": "Hanna",
-        "valid_at": "2026-04-01T07:00",
-        "invalid_at": None,
-        "learned_at": "2026-04-01T07:00",
-        "expired_at": None,
-        "replaced_by": None,
-        "ago": "1 hour ago",
+        "slot": "",
+        "level": None,
+        "topics": [],
+        "overheard": None,
+        "partner_id": "baker",
         "conversation_id": held["id"],
-        "turn": 1,
+        "turns": [1],
+        "evidence": [],
+        "valid_from": "2026-04-01T07:00",
+        "valid_to": None,
+        "known_from": "2026-04-01T07:00",
+        "known_until": None,
+        "replaced_by": None,
+        "expires_at": None,
+        "ago": "1 hour ago",
     }
     assert [(row["content"], row["importance"], row["expires_at"]) for row in told["mid_term"]] == [
-        (SISTER_TOLD, "high", "2026-04-04T07:00"),
-        (RYE_TOLD, "low", "2026-04-02T00:00"),
+        (f"What Hanna has told you: {MISSED}", "high", "2026-04-04T07:00"),
+        (f"What Hanna has told you: {EARLY}", "low", "2026-04-02T00:00"),
     ]
-    assert {(row["partner_id"], row["source_npc_id"]) for row in told["mid_term"]} == {("baker", "baker")}
-    assert {row["conversation_id"] for row in told["mid_term"]} == {held["id"]}
+    assert {row["partner_id"] for row in told["mid_term"]} == {"baker"}
+    assert {row["ref"].partition(":")[0] for row in told["mid_term"]} == {"memory"}
     assert {prompt.thread for prompt in script.history} == {f"main/{held['id']}"}
-    assert held["changes"]["mid_term"] == told["mid_term"], "what a talk changed is told as what is remembered of it"
+    assert [row["content"] for row in held["changes"]["mid_term"]] == [MISSED, EARLY]
     assert told["today"] == [
         {
             "conversation_id": held["id"],
@@ -129,7 +140,7 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
             "partner_name": "Hanna",
             "npc_id": "baker",
             "npc_name": "Hanna",
-            "summary": SISTER["en"]["summary"][0]["text"],
+            "summary": SISTER["en"]["people"]["a"]["paragraph"][0],
             "at": "2026-04-01T07:00",
         }
     ]
@@ -140,7 +151,6 @@ BELL: dict[Language, dict[str, str]] = {
     "en": {
         "said": "Good morning. I mend the old harbour bell this week.",
         "fact": "Sora mends the old harbour bell.",
-        "told": "Sora mends the old harbour bell.",
         "about": "the bell",
         "nothing": "snow",
         "authored": "oven",
@@ -149,7 +159,6 @@ BELL: dict[Language, dict[str, str]] = {
     "ja": {
         "said": "おはよう。今週は港の古い鐘を直しているんだ。",
         "fact": "ソラは港の古い鐘を直している。",
-        "told": "ソラ「おはよう。今週は港の古い鐘を直しているんだ。」",
         "about": "鐘のこと",
         "nothing": "雪",
         "authored": "窯",
@@ -162,7 +171,7 @@ def tell_of_the_bell(client: TestClient, script: ScriptedModel, language: Langua
     """Sora tells the baker something about itself; the baker keeps it."""
     told = BELL[language]
     say(script, "character", turn(told["said"], ends=True))
-    say(script, "closing", plain(second={"facts": [claim(told["fact"], 0, subject="Sora", object="bell")]}))
+    say(script, "closing", plain(second={"memories": [memory(told["fact"], 0, about="a")]}))
     return talk(client)
 
 
@@ -179,15 +188,15 @@ def test_an_npc_remembers_what_it_was_told_and_anybody_may_be_asked_about_anythi
 
     told = ask("baker", about="sora")
     assert (told["person_id"], told["about"], told["found"]) == ("baker", "sora", True)
-    assert [(f["statement"], f["conversation_id"], f["turn"]) for f in told["facts"]] == [
-        (words["told"], held["id"], 0)
+    assert [(f["text"], f["told_by"], f["conversation_id"], f["turns"]) for f in told["facts"]] == [
+        (words["fact"], "sora", held["id"], [0])
     ]
     assert told["last_meeting"]["conversation_id"] == held["id"]
     assert told["relation"]["conversation_count"] == 1
     asked = ask("baker", query=words["about"])
     assert (asked["about"], asked["relation"], asked["last_meeting"], asked["found"]) == (None, None, None, True)
-    assert [fact["statement"] for fact in asked["facts"]] == [words["told"]]
-    assert 0 not in [turn["turn"] for turn in asked["turns"]], "the fact tells it"
+    assert [fact["text"] for fact in asked["facts"]] == [words["fact"]]
+    assert [0] not in [turn["turns"] for turn in asked["turns"]], "the fact tells it"
     nothing = ask("baker", query=words["nothing"])
     assert (nothing["found"], nothing["turns"]) == (False, [])
     nearest = ask("baker", about="sora", query=words["nothing"])
@@ -195,11 +204,11 @@ def test_an_npc_remembers_what_it_was_told_and_anybody_may_be_asked_about_anythi
     own = ask("sora", query=words["about"])
     assert (own["found"], own["facts"]) == (True, [])
     said = own["turns"][0]
-    assert (said["conversation_id"], said["turn"], said["speaker_id"]) == (held["id"], 0, "sora")
+    assert (said["conversation_id"], said["turns"], said["told_by"]) == (held["id"], [0], "sora")
     assert said["text"] == held["turns"][0]["text"]
-    assert (said["speaker_name"], said["at"]) == (held["turns"][0]["speaker_name"], held["turns"][0]["at"])
+    assert (said["speaker_name"], said["valid_from"]) == (held["turns"][0]["speaker_name"], held["turns"][0]["at"])
     assert ask("baker", query=words["authored"])["facts"] == [], "what its author wrote is no memory"
-    assert {fact["statement"] for fact in client.get("/npcs/baker").json()["learned_facts"]} == set()
+    assert client.get("/npcs/baker").json()["learned_facts"] == []
     older = client.get("/characters/sora/memory", params={"query": words["about"]}).json()
     assert (older["npc_id"], older["found"], older["facts"]) == (None, True, [])
     for unknown in ({"person_id": "nobody"}, {"person_id": "baker", "about": "nobody"}):
@@ -218,7 +227,7 @@ def test_what_an_npc_was_told_stands_in_its_next_prompt(
     say(script, "closing", plain())
     talk(client)
     (prompt,) = [prompt for prompt in script.history if prompt.role == "npc"]
-    assert words["told"] in prompt.messages[1].content
+    assert words["fact"].rstrip(".。") in prompt.messages[1].content
     assert words["first_met"] not in prompt.messages[1].content
 
 
@@ -227,8 +236,8 @@ def test_the_npc_keeps_what_it_told_beside_what_its_author_wrote(client: TestCli
     held = talk(client)
     baker = client.get("/npcs/baker").json()
     assert baker["facts"] == ["The oven was built in 1950."]
-    assert [(f["statement"], f["conversation_id"], f["turn"]) for f in baker["learned_facts"]] == [
-        (SISTER_TOLD, held["id"], 1)
+    assert [(f["kind"], f["text"], f["conversation_id"], f["turns"]) for f in baker["learned_facts"]] == [
+        ("self", SISTER_TOLD, held["id"], [1])
     ]
     assert (baker["mood"], baker["conversation_count"], baker["affinity"]) == ("happy", 1, {"sora": 8})
     assert baker["last_conversation_at"] == "2026-04-01T07:00"
@@ -254,7 +263,7 @@ def test_a_japanese_query_puts_the_fact_it_asks_for_first(
     script_sister(script, "ja")
     talk(client)
     told = memory_of(client, query=query)
-    assert first in told["facts"][0]["statement"]
+    assert first in told["facts"][0]["text"]
     assert told["facts"][0]["score"] == max(fact["score"] for fact in told["facts"])
     assert len(memory_of(client, query=query, limit=1)["facts"]) == 1
 
@@ -274,7 +283,7 @@ def test_mid_term_memories_go_when_their_time_is_up(client: TestClient, script: 
     assert len(memory_of(client)["mid_term"]) == 2
     ticked = pass_minutes(client, 1)
     expired = [event for event in ticked["events"] if event["kind"] == "memory_expired"]
-    assert [(event["person_id"], event["data"]["content"]) for event in expired] == [("sora", RYE_TOLD)]
+    assert [(event["person_id"], event["data"]["content"]) for event in expired] == [("sora", EARLY)]
     assert [row["importance"] for row in memory_of(client)["mid_term"]] == ["high"]
     pass_minutes(client, 3 * 1440)
     assert memory_of(client)["mid_term"] == []
@@ -300,11 +309,10 @@ MILL, HARBOUR = "Hanna lives in the old mill.", "Hanna lives in the harbour town
 
 def move_hanna(client: TestClient, script: ScriptedModel) -> None:
     """The baker tells where she lives, and a day later that she lives elsewhere, which replaces the first memory."""
-    for said, statement in (("I live in the old mill.", MILL), ("I live in the harbour town now.", HARBOUR)):
+    for said, text in (("I live in the old mill.", MILL), ("I live in the harbour town now.", HARBOUR)):
         say(script, "character", turn("Where do you live, Hanna?"))
         say(script, "npc", reply(said, ends=True))
-        fact = {"subject": "Hanna", "relation": "lives in", "object": "it", "statement": statement, "turn": 1}
-        say(script, "closing", recollection(facts=(fact,)))
+        say(script, "closing", recollection(memories=[memory(text, 1, about="b", slot="home")]))
         talk(client)
         pass_minutes(client, 1440)
 
@@ -312,29 +320,25 @@ def move_hanna(client: TestClient, script: ScriptedModel) -> None:
 def test_a_fact_that_changed_is_closed_and_kept_in_the_history(client: TestClient, script: ScriptedModel) -> None:
     move_hanna(client, script)
     (now,) = memory_of(client)["facts"]
-    assert (now["statement"], now["stated"], now["words"]) == (
-        HARBOUR,
-        True,
-        'Hanna, asked "Where do you live, Hanna?", said: "I live in the harbour town now."',
-    )
-    whole = {fact["statement"]: fact for fact in memory_of(client, history=True)["facts"]}
+    assert (now["text"], now["told_by"], now["slot"]) == (HARBOUR, "baker", "baker/home")
+    whole = {fact["text"]: fact for fact in memory_of(client, history=True)["facts"]}
     old = whole[MILL]
-    assert old["invalid_at"] == old["expired_at"] == "2026-04-02T07:00"
-    assert old["replaced_by"] == now["id"]
+    assert old["valid_to"] == old["known_until"] == "2026-04-02T07:00"
+    assert now["id"] == f"fact.{old['replaced_by']}"
 
 
 def test_a_past_moment_is_answered_with_what_was_known_then(client: TestClient, script: ScriptedModel) -> None:
     move_hanna(client, script)
-    assert [fact["statement"] for fact in memory_of(client, at="2026-04-01T12:00")["facts"]] == [MILL]
+    assert [fact["text"] for fact in memory_of(client, at="2026-04-01T12:00")["facts"]] == [MILL]
     assert memory_of(client, at="2026-04-01T06:59")["facts"] == []
 
 
-def test_what_is_told_again_is_counted_and_not_remembered_twice(client: TestClient, script: ScriptedModel) -> None:
+def test_what_is_told_again_is_not_remembered_twice(client: TestClient, script: ScriptedModel) -> None:
     script_sister(script)
     talk(client)
     script_sister(script)
     again = talk(client)
-    assert [fact["tellings"] for fact in memory_of(client)["facts"]] == [2, 2]
+    assert len(memory_of(client)["facts"]) == 2
     assert again["changes"]["facts"] == []
 
 

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import reply
-from tests.memory.answers import claim, extraction
+from tests.memory.answers import closing, memory
 
 NAME = {"en": "Sam", "ja": "サム"}
 WANTED = {"en": "I am wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}
@@ -40,13 +40,9 @@ def talk(client: TestClient, script: ScriptedModel, who: str, said: str, closing
 
 def told_of_wanted(language: Language) -> Any:
     """What the baker takes away from who tells that he is wanted."""
-    return extraction(
-        {"en": "He is wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}[language],
-        second={
-            "facts": [claim(FACT[language], 0, subject=NAME[language])],
-            "mid_term": [{"content": FACT[language], "importance": "high", "turn": 0, "mode": "asserted"}],
-        },
-    )
+    wanted = {"en": "He is wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}[language]
+    kept = [memory(FACT[language], 0, about="a"), memory(wanted, 0, about="a", lasts="high")]
+    return closing(wanted, second={"memories": kept})
 
 
 def remembered(client: TestClient, who: str, about: str, **query: str) -> dict[str, Any]:
@@ -65,9 +61,9 @@ def test_what_one_tells_in_confidence_reaches_no_prompt_before_another_of_the_sa
     letter = {"kind": "letter", "to": "sam_two", "about": ASKS[language]}
     assert client.post("/people/baker/write", json=letter).status_code == 200
     assert WORD[language] not in str(script.history[-1].messages).replace(ASKS[language], "")
-    asked = talk(client, script, "sam_two", ASKS[language], extraction())
+    asked = talk(client, script, "sam_two", ASKS[language], closing())
     assert WORD[language] not in asked.replace(ASKS[language], "")
-    again = talk(client, script, "sam_one", ASKS[language], extraction())
+    again = talk(client, script, "sam_one", ASKS[language], closing())
     assert WORD[language] in again.replace(ASKS[language], ""), "who told it is known by it"
 
 
@@ -100,20 +96,18 @@ def test_a_given_statement_is_about_the_id_it_names_and_what_a_third_one_says_of
         script,
         "mia",
         OWES,
-        extraction(OWES, second={"facts": [claim(OWES, 0, subject="Sam")]}),
+        closing(OWES, second={"memories": [memory(OWES, 0, about="Sam")]}),
     )
-    told = {
-        one: [fact["statement"] for fact in remembered(client, "baker", one)["facts"]] for one in ("sam_one", "sam_two")
-    }
+    told = {one: [fact["text"] for fact in remembered(client, "baker", one)["facts"]] for one in ("sam_one", "sam_two")}
     assert told == {"sam_one": [FACT["en"]], "sam_two": []}
-    assert "forty coins" not in talk(client, script, "sam_two", "Good day.", extraction())
-    assert "forty coins" in talk(client, script, "mia", "Good day.", extraction())
+    assert "forty coins" not in talk(client, script, "sam_two", "Good day.", closing())
+    assert "forty coins" in talk(client, script, "mia", "Good day.", closing())
 
 
 def test_a_name_of_its_own_still_says_who_is_meant(client: TestClient, script: ScriptedModel) -> None:
     make(client, "en", "sam_one")
     client.put("/people/mia", json={"kind": "player", "name": "Mia"})
-    talk(client, script, "mia", OWES, extraction(second={"facts": [claim(OWES, 0, subject="Sam")]}))
+    talk(client, script, "mia", OWES, closing(second={"memories": [memory(OWES, 0, about="Sam")]}))
     make(client, "en", "sam_two")
     assert len(remembered(client, "baker", "sam_one")["facts"]) == 1, "only one was called so when it was said"
     assert remembered(client, "baker", "sam_two")["facts"] == []

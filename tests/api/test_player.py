@@ -18,7 +18,7 @@ from service.locales import Language
 from tests.api.conftest import Connect
 from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
-from tests.memory.answers import extraction
+from tests.memory.answers import closing
 
 GLAD = "Seven and nine."
 START = {"mode": "player", "player_id": "ken", "partner_id": "baker"}
@@ -40,7 +40,7 @@ def say(client: TestClient | httpx.Client, conversation_id: str, text: str, **mo
 
 
 def test_a_player_speaks_and_is_answered(client: TestClient, script: ScriptedModel) -> None:
-    script.enqueue(replies(FAMILY), replies(FAREWELL, leaves=True), extraction("Ken asked the baker of the family."))
+    script.enqueue(replies(FAMILY), replies(FAREWELL, leaves=True), closing("Ken asked the baker of the family."))
     conversation_id = begin(client)
     said = say(client, conversation_id, HELLO, message_id="m1")
     assert (said["turn"]["speaker_id"], said["turn"]["text"]) == ("ken", HELLO)
@@ -68,7 +68,7 @@ def test_of_two_says_at_once_one_is_told_to_wait(connect: Connect, script: Scrip
 
 
 def test_a_client_ends_it(client: TestClient, script: ScriptedModel) -> None:
-    script.enqueue(replies(FAMILY), extraction("Ken asked the baker of the family."))
+    script.enqueue(replies(FAMILY), closing("Ken asked the baker of the family."))
     conversation_id = begin(client)
     say(client, conversation_id, HELLO)
     ended = client.post(f"/conversations/{conversation_id}/end?wait=true").json()
@@ -128,7 +128,7 @@ def test_without_a_model_too_somebody_remembers_what_a_player_told(
 
 def test_the_clock_stands_while_a_player_talks_who_holds_it(connect: Connect, script: ScriptedModel) -> None:
     client = connect()
-    script.enqueue(replies(FAMILY), extraction("Ken asked the baker of the family."))
+    script.enqueue(replies(FAMILY), closing("Ken asked the baker of the family."))
     client.put("/people/ken", json={"kind": "player", "name": "Ken"})
     client.put("/world/clock", json={"mode": "running", "speed": 600, "pace": "exact"})
     conversation_id = client.post("/conversations/start", json={**START, "clock": "hold"}).json()["id"]
@@ -184,7 +184,7 @@ def test_what_no_model_can_answer_is_told_and_the_conversation_goes_on(
         replies(FAMILY),
         failures[0],
         replies(FAREWELL, leaves=True),
-        extraction("They talked."),
+        closing("They talked."),
     )
     conversation_id = begin(client)
     for failure in failures:

@@ -14,7 +14,7 @@ from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.extraction import ClosingContext
+from service.memory.closing.context import ClosingContext
 from tests.api.play import problem, settings_for
 from tests.content.classroom import SCENE, classroom
 from tests.conversation.scenes import acts, shown

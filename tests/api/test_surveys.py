@@ -21,7 +21,8 @@ from service.llm.reply import read_answer
 from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Retrying
 from service.locales import Language
-from service.memory.store import Fact, Group
+from service.memory.record import Group, Kind, Memory
+from service.memory.rows import row_of
 from tests.api.play import problem, settings_for, write_village
 from tests.content.village import Village
 from world.time import WorldTime
@@ -81,7 +82,7 @@ def test_nonsense_of_one_of_200_costs_that_one_alone(tmp_path: Path, script: Scr
         assert "求めた形式ではありません" in by_id["p077"]["failure"]["detail"]
         [fire] = by_id["baker"]["rests_on"]
         assert "The mill is on fire." in fire["text"], "what was not shown is no ground"
-        assert fire["refs"][0].startswith("fact:")
+        assert fire["refs"][0].startswith("memory:")
         assert by_id["hermit"]["rests_on"] == [], "nobody told the hermit"
         asked = next(one for one in script.history if one.given.person.id == "baker")  # type: ignore[attr-defined]
         assert "on fire" not in asked.messages[0].content
@@ -107,9 +108,9 @@ def test_the_table_alone_numbers_words_and_what_is_remembered(
     ferry = {"stimulus": "A ferry a day!", "people": ["sora"], "remember": True}
     out = client.post("/surveys", json=ferry).json()
     assert (out["kind"], out["answers"][0]["answer"], out["bars"]) == ("words", "Wonderful, if it comes.", [])
-    [known] = client.get("/people/sora/memories?kinds=fact").json()["items"]
+    [known] = client.get("/people/sora/memories?kinds=observed").json()["items"]
     assert 'Sora was asked "A ferry a day!" and answered "Wonderful, if it comes."' in str(known)
-    assert client.get("/people/baker/memories?kinds=fact").json()["items"] == []
+    assert client.get("/people/baker/memories?kinds=observed").json()["items"] == []
     script.enqueue({"rests_on": [], "because": "As an AI language model I cannot.", "answer": 1})
     out = client.post("/surveys?as=json", json=body | {"people": ["sora"]}, headers={"Accept": "text/csv"}).json()
     assert out["answers"][0]["failure"]["type"] == "model-out-of-character"
@@ -137,22 +138,20 @@ def test_what_cannot_be_asked(
     assert not script.history, "no model is asked"
 
 
-def fact(number: int, over: WorldTime | None = None) -> Fact:
+def fact(number: int, over: WorldTime | None = None) -> Memory:
     """Something the baker holds true since the world began, or held true until then."""
-    return Fact(
+    return Memory(
         id=f"f{number}",
-        subject="Sora",
-        relation="said",
-        object="it",
-        statement=f"Sora said number {number}. " + "And more. " * 40,
-        valid_at=WorldTime(0),
-        invalid_at=over,
-        created_at=WorldTime(number),
-        expired_at=over,
-        replaced_by=None,
+        kind=Kind.FACT,
+        text=f"Sora said number {number}. " + "And more. " * 40,
+        about="Sora",
+        told_by="sora",
         partner_id="sora",
         conversation_id="c1",
-        turn=None,
+        valid_from=WorldTime(0),
+        valid_to=over,
+        known_from=WorldTime(number),
+        known_until=over,
     )
 
 
@@ -169,7 +168,7 @@ def test_a_summary_is_of_everything_that_holds(app: FastAPI, client: TestClient,
     deps = app.state.deps.conversation
     facts = [*(fact(number) for number in range(200)), fact(200, over=WorldTime(300))]
     whose = Group(world_id="main", person_id="baker")
-    asyncio.run(deps.database.write(lambda s: deps.memory.add(s, whose, facts, [])))
+    asyncio.run(deps.database.write(lambda s: deps.memory.add(s, whose, [row_of(whose, one, 0) for one in facts])))
     script.enqueue(*[scanned] * 50)
     out = client.post("/people/baker/summary", json={"question": "What did Sora say?"}).json()
     assert out["memories"] == 200
@@ -184,7 +183,7 @@ def test_a_summary_is_of_everything_that_holds(app: FastAPI, client: TestClient,
         rounds += left
     assert out["cost"]["calls"] == len(script.history) == rounds
     [sentence] = out["sentences"]
-    assert sentence["rests_on"][0]["refs"] == ["fact:f0"]
+    assert sentence["rests_on"][0]["refs"] == ["memory:f0"]
     assert "number 0." in sentence["rests_on"][0]["text"]
     assert client.post("/people/hermit/summary", json={"question": "What?"}).json()["sentences"] == []
 

@@ -13,7 +13,7 @@ from tests.api.play import settings_for
 from tests.api.play import talk as hold
 from tests.api.test_player import begin, say
 from tests.conversation.talks import replies, says
-from tests.memory.answers import extraction, plain, self_claim
+from tests.memory.answers import closing, memory, plain
 
 LENS = "The lighthouse lens came from Bremen in forty crates of straw."
 CAT = "My cat had six kittens under the church organ."
@@ -115,13 +115,13 @@ def test_the_context_is_as_large_as_the_setting_says(
 @pytest.mark.parametrize("language", ["ja"])
 def test_the_last_meeting_is_told_whole(client: TestClient, script: ScriptedModel) -> None:
     told = [f"{number}番目の息子の源太は、{'古い水車小屋の裏の坂道を荷車で' * 9}下りた。" for number in range(4)]
-    summary = [{"text": f"健は言った。{text}"[-190:], "turns": [0]} for text in told]
-    script.enqueue(replies("そうか。"), {**plain(), "summary": summary})
+    paragraph = [f"健は言った。{text}"[-190:] for text in told]
+    script.enqueue(replies("そうか。"), plain(first={"paragraph": paragraph}, second={"paragraph": paragraph}))
     talk = begin(client)
     say(client, talk, "".join(told))
     client.post(f"/conversations/{talk}/end?wait=true").raise_for_status()
     _, (prompt,) = ask(client, script, "こんにちは、また来ました。")
-    assert all(str(one["text"]) in prompt for one in summary)
+    assert all(sentence in prompt for sentence in paragraph)
 
 
 def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_the_goal(
@@ -130,14 +130,14 @@ def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_th
     told = ["I once kept a goat named Sorrel up on the ridge."]
     told += [f"I was {number} times in the valley of the mill with my uncle and his cart." for number in range(3, 12)]
     settings = settings_for(tmp_path, millbrook, language="en")
-    settings.llm.context_tokens = 900
+    settings.llm.context_tokens = 1100
     goal = {"goal": "Tell of the goat Sorrel", "success_criteria": "Hanna has heard of the goat"}
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         for text in told:
-            script.enqueue(says(text, leaves=True), extraction(first={"self_facts": [self_claim(text, 0)]}))
+            script.enqueue(says(text, leaves=True), closing(first={"memories": [memory(text, 0)]}))
             hold(client, max_turns=1)
             client.post("/world/tick", json={"ticks": 1}).raise_for_status()
-        script.enqueue(says("Good day.", leaves=True), extraction())
+        script.enqueue(says("Good day.", leaves=True), closing())
         hold(client, max_turns=1, **goal)
     prompt = next(one.messages[1].content for one in reversed(script.history) if one.name == "speaker")
     of_itself = prompt.partition("You have also told of yourself:\n")[2].split("\n")

@@ -28,6 +28,7 @@ from tests.api.play import (
     turn,
 )
 from tests.decision.desks import decides, plans
+from tests.memory.answers import memory
 
 PLAN = plans(("08:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, ""))
 
@@ -70,7 +71,7 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
     assert told["towards"] == {"partner_id": "baker", "affinity": 0, "stance": "close", "times_met": 1}
     assert [(one["kind"], one["conversation_id"], one["turn"]) for one in told["memories"]][:2] == [
         ("talk", first, None),
-        ("fact", first, 1),
+        ("memory", first, 1),
     ]
     assert told["memories"][1]["text"] == SISTER_TOLD
     assert told["messages"] is None
@@ -243,13 +244,13 @@ def test_what_comes_of_a_conversation_says_which(
 
 
 def test_a_statement_that_was_kept_out_says_why_with_its_turn(client: TestClient, script: ScriptedModel) -> None:
-    say(script, "character", turn("Good day to you, I live by the mill.", ends=True))
-    say(script, "closing", recollection(learned=(("I live by the mill.", 0),)))
+    say(script, "character", turn("Good day to you, I live by mill 7.", ends=True))
+    say(script, "closing", recollection(memories=[memory("Sora lives 40 steps from mill 7.", 0)]))
     talk(client)
     (event,) = _events(client, "fact_rejected")
     told = _why(client, f"/events/{event['id']}")
-    assert (told["source"]["turn"], told["source"]["text"]) == (0, "Good day to you, I live by the mill.")
-    assert told["words"][-1] == "It was kept out because the one it is about did not say it."
+    assert (told["source"]["turn"], told["source"]["text"]) == (0, "Good day to you, I live by mill 7.")
+    assert told["words"][-1] == "It was kept out because it has a number that the turns do not have."
 
 
 def test_what_nobody_decided_says_so_and_an_author_is_named(client: TestClient) -> None:

@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from benchmarks import (
     evidence,
     faults,
     footprint,
+    memory,
     offline,
     people,
     player,
@@ -29,12 +29,11 @@ from benchmarks import (
     secrets,
     size,
     start,
-    truth,
     turn,
     world,
 )
 from benchmarks.neo4j import Neo4j
-from tests.memory.graphiti.test_graph import empty
+from tests.memory.graphiti.graphs import empty
 from tests.servers.neo4j import Neo4jServer
 
 Run = Callable[[], Mapping[str, float]]
@@ -42,12 +41,11 @@ Run = Callable[[], Mapping[str, float]]
 FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialogues=1, turns=200, lines=200, days=2)
 SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
 
-FEW_PROMISES = partial(promises.on_time, characters=4, days=1, appointments=4)
-
 SMALLEST: Mapping[str, Run] = {
+    "memory": lambda: memory.run(most=1, verifiers={"9_in_10": 0.9}, contexts=(1000,)),
     "turn": lambda: turn.run(conversations=1, warm_up=0, minutes_apart=60),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
-    "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",), embedder=recall.TableEmbedder()),
+    "recall": lambda: recall.run(FEW_FACTS, embedder=recall.TableEmbedder()),
     "evidence": lambda: evidence.run("a", most=2),
     "world": lambda: world.run(SHORT_LIVES),
     "offline": lambda: offline.run(offline.Scale(minutes=45, languages=("ja",))),
@@ -55,8 +53,8 @@ SMALLEST: Mapping[str, Run] = {
     "size": size.run,
     "answer": answer.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
+    "promises": lambda: promises.run(characters=4, days=1, appointments=4),
     "player": lambda: player.run((1,), says=1),
-    "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2, confided=1),
     "scene": lambda: scene.run(minutes=20, groups=2, scenes=1),
     "people": lambda: people.run(rehearsed=2, made=12),
@@ -66,9 +64,6 @@ SMALLEST: Mapping[str, Run] = {
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
     "closing": lambda neo4j: closing.run(conversations=1, on=neo4j),
-    "recall": lambda neo4j: recall.run(
-        FEW_FACTS, backends=("postgresql", "neo4j"), on=neo4j, embedder=recall.TableEmbedder()
-    ),
 }
 
 
@@ -88,7 +83,7 @@ def test_it_starts(name: str) -> None:
 def test_it_starts_with_neo4j(name: str, neo4j_server: Neo4jServer) -> None:
     empty(neo4j_server)
     figures = WITH_NEO4J[name](lambda: nullcontext(neo4j_server))
-    assert any(figure.startswith(("neo4j", "episode")) for figure in figures)
+    assert any(figure.startswith("episode") for figure in figures)
     assert all(math.isfinite(value) for value in figures.values())
 
 

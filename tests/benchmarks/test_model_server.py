@@ -13,7 +13,8 @@ from service.decision.context import DayPlan, Decision
 from service.llm.chat import Answer, TextListener
 from service.llm.openai import OpenAIChat
 from service.llm.schema import schema_text
-from service.memory.extraction import ClosingExtraction
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.verify import Verdicts
 from tests.llm.prompts import ask
 
 OPTIONS = "Now: 09:10, the square.\nOptions\n1 Wait (15 min)\n2 Work: the mill (4 min) [your day]\n3 Talk: Taro (0 min)"
@@ -21,7 +22,7 @@ DAY = "Now: 07:30, home.\nPlan the day from 07:30 on.\nYour usual day\n07:00 bre
 PLACES = "You plan your day.\nPlaces\n0 home: rest\n1 Mill 08:00-17:00: work (4 min)"
 
 
-@pytest.mark.parametrize("model", [CharacterTurn, NpcTurn, OpeningTurn, Decision, DayPlan, ClosingExtraction])
+@pytest.mark.parametrize("model", [CharacterTurn, NpcTurn, OpeningTurn, Decision, DayPlan, ClosingAnswer, Verdicts])
 def test_every_answer_fits_its_schema(model: type[BaseModel]) -> None:
     schema = json.loads(schema_text(model))
     for seed in range(50):

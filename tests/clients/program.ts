@@ -23,7 +23,7 @@ export function said(told: Told): string[] {
 }
 
 export function learned(memory: Memory): string[] {
-  return memory.facts.map((fact) => fact.statement);
+  return memory.facts.map((fact) => fact.line);
 }
 
 export function why(problem: Problem): string {

@@ -220,7 +220,7 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
     ("a text in no language", lambda v: v.baker.update(name={}), "npcs/baker.yaml", "name", '"en" or "ja"'),
     ("a text in another", lambda v: v.baker["name"].update(fr="x"), "npcs/baker.yaml", "name.fr", "one of en, ja"),
     ("no half text", lambda v: v.village.update(name="\ud800"), "maps.json", "maps[0].name", "surrogate"),
-    ("an unknown mood", lambda v: v.baker.update(mood="sad"), "npcs/baker.yaml", "mood", '"happy", "neutral" or'),
+    ("an unknown mood", lambda v: v.baker.update(mood="grumpy"), "npcs/baker.yaml", "mood", '"happy", "neutral",'),
     (
         "an unknown importance",
         lambda v: v.sora["goals"][0].update(importance="big"),

@@ -15,13 +15,13 @@ from service.conversation.start import Start, start, start_talk
 from service.llm.budget import Budgeted
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingExtraction
+from service.memory.closing.answer import ClosingAnswer
 from service.memory.recall import todays_summaries
 from service.people.whereabouts import move
 from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
-from tests.memory.answers import NOTHING, Fields, claim, extraction, self_claim
+from tests.memory.answers import NOTHING, Fields, closing, memory
 from tests.store.conversations import conversation_row, main
 from world.life import Talk
 from world.movement import Segment
@@ -70,35 +70,43 @@ FAMILY_TOLD = "Aoi asked Taro about his family; he has a wife and two children."
 BOAT_TOLD = "Mio told Aoi of her boat, and Aoi told Mio of a photograph."
 
 
-def recollection(*, summary: str = FAMILY_TOLD, first: Fields = NOTHING, second: Fields = NOTHING) -> ClosingExtraction:
-    """What the extraction answers about the talk of `talk_of_family`: Aoi began it, Taro is the second."""
+def recollection(
+    *, summary: str = FAMILY_TOLD, first: Fields = NOTHING, second: Fields = NOTHING, **given: Any
+) -> ClosingAnswer:
+    """What the closing answers about the talk of `talk_of_family`: Aoi began it, Taro is the second."""
     aoi = {
-        "facts": [claim("Taro has two children called Mio and Riku", 1)],
-        "mid_term": [{"content": "Bring a present for the children Mio and Riku", "importance": "medium"}],
+        "memories": [
+            memory("Taro has two children called Mio and Riku.", 1, about="b"),
+            memory("Aoi is to bring a present for the children Mio and Riku.", 1, lasts="medium"),
+        ],
         "intimacy": 2,
     }
-    taro = {"affinity": 8, "mood": "happy", "self_facts": [self_claim("calls his children Mio and Riku", 1)]}
-    return extraction(summary, topics=("family",), first={**aoi, **first}, second={**taro, **second})
+    taro = {"affinity": 8, "mood": "happy", "memories": [memory("Taro calls his children Mio and Riku.", 1, about="b")]}
+    return closing(summary, topics=("family",), first={**aoi, **first}, second={**taro, **second}, **given)
 
 
-def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> ClosingExtraction:
-    """What the extraction answers about a talk in which Aoi heard of Mio's boat, and Mio of Aoi's photograph."""
+def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> ClosingAnswer:
+    """What the closing answers about a talk in which Aoi heard of Mio's boat, and Mio of Aoi's photograph."""
     aoi = {
         "affinity": 5,
-        "facts": [claim("Mio has painted her boat green", 1, subject="Mio")],
-        "mid_term": [{"content": "Help Mio to paint the boat", "importance": "high"}],
+        "memories": [
+            memory("Mio has painted her boat green.", 1, about="b"),
+            memory("Aoi is to help Mio to paint the boat.", 1, lasts="high"),
+        ],
         "intimacy": 2,
     }
     mio = {
         "affinity": 9,
-        "facts": [claim("Aoi keeps a photograph of a tower", 2, subject="Aoi")],
-        "mid_term": [{"content": "Look at the photograph of the tower", "turn": 2, "importance": "low"}],
+        "memories": [
+            memory("Aoi keeps a photograph of a tower.", 2, about="a"),
+            memory("Mio is to look at the photograph of the tower.", 2, lasts="low"),
+        ],
         "intimacy": 1,
     }
-    return extraction(BOAT_TOLD, topics=("boat",), first={**aoi, **first}, second={**mio, **second})
+    return closing(BOAT_TOLD, topics=("boat",), first={**aoi, **first}, second={**mio, **second})
 
 
-def talk_of_family() -> tuple[CharacterTurn | NpcTurn | ClosingExtraction, ...]:
+def talk_of_family() -> tuple[CharacterTurn | NpcTurn | ClosingAnswer, ...]:
     """A whole talk with a given goal, its farewell and its closing."""
     return says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection()
 

@@ -17,7 +17,7 @@ from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import AttitudeDraft
+from service.memory.closing.answer import AttitudeDraft
 from service.offline.model import OfflineModel
 from service.people.attitude import Attitude, attitude
 from service.store.events import events_after
@@ -146,7 +146,7 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
 ) -> None:
     first = meet(room)
     _converse(room, first)
-    nothing: dict[str, Any] = {"attitude": None, "facts": [], "mid_term": [], "self_facts": []}
+    nothing: dict[str, Any] = {"attitude": None, "memories": []}
     script.enqueue(recollection(first=nothing, second={**nothing, "affinity": 8}))
     closed = _close(room, first)
     assert closed.changes is not None

@@ -16,7 +16,7 @@ from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingContext
+from service.memory.closing.context import ClosingContext
 from service.people.attitude import DIMENSIONS, attitudes_among, mood
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
@@ -25,12 +25,9 @@ from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
     EngagementRow,
-    FactRow,
     MemoryOwnerRow,
-    MidTermRow,
+    MemoryRow,
     MoodRow,
-    OutboxRow,
-    SelfFactRow,
     SummaryRow,
 )
 from service.store.usage import usage_rows
@@ -56,11 +53,17 @@ from tests.store.conversations import main
 from tests.store.statements import statements
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime
 
-SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow)
+SETTLED = (SummaryRow, MemoryOwnerRow, MemoryRow, MoodRow)
 BROKEN = ModelBroken(model="m", reason="no JSON")
 
-TOLD = 'Taro, asked "May I ask about your family?", said: "I have a wife, Harue, and two children called Mio and Riku."'
+BRINGS = "Aoi is to bring a present for the children Mio and Riku."
+CALLS = "Taro calls his children Mio and Riku."
 """How it is remembered."""
+
+
+def recalled_of(context: PromptContext) -> str:
+    """How the talk of the family, which was not verified, is told to its speaker."""
+    return f"As you recall your talk with {context.partner_name}: {FAMILY_TOLD}"
 
 
 def _spoken(room: ConversationDependencies, script: ScriptedModel, **begin: Any) -> str:
@@ -122,8 +125,14 @@ def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, s
         ("aoi", "npc_taro", FAMILY_TOLD, row.ended_at),
         ("npc_taro", "aoi", FAMILY_TOLD, row.ended_at),
     ]
-    assert [r["content"] for r in rows(room, MidTermRow)] == [TOLD]
-    assert [r["statement"] for r in rows(room, SelfFactRow)] == ["calls his children Mio and Riku"]
+    written = {(r["person_id"], r["kind"]): r for r in rows(room, MemoryRow)}
+    assert {key: r["text"] for key, r in written.items()} == {
+        ("aoi", "fact"): "Taro has two children called Mio and Riku.",
+        ("aoi", "mid_term"): BRINGS,
+        ("npc_taro", "self"): CALLS,
+    }
+    assert {r["told_by"] for r in written.values()} == {"npc_taro"}
+    assert {r["conversation_id"] for r in written.values()} == {conversation_id}
     changes = {
         r["owner_id"]: (r["other_id"], r["affinity_delta"], r["intimacy"]) for r in rows(room, AttitudeChangeRow)
     }
@@ -133,8 +142,6 @@ def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, s
     }
     assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("aoi", "neutral"), ("npc_taro", "happy")]
     assert todays(room, "aoi") == [conversation_id]
-    assert [r["conversation_id"] for r in rows(room, FactRow)] == [conversation_id]
-    assert rows(room, OutboxRow) == []
     closed = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
     assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
 
@@ -214,7 +221,7 @@ def test_two_closings_at_the_same_time_store_once(room: ConversationDependencies
         await asyncio.gather(close(room, main(conversation_id)), close(room, main(conversation_id)))
 
     asyncio.run(both())
-    assert [len(rows(room, table)) for table in SETTLED] == [2, 1, 2, 1, 1, 2]
+    assert [len(rows(room, table)) for table in SETTLED] == [2, 2, 3, 2]
     assert [r["affinity_delta"] for r in rows(room, AttitudeChangeRow)] == [0, 8]
     assert talk(room, conversation_id).calls == 6  # both were paid
 
@@ -276,11 +283,11 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
         assert context.unsettled == ()
         assert context.times_met == 1
         assert context.last_meeting is not None
-        assert (context.last_meeting.summary, context.last_meeting.ago) == (FAMILY_TOLD, "2 days ago")
+        assert (context.last_meeting.summary, context.last_meeting.ago) == (recalled_of(context), "2 days ago")
     assert character.stance == "close"
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
-    assert npc.learned == (TOLD,)
+    assert npc.learned == (CALLS,)
 
 
 def test_the_days_other_talks_stand_in_the_characters_scene(
@@ -293,8 +300,8 @@ def test_the_days_other_talks_stand_in_the_characters_scene(
     asyncio.run(Engine(room).converse(main(meet(room, npc_id="npc_hamako"))))
     context = script.history[-1].given
     assert isinstance(context, PromptContext)
-    assert context.today == (f"Taro: {FAMILY_TOLD}",)
-    assert context.mid_term == (f"(just now) {TOLD}",)
+    assert f"As you recall your talk with Taro: {FAMILY_TOLD}" in " ".join((*context.heard, *context.today))
+    assert context.mid_term == (f"(just now) What Taro has told you: {BRINGS}",)
     assert context.times_met == 0
 
 
@@ -306,11 +313,11 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     _close(room, earlier)
     pass_minutes(room, 60)
     later = _spoken(room, script)
-    angry = {"affinity": 10, "mood": "angry", "self_facts": []}
-    script.enqueue(recollection(first={"facts": [], "mid_term": [], "intimacy": -1}, second=angry))
+    angry = {"affinity": 10, "mood": "angry", "memories": []}
+    script.enqueue(recollection(first={"memories": [], "intimacy": -1}, second=angry))
     _close(room, later)
     _reopen(room, earlier)
-    script.enqueue(recollection(second={"affinity": 15, "self_facts": []}))
+    script.enqueue(recollection(second={"affinity": 15, "memories": []}))
     _close(room, earlier)
     ended_at = WorldTime(talk(room, later).ended_at or 0)
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], ended_at))
@@ -382,10 +389,10 @@ def test_a_closing_judges_from_how_each_stood_and_from_what_it_remembers_of_each
 ) -> None:
     orders = "Carry my nets down to the pier! I order it, and I have decided it."
     script.enqueue(says(HELLO), replies(orders, leaves=True))
-    before = {"attitude": {"power": -1, "intimacy": 2, "task_oriented": 0}, "facts": [], "mid_term": []}
+    before = {"attitude": {"power": -1, "intimacy": 2, "task_oriented": 0}, "memories": []}
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))
-    script.enqueue(recollection(first=before, second={"self_facts": []}))
+    script.enqueue(recollection(first=before, second={"memories": []}))
     _close(room, conversation_id)
     assert "likes Taro: 0. Mood" in _asked_last(script), "nobody had judged them"
     pass_minutes(room, MINUTES_PER_DAY)

@@ -25,11 +25,11 @@ from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
 from service.store.client_events import client_events_after, of_conversation
 from service.store.phase import CallState, EndReason, Phase
-from service.store.tables import ActionCallRow, FactRow, PersonRow, WorldRow
+from service.store.tables import ActionCallRow, MemoryRow, PersonRow, WorldRow
 from tests.content.village import GIVE, Entry
 from tests.conversation.talks import FAMILY, HELLO, THANKS, pass_minutes, rows, talk, turns
 from tests.conversation.test_human import begin, carry_on, speak, with_players
-from tests.memory.answers import claim, extraction
+from tests.memory.answers import closing, memory
 from tests.runtime.patience import PATIENCE_SECONDS, until
 from tests.store.conversations import main
 
@@ -278,10 +278,10 @@ def test_only_what_is_confirmed_is_remembered(
     room: ConversationDependencies, script: ScriptedModel, ok: bool | None
 ) -> None:
     played = with_actions(room, GIVE)
-    told = [claim("Taro gave Ken a bun", 1, subject="Taro")]
+    told = [memory("Taro gave Ken a bun.", 1, about="b", teller="b")]
     script.enqueue(
         gives("I gave Ken a bun.", leaves=True),
-        extraction("Taro gave Ken a bun.", second={"facts": told}),
+        closing("Taro gave Ken a bun.", second={"memories": told}),
     )
     conversation_id = begin(played)
     speak(played, conversation_id, HELLO)
@@ -303,13 +303,10 @@ def test_only_what_is_confirmed_is_remembered(
     asyncio.run(run())
     (call,) = calls(played)
     assert call["state"] == {True: CallState.DONE, False: CallState.FAILED, None: CallState.EXPIRED}[ok]
-    facts = [(row["person_id"], row["statement"], row["held"]) for row in rows(played, FactRow)]
-    seen = ("npc_taro", f"Taro did this: {DID}", True)
-    assert (seen in facts) == bool(ok)
-    assert any(held for *_, held in facts) == bool(ok), "what was only said is no fact"
-    changes = talk(played, conversation_id).changes
-    assert changes is not None
-    assert (changes["summary"] == "Taro gave Ken a bun.") == bool(ok)
+    known = [(row["person_id"], row["text"], row["support"]) for row in rows(played, MemoryRow)]
+    seen = ("npc_taro", f"Taro did this: {DID}", "perceived")
+    assert (seen in known) == bool(ok)
+    assert any(support == "perceived" for *_, support in known) == bool(ok), "what was only said does not stand bare"
     shown = script.history[-1].messages[-1].content
     assert (f"(done: Taro did this: {DID})" in shown, "(did not happen: " in shown) == (bool(ok), not ok)
 

@@ -15,10 +15,11 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 from service.memory.authoring import Author, Change, change_memory, memory_id
 from service.memory.episodes import overhear
-from service.memory.recall import PersonMemory, recall, recent_memory, remembered_as
+from service.memory.mid_term import self_told
+from service.memory.recall import PersonMemory, recall, recent_memory
+from service.memory.record import Group, HeardTurn, Kind
 from service.memory.secrets import Discretion
-from service.memory.self_facts import self_facts
-from service.memory.store import Group, HeardTurn, Kind, Recalled
+from service.memory.telling import remembered_as
 from service.people.attitude import attitudes_of, mood_changes
 from service.runtime.exact_run import AHEAD_MINUTES
 from service.runtime.forget import forget_everywhere, forget_person
@@ -28,10 +29,8 @@ from service.store.tables import (
     CommitmentRow,
     ConversationKey,
     EventRow,
-    FactRow,
-    MidTermRow,
+    MemoryRow,
     MoodRow,
-    SelfFactRow,
     SummaryRow,
 )
 from tests.conversation.talks import talk
@@ -49,7 +48,7 @@ from tests.memory.whispers import (
 from tests.store.conversations import main
 from world.time import WorldTime
 
-MEMORY: tuple[type[SQLModel], ...] = (SummaryRow, FactRow, MidTermRow, SelfFactRow)
+MEMORY: tuple[type[SQLModel], ...] = (SummaryRow, MemoryRow)
 
 
 def closed(room: ConversationDependencies, script: ScriptedModel, language: Language) -> Whisper:
@@ -88,8 +87,8 @@ def test_a_whisper_that_two_of_five_know_is_known_to_these_two(
         known = written_of(room, person_id) + asyncio.run(asked(room, person_id, told.asked))
         assert not [word for word in told.telling if word in known], person_id
     for person_id in KNOWING:
-        assert told.lines[2] in written_of(room, person_id)
-        assert told.lines[2] in asyncio.run(asked(room, person_id, told.asked))
+        assert told.told in written_of(room, person_id)
+        assert told.told in asyncio.run(asked(room, person_id, told.asked))
 
 
 @pytest.mark.parametrize("language", languages())
@@ -127,7 +126,7 @@ async def knows(room: ConversationDependencies, person_id: str, at: WorldTime) -
 
     def work(session: Session) -> tuple[Any, ...]:
         world = room.worlds.open(session, "main").at(at)
-        told = [one for one in self_facts(session, "main", person_id) if one.valid_at <= at]
+        told = [one for one in self_told(session, "main", person_id)[person_id] if one.known_from <= at]
         felt = mood_changes(session, world, [person_id], 6)
         return attitudes_of(session, "main", [person_id], at)[person_id], told, felt
 
@@ -243,7 +242,7 @@ def test_what_was_overheard_is_found_as_such_from_then_on(
     assert found(WorldTime(later - 1)) == []
     net, *_ = found(later)
     assert (net.turn, net.text, net.partner_id, net.overheard) == (1, NET, "ren", True)
-    assert remembered_as(world.at(later), Recalled(item=net, score=1)).endswith(f"Overheard: Ren: {NET}")
+    assert remembered_as(world.at(later), net, "npc_taro").endswith(f"Overheard: Ren: {NET}")
     author, name = Author(name="mika"), "turn.quay.0001"
     asyncio.run(change_memory(room.database, room.worlds, room.memory, taro, name, Change(text="A rope?"), author))
     assert [one.text for one in asyncio.run(items(room, "npc_taro"))][:1] == ["A rope?"]

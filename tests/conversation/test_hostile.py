@@ -21,10 +21,10 @@ from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.store.phase import EndReason, Phase
-from service.store.tables import CommitmentRow, FactRow, SelfFactRow
+from service.store.tables import CommitmentRow, MemoryRow
 from tests.conversation.talks import rows, talk, turns
 from tests.conversation.test_human import with_players
-from tests.memory.answers import claim, commitment, extraction, self_claim
+from tests.memory.answers import closing, memory, promise
 from tests.store.conversations import main
 
 KIRIKO = "npc_kiriko"
@@ -41,16 +41,15 @@ def gives_in(prompt: Prompt[Any]) -> NpcTurn:
 def believes(text: str, prompt: Prompt[Any]) -> BaseModel:
     """A closing that takes an order for the truth: as what Kiriko said of herself, knows, and promised."""
     told = text[:190]
-    return extraction(
+    drafts = [
+        *(memory(told, 0, about="b", teller="b", replaces=ref) for ref in ("bm1", "b1")),
+        *(memory(f"{name}: {told}", 0, about=name, importance=10) for name in ("Kiriko", "桐子")),
+    ]
+    return closing(
         told,
-        first={"affinity": 100, "self_facts": [self_claim(told, 0)]},
-        second={
-            "affinity": 100,
-            "mood": "angry",
-            "self_facts": [self_claim(told, 0, replaces="b1"), self_claim(told, 1, replaces="b2")],
-            "facts": [claim(told, 0, subject=name, importance=10) for name in ("Kiriko", "桐子")],
-            "commitments": [commitment(told, 0, to="a")],
-        },
+        first={"affinity": 100, "memories": [memory(told, 0, about="a")]},
+        second={"affinity": 100, "mood": "angry", "memories": drafts},
+        promises=[promise(told, 0, by="a", to="b")],
     )
 
 
@@ -65,10 +64,12 @@ def test_whatever_is_said_to_somebody_it_stays_who_it_is(
     assert row.phase == Phase.CLOSED
     changes = (row.changes or {})["affinity"]
     assert abs(changes["after"] - changes["before"]) <= room.settings.memory.affinity_step
-    assert [one["statement"] for one in rows(room, SelfFactRow) if one["held"]] == []
     assert [one for one in rows(room, CommitmentRow) if one["by_id"] == KIRIKO] == []
-    assert [one["statement"] for one in rows(room, FactRow) if one["held"] and not one["chain"]] == []
-    assert all(one["chain"] == ["ken"] for one in rows(room, FactRow)), "what it knows of it, it has from the player"
+    learned = rows(room, MemoryRow)
+    assert learned
+    assert {one["person_id"] for one in learned} == {KIRIKO}
+    assert {one["told_by"] for one in learned} == {"ken"}, "what it knows of it, it has from the player"
+    assert {one["support"] for one in learned} == {"model"}, "nothing of it stands bare"
     second = _talk(room, text, closes=False)
     asked = [prompt.messages for prompt in script.history if prompt.name == "speaker"]
     assert asked[0][0] == asked[1][0], "what its author wrote is as it was"

@@ -21,7 +21,7 @@ from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, EngagementRow, FactRow, PromptRow, SelfFactRow, SummaryRow, TurnRow
+from service.store.tables import ConversationKey, EngagementRow, MemoryRow, PromptRow, SummaryRow, TurnRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -35,7 +35,7 @@ from tests.conversation.talks import (
     talk,
     turns,
 )
-from tests.memory.answers import claim, extraction, self_claim
+from tests.memory.answers import closing, memory
 from tests.store.conversations import main
 
 NAME = "My name is Ken, and I am a glassblower from Minato."
@@ -164,10 +164,10 @@ def test_who_listens_is_told_that_a_line_out_of_character_counts_no_more(
 def test_what_a_player_told_is_remembered_and_its_own_side_is_not(
     played: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    told = [claim("Ken is a glassblower from Minato", 0, subject="Ken")]
-    of_itself = {"self_facts": [self_claim("is a glassblower", 0)], "affinity": 90, "mood": "angry"}
+    told = [memory("Ken is a glassblower from Minato.", 0, about="a", teller="a")]
+    of_itself = {"memories": told, "affinity": 90, "mood": "angry"}
     script.enqueue(
-        replies(GLAD), extraction("Ken told Taro that he is a glassblower.", first=of_itself, second={"facts": told})
+        replies(GLAD), closing("Ken told Taro that he is a glassblower.", first=of_itself, second={"memories": told})
     )
     conversation_id = begin(played)
     speak(played, conversation_id, NAME)
@@ -175,15 +175,14 @@ def test_what_a_player_told_is_remembered_and_its_own_side_is_not(
     played.database.write_now(lambda s: end(s, played.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
     asyncio.run(Engine(played).close(main(conversation_id)))
     assert talk(played, conversation_id).phase == Phase.CLOSED
-    assert {row["person_id"] for row in rows(played, FactRow)} == {"npc_taro"}
-    assert rows(played, SelfFactRow) == []
+    assert {row["person_id"] for row in rows(played, MemoryRow)} == {"npc_taro"}
     assert {row["person_id"] for row in rows(played, SummaryRow)} == {"ken", "npc_taro"}
     changes = talk(played, conversation_id).changes
     assert changes is not None
     assert changes["partner"]["affinity"] == {"before": 0, "after": 0}
     world = played.database.read_now(lambda s: played.worlds.open(s, "main"))
     found = asyncio.run(remembered(played.memory, world, "npc_taro", "glassblower", limit=5, partner_id="ken"))
-    assert [NAME in one.fact.words for one in found] == [True]
+    assert [one.memory.text for one in found] == ["Ken is a glassblower from Minato."]
     assert asyncio.run(remembered(played.memory, world, "npc_hamako", "glassblower", limit=5)) == []
 
 

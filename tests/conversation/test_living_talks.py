@@ -11,21 +11,20 @@ from service.conversation.closing import close, reopen
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.gather import KNOWN_TOKENS
-from service.conversation.memory_share import scaled
+from service.conversation.memory_share import KNOWN_TOKENS, scaled
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
-from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     ConversationRow,
     EngagementRow,
     EventRow,
-    MidTermRow,
+    MemoryRow,
     PendingEventRow,
     PersonRow,
     SummaryRow,
@@ -57,7 +56,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.conversation.talks import begin as start_of_a_client
-from tests.memory.answers import claim, extraction, self_claim
+from tests.memory.answers import closing, memory
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
@@ -145,7 +144,7 @@ LOST = "Aoi lost a letter by the ferry"
 def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
     room: ConversationDependencies, script: ScriptedModel, caller: str
 ) -> None:
-    script.enqueue(says(LETTER, leaves=True), extraction(second={"facts": [claim(LOST, 0, subject="Aoi")]}))
+    script.enqueue(says(LETTER, leaves=True), closing(second={"memories": [memory(LOST, 0, about="a", teller="a")]}))
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
     asyncio.run(close(room, main(first)))
@@ -164,16 +163,13 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
 ) -> None:
     taro, at = Group(world_id="main", person_id="npc_taro"), room.worlds.start
     told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 16}" for number in range(12)]
-    facts = [
-        FactDraft(id=f"f{i}", subject="Aoi", relation="told", object="journey", statement=said, turn=0, valid_at=at)
-        for i, said in enumerate(told)
-    ]
-    met = Episode(conversation_id="c0", partner_id="aoi", summary="They met.", topics=(), at=at)
-    room.database.write_now(lambda s: room.memory.remember(s, taro, met, facts, Embedded()))
+    known = {"kind": Kind.FACT, "told_by": "aoi", "partner_id": "aoi", "valid_from": at, "known_from": at}
+    memories = [Memory(id=f"f{i}", text=said, **known) for i, said in enumerate(told)]  # type: ignore[arg-type] # fields
+    room.database.write_now(lambda s: room.memory.remember(s, taro, memories, Embedded()))
     script.enqueue(*FOUR)
     asyncio.run(Engine(room).converse(main(meet(room))))
     one = next(context for context in _contexts(script) if context.speaker.kind == "npc")
-    assert 0 < len(one.known) < room.settings.memory.recall_limit
+    assert 0 < " ".join(one.known).count("long journey") < room.settings.memory.recall_limit
     assert sum(map(estimate_tokens, one.known)) <= scaled(KNOWN_TOKENS, room.settings.llm.context_tokens)
 
 
@@ -231,7 +227,7 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(
 ) -> None:
     first = begin_living(room, ahead=60)
     second = begin_living(room, "c2", ahead=AHEAD)
-    angered = recollection(second={"mood": "angry", "self_facts": []})
+    angered = recollection(second={"mood": "angry", "memories": []})
     script.enqueue(*FOUR, angered, says("It is me again."), replies("So it is.", leaves=True))
 
     async def run() -> None:
@@ -249,8 +245,8 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(
         assert one.last_meeting.ago == "2 days ago"
     assert character.mid_term == ()  # it has lasted its two days
     assert npc.mood == "happy"  # it has cooled to the author's
-    (memory,) = rows(room, MidTermRow)
-    assert (memory["created_at"], memory["expires_at"]) == (first + 4, first + 4 + 2 * MINUTES_PER_DAY)
+    (noted,) = (row for row in rows(room, MemoryRow) if row["kind"] == "mid_term")
+    assert (noted["known_from"], noted["expires_at"]) == (first + 4, first + 4 + 2 * MINUTES_PER_DAY)
 
 
 def test_what_happens_later_is_not_known_yet_by_the_clock(
@@ -390,8 +386,8 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     starts = begin_living(room)
-    lies = [self_claim("Taro is a king", 0), self_claim("Taro is a pirate", 0)]
-    script.enqueue(*FOUR, recollection(second={"self_facts": lies}))
+    lies = [memory("Taro is a king.", 77), memory("Taro is a pirate.", 77)]
+    script.enqueue(*FOUR, recollection(second={"memories": lies}))
 
     async def run() -> None:
         engine = Engine(room)

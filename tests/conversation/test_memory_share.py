@@ -1,15 +1,19 @@
 """A prompt has room for so much memory, and what bears least on the moment is left out first."""
 
-from dataclasses import replace
-
 import pytest
 
+from service.content.load import Content
 from service.content.profile import NpcProfile
 from service.conversation.context import LastMeeting, PromptContext
-from service.conversation.memory_share import LEAST_TOKENS, fitted, reminded_tokens
+from service.conversation.memory_share import LEAST_TOKENS, Found, fitted, reminded_tokens
 from service.conversation.prompt import render_record
 from service.llm.chat import estimate_tokens
 from service.locales import Language
+from service.memory.recall import Line
+from service.memory.record import Kind, Memory, Recalled
+from service.people.worlds import WorldRepository, WorldView
+from service.settings import Settings
+from service.store.session import Database
 
 SENTENCES: dict[Language, tuple[str, str, str]] = {
     "en": ('Taro said: "The boat is old. It leaks."', "Aoi laughed.", "They shared a bun by the old pier at noon."),
@@ -18,57 +22,82 @@ SENTENCES: dict[Language, tuple[str, str, str]] = {
 SMALL = 900
 
 
+@pytest.fixture
+def world(database: Database, village: Content, settings: Settings) -> WorldView:
+    return database.read_now(lambda s: WorldRepository(village, settings.world).open(s, "main"))
+
+
 def _context(language: Language, persona: int) -> PromptContext:
-    """A hundred days of memory, and a persona of about so many tokens."""
-    lasting = tuple(f"({number} days ago) Hamako mended net number {number} at the old pier" for number in range(11))
+    """A persona of about so many tokens, and a last meeting."""
     space = " " if language == "en" else ""
     return PromptContext(
         language=language,
-        speaker=NpcProfile(id="taro", name="Taro", personality="kind " * persona),
+        speaker=NpcProfile(id="npc_taro", name="Taro", personality="kind " * persona),
         begins=False,
         partner_id="aoi",
         partner_name="Aoi",
         place="the pier",
         now="noon",
         last_meeting=LastMeeting(summary=space.join(SENTENCES[language] * 4), ago="yesterday"),
-        known=lasting[:5],
-        heard=lasting[5:7],
-        learned=lasting[7:9],
-        mid_term=lasting[9:],
-        today=lasting[:3],
     )
+
+
+def _told(world: WorldView, number: int, text: str = "") -> Recalled:
+    told = text or f"Hamako mended net number {number} at the old pier"
+    at = world.started_at
+    return Recalled(
+        item=Memory(id=f"m{number}", kind=Kind.FACT, text=told, told_by="aoi", valid_from=at, known_from=at), score=1
+    )
+
+
+def _found(world: WorldView) -> Found:
+    """A hundred days of memory."""
+    lines = [Line(f"({n} days ago) Hamako mended sail number {n} at the old pier", f"memory:l{n}") for n in range(8)]
+    known = [_told(world, number) for number in range(7)]
+    return Found(known=known[:5], heard=known[5:], learned=lines[:2], mid_term=lines[2:4], today=lines[4:])
+
+
+def _lines(context: PromptContext) -> tuple[str, ...]:
+    return (*context.known, *context.mid_term, *context.heard, *context.learned, *context.today)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("persona", [0, 300, 600])
-def test_a_prompt_leaves_room_for_the_talk_and_drops_what_bears_least_first(language: Language, persona: int) -> None:
-    whole = _context(language, persona)
-    told = fitted(whole, SMALL)
-    assert told.last_meeting == whole.last_meeting, "the last meeting is told whole"
-    assert told.known == whole.known[: len(told.known)]
-    assert told.today == whole.today[len(whole.today) - len(told.today) :]
-    bare = render_record(replace(whole, known=(), heard=(), learned=(), mid_term=(), today=()))
-    taken = estimate_tokens(bare.system) + estimate_tokens(bare.context)
-    memory = (*told.known, *told.mid_term, *told.heard, *told.learned, *told.today)
-    room = int(0.8 * SMALL) - reminded_tokens(SMALL) - taken
-    assert sum(map(estimate_tokens, memory)) <= max(LEAST_TOKENS, room)
+def test_a_prompt_leaves_room_for_the_talk_and_drops_what_bears_least_first(
+    world: WorldView, language: Language, persona: int
+) -> None:
+    bare = _context(language, persona)
+    told, refs = fitted(world, bare, _found(world), SMALL)
+    assert told.last_meeting == bare.last_meeting, "the last meeting is told whole"
+    record = render_record(bare)
+    room = int(0.8 * SMALL) - reminded_tokens(SMALL) - estimate_tokens(record.system) - estimate_tokens(record.context)
+    assert sum(map(estimate_tokens, _lines(told))) <= max(LEAST_TOKENS, room)
+    assert len(refs) == len(set(refs))
+    assert told.known
     if persona == 0:
-        assert told == whole
+        assert {*refs} >= {"memory:m0", "memory:m1", "memory:l2", "memory:l3"}
+        assert told.mid_term[-1].startswith("(2 days ago)"), "the most urgent stands last"
     if persona == 600:
-        assert told.known
-        assert told.heard + told.learned + told.today == ()
+        assert told.learned + told.today == ()
 
 
-def test_a_larger_context_holds_what_a_small_one_has_no_room_for() -> None:
-    whole = _context("en", 600)
-    assert fitted(whole, SMALL) != whole
-    assert fitted(whole, 3000) == whole
+def test_a_larger_context_holds_what_a_small_one_has_no_room_for(world: WorldView) -> None:
+    small, large = (fitted(world, _context("en", 600), _found(world), size)[1] for size in (SMALL, 3000))
+    assert len(small) < len(large) == 15
 
 
-def test_a_line_that_does_not_fit_is_passed_over_and_the_shorter_ones_behind_it_are_told() -> None:
-    long = "Hamako told of a journey " + "over the grey sea " * 60
-    whole = replace(_context("en", 300), known=(long, "Taro keeps goats"), mid_term=(), heard=(), today=(), learned=())
-    assert fitted(whole, SMALL).known == ("Taro keeps goats",)
+def test_a_line_that_does_not_fit_is_passed_over_and_the_shorter_ones_behind_it_are_told(world: WorldView) -> None:
+    long = _told(world, 1, "Hamako told of a journey " + "over the grey sea " * 60)
+    found = Found(known=[long, _told(world, 2, "Taro keeps goats")])
+    told, refs = fitted(world, _context("en", 300), found, SMALL)
+    assert "Taro keeps goats" in told.known[0]
+    assert refs == ("memory:m2",)
+
+
+def test_nothing_is_told_twice_in_whatever_section_it_was_found(world: WorldView) -> None:
+    one = _told(world, 1)
+    told, refs = fitted(world, _context("en", 0), Found(known=[one], heard=[one]), SMALL)
+    assert (len(told.known), told.heard, refs) == (1, (), ("memory:m1",))
 
 
 @pytest.mark.parametrize(("context", "most"), [(900, 90), (1000, 100), (3000, 300), (8000, 300)])

@@ -14,7 +14,7 @@ from service.conversation.transcript import prompt_of
 from service.errors import NotFound
 from service.llm.chat import Message, Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.record import Embedded, Group, Kind, Memory
 from service.people.person import person_row
 from service.store.tables import ConversationRow, NoticeRow, PromptRow, WorldRow
 from tests.conversation.talks import (
@@ -53,18 +53,17 @@ def _asked(room: ConversationDependencies, conversation_id: str, turn: int) -> t
 
 
 def _tell_of_the_move(room: ConversationDependencies, person_id: str, at: WorldTime) -> None:
-    fact = FactDraft(
+    told = Memory(
         id=f"f-{person_id}",
-        subject="Hamako",
-        relation="says",
-        object="family",
-        statement="Hamako says the family of Taro has moved twice",
-        turn=0,
-        valid_at=at,
+        kind=Kind.FACT,
+        text="The family of Taro has moved twice",
+        told_by="npc_hamako",
+        partner_id="npc_hamako",
+        valid_from=at,
+        known_from=at,
     )
-    met = Episode(conversation_id="c0", partner_id="npc_hamako", summary="They met.", topics=(), at=at)
     group = Group(world_id="main", person_id=person_id)
-    room.database.write_now(lambda s: room.memory.remember(s, group, met, [fact], Embedded()))
+    room.database.write_now(lambda s: room.memory.remember(s, group, [told], Embedded()))
 
 
 def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(

@@ -14,7 +14,7 @@ from service.conversation.prompt import render_reminder
 from service.llm.chat import estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.record import Embedded, Episode, Group, Kind, Memory
 from tests.conversation.talks import FAMILY, GOAL, HELLO, THANKS, meet, replies, says, turns
 from tests.memory.memories import put_conversation, put_summary
 from tests.store.conversations import main
@@ -42,14 +42,22 @@ def _remembers(
 ) -> None:
     group, at = Group(world_id="main", person_id=person_id), room.worlds.start
     met = Episode(conversation_id="c0", partner_id=partner_id, summary=summary, topics=(), at=at)
-    drafts = [
-        FactDraft(id=f"f{i}", subject="Jun", relation="says", object="sea", statement=text, turn=None, valid_at=at)
+    told = [
+        Memory(
+            id=f"f{i}",
+            kind=Kind.FACT,
+            text=text,
+            told_by=partner_id,
+            partner_id=partner_id,
+            valid_from=at,
+            known_from=at,
+        )
         for i, text in enumerate(facts)
     ]
 
     def work(session: Session) -> None:
         put_conversation(session, group, met, said)
-        put_summary(session, group, met, room.memory.remember(session, group, met, drafts, Embedded()))
+        put_summary(session, group, met, room.memory.remember(session, group, told, Embedded(), met))
 
     room.database.write_now(work)
 

@@ -13,8 +13,8 @@ from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingContext
-from service.memory.store import Group
+from service.memory.closing.context import ClosingContext
+from service.memory.record import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
@@ -24,9 +24,7 @@ from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    FactRow,
-    MidTermRow,
-    SelfFactRow,
+    MemoryRow,
     SummaryRow,
     UsageRow,
 )
@@ -46,7 +44,7 @@ from tests.conversation.talks import (
     todays,
     turns,
 )
-from tests.memory.answers import claim, extraction
+from tests.memory.answers import memory
 from tests.store.conversations import main
 
 ASKS = "Hello Mio, I wonder how your boat is doing?"
@@ -56,8 +54,8 @@ GOODBYE = "A tower, how strange! See you soon, then."
 SECRET = Goal(goal="Find out whether Mio is trustworthy", success_criteria="Mio keeps a small promise")
 AOI, MIO = Group(world_id="main", person_id="aoi"), Group(world_id="main", person_id="mio")
 
-GREEN_TOLD = f'Mio, asked "{ASKS.split(". ")[-1]}", said: "{GREEN}"'
-TOWER_TOLD = f'Aoi said: "{TOWER}"'
+HELPS = "Aoi is to help Mio to paint the boat."
+LOOKS = "Mio is to look at the photograph of the tower."
 """How both are remembered."""
 
 
@@ -161,11 +159,8 @@ def test_each_remembers_its_own_view(room: ConversationDependencies, script: Scr
         ("mio", "aoi", summary),
     ]
     assert todays(room, "aoi") == todays(room, "mio") == [row.id]
-    memories = {r["person_id"]: (r["content"], r["partner_id"]) for r in rows(room, MidTermRow)}
-    assert memories == {
-        "aoi": (GREEN_TOLD, "mio"),
-        "mio": (TOWER_TOLD, "aoi"),
-    }
+    noted = {r["person_id"]: (r["text"], r["partner_id"]) for r in rows(room, MemoryRow) if r["kind"] == "mid_term"}
+    assert noted == {"aoi": (HELPS, "mio"), "mio": (LOOKS, "aoi")}
     changes = {
         (r["owner_id"], r["other_id"]): (r["affinity_delta"], r["intimacy"], r["met"])
         for r in rows(room, AttitudeChangeRow)
@@ -174,19 +169,18 @@ def test_each_remembers_its_own_view(room: ConversationDependencies, script: Scr
         ("aoi", "mio"): (5, 2, True),
         ("mio", "aoi"): (9, 1, True),
     }
-    assert rows(room, SelfFactRow) == []
 
 
 def test_each_has_its_own_long_term_memory(room: ConversationDependencies, script: ScriptedModel) -> None:
     _settled(room, script)
     dumps = [asyncio.run(room.memory.export(group)) for group in (AOI, MIO)]
     assert [[episode.partner_id for episode in dump.episodes] for dump in dumps] == [["mio"], ["aoi"]]
-    assert [[fact.statement for fact in dump.facts] for dump in dumps] == [
-        ["Mio has painted her boat green"],
-        ["Aoi keeps a photograph of a tower"],
+    lasting = [[one for one in dump.memories if one.level is None] for dump in dumps]
+    assert [[(one.text, one.told_by) for one in some] for some in lasting] == [
+        [("Mio has painted her boat green.", "mio")],
+        [("Aoi keeps a photograph of a tower.", "aoi")],
     ]
-    assert len({fact.id for dump in dumps for fact in dump.facts}) == 2
-    assert len({row["id"] for row in rows(room, MidTermRow)}) == 2
+    assert len({row["id"] for row in rows(room, MemoryRow)}) == 4
 
 
 def test_the_changes_are_the_first_ones_and_under_partner_the_others(
@@ -197,36 +191,23 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(
     assert changes["affinity"] == {"before": 0, "after": 9}
     assert changes["mood"] == {"before": "neutral", "after": "neutral"}
     assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("close", [], [])
-    assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green"]
+    assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green."]
     partner = changes["partner"]
     assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "friendly")
-    assert [fact["statement"] for fact in partner["facts"]] == [TOWER_TOLD + " (a plan)"]
+    assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower."]
     assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
 
 
-def test_nobody_remembers_what_it_did_not_hear(room: ConversationDependencies, script: ScriptedModel) -> None:
-    """Aoi's own words are no news of Mio for Aoi; what was never said is nobody's."""
-    fact = claim("Mio keeps a tower", 2, subject="Mio")
-    row = _settled(room, script, first={"facts": [fact], "mid_term": []})
+def test_nobody_remembers_what_was_never_said_and_the_log_tells_whose_it_would_have_been(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    row = _settled(room, script, first={"memories": [memory("Mio keeps a tower.", 9, about="b")]})
     assert row.changes is not None
-    assert [rejected["reason"] for rejected in row.changes["rejected"]] == ["not_heard"]
+    assert [rejected["reason"] for rejected in row.changes["rejected"]] == ["no_such_turn"]
     assert row.changes["partner"]["rejected"] == []
     (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
-    assert (event.person_id, event.data["statement"]) == ("aoi", "Mio keeps a tower")
-
-
-@pytest.mark.parametrize("liar", ["first", "second"])
-def test_what_the_author_wrote_of_either_wins(room: ConversationDependencies, script: ScriptedModel, liar: str) -> None:
-    aoi = "I do not rent a room in the Plum-View Row House."
-    script.enqueue(says(aoi), replies(GREEN, leaves=True))
-    conversation_id = _meet(room)
-    asyncio.run(Engine(room).converse(main(conversation_id)))
-    lie = claim("Aoi does not rent a room in the Plum-View Row House", 0, subject="Aoi")
-    script.enqueue(extraction(**{liar: {"facts": [lie]}}))  # type: ignore[arg-type]  # first or second
-    row = asyncio.run(close(room, main(conversation_id)))
-    assert row.changes is not None
-    seen = row.changes if liar == "first" else row.changes["partner"]
-    assert [rejected["reason"] for rejected in seen["rejected"]] == ["contradicts_author"]
+    assert (event.person_id, event.data["statement"]) == ("aoi", "Mio keeps a tower.")
+    assert "Mio keeps a tower." not in [one["text"] for one in rows(room, MemoryRow)]
 
 
 def test_what_was_remembered_stands_in_both_ones_next_scenes(
@@ -251,14 +232,15 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     mio, aoi = _seen(script)
     for context in (mio, aoi):
         assert context.last_meeting is not None
-        assert (context.last_meeting.summary, context.last_meeting.ago) == (BOAT_TOLD, "yesterday")
+        recalled = f"As you recall your talk with {context.partner_name}: {BOAT_TOLD}"
+        assert (context.last_meeting.summary, context.last_meeting.ago) == (recalled, "yesterday")
         assert context.times_met == 1
-    assert f"(yesterday) {TOWER_TOLD} (a plan)" in mio.known, "beside what was said and bears on her goal"
+    assert "Aoi keeps a photograph of a tower" in " ".join(mio.known), "beside what was said and bears on her goal"
     assert len(set(mio.known)) == len(mio.known)
-    assert aoi.known == ("(yesterday) Mio has painted her boat green",)
+    assert aoi.known == ("What Mio has told you: Mio has painted her boat green (yesterday).",)
     assert (mio.stance, aoi.stance) == ("friendly", "close")
     assert mio.mid_term == ()
-    assert aoi.mid_term == (f"(yesterday) {GREEN_TOLD}",)
+    assert aoi.mid_term == (f"(yesterday) What Mio has told you: {HELPS}",)
 
 
 def test_what_was_not_remembered_stands_in_both_ones_next_scenes(
@@ -282,7 +264,7 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(
     place(room, "ren")
     asyncio.run(Engine(room).converse(main(begin(room, character_id="ren", npc_id="aoi"))))
     _, aoi = _seen(script)
-    assert aoi.today == (f"Mio: {BOAT_TOLD}",)
+    assert aoi.today == (f"As you recall your talk with Mio: {BOAT_TOLD}",)
     assert aoi.stance == ""
     assert aoi.times_met == 0
 
@@ -293,7 +275,7 @@ def test_a_failed_closing_can_be_done_again_and_counts_once(
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
     assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSING_FAILED
-    assert rows(room, AttitudeChangeRow) == rows(room, FactRow) == []
+    assert rows(room, AttitudeChangeRow) == rows(room, MemoryRow) == []
     room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
     assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSED
     assert [r["met"] for r in rows(room, AttitudeChangeRow)] == [True, True]

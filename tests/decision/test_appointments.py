@@ -11,7 +11,7 @@ from service.decision.recall import Recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.locales import Language
-from service.people.agenda import Commitment
+from service.people.commitment import Commitment
 from service.people.commitments import as_commitment
 from service.people.worlds import WorldView
 from tests.decision.desks import NINE, snapshot_of, world_of
@@ -99,7 +99,7 @@ def test_a_routine_keeps_it_before_all_else(room: ConversationDependencies) -> N
     world, walk = world_of(room), walk_of(room)
     snapshot = snapshot_of(world, node_id=FROM, needs={"energy": 1})
     option, _ = by_routine(
-        world.setting, world.character("aoi"), snapshot, agenda=(promised(NINE + walk + MARGIN_MINUTES),)
+        world.setting, world.character("aoi"), snapshot, promised=(promised(NINE + walk + MARGIN_MINUTES),)
     )
     assert option.node_id == PLACE
 
@@ -124,7 +124,7 @@ def test_the_offer_and_the_promise_are_told(
         assert [offer.keeps for offer in context.offers if offer.keeps] == [one.id]
         assert [offer.number for offer in context.offers] == list(range(1, len(context.offers) + 1))
         (line,) = context.mid_term
-        assert one.words in line
+        assert one.what.rstrip(".。") in line
         assert at.removeprefix("0") in line
 
 
@@ -134,6 +134,6 @@ def _context(world: WorldView, snapshot: Snapshot, one: Commitment) -> DecisionC
         snapshot=snapshot,
         agent_state=AgentState(),
         recent=Recent(mid_term=(), today=(), items=()),
-        agenda=(one,),
+        promised=(one,),
     )
     return situation.decision(offered(world, snapshot, situation.slot, (one,)), ())

@@ -18,9 +18,9 @@ from service.decision.routine import by_routine
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, Recalled
-from service.store.tables import MidTermRow, PersonRow
+from service.memory.memory_store import MemoryStore
+from service.memory.record import Episode, Group, Kind, Memory, Recalled
+from service.store.tables import MemoryRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import (
     NINE,
@@ -35,7 +35,7 @@ from tests.decision.desks import (
     snapshot_of,
     world_of,
 )
-from tests.memory.memories import Memory
+from tests.memory.memories import Store
 from world.actions import TALK, WAIT
 from world.possible import possible
 from world.simulation import Simulation as Core
@@ -315,45 +315,58 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(
         remember_talk(session, "aoi", "npc_fumi", "of yesterday", NINE - 900, conversation_id="b", night=-1)
         for i, (content, expires_at) in enumerate((("Bring the knife back", NINE + 1), ("Long past", NINE))):
             session.add(
-                MidTermRow(
+                MemoryRow(
                     id=str(i),
                     world_id="main",
                     person_id="aoi",
-                    content=content,
-                    importance="low",
-                    created_at=NINE - 60,
+                    kind="mid_term",
+                    text=content,
+                    support="author",
+                    source="seed",
+                    level="low",
+                    valid_from=NINE - 60,
+                    known_from=NINE - 60,
                     expires_at=expires_at,
+                    revision=0,
                 )
             )
 
     room.database.write_now(remember)
-    fact = FactDraft(
+    then = WorldTime(NINE - 60)
+    fact = Memory(
         id="f",
-        subject="Fumi",
-        relation="runs",
-        object="the inn",
-        statement="Fumi runs the inn",
-        turn=0,
-        valid_at=WorldTime(NINE - 60),
+        kind=Kind.FACT,
+        text="Fumi runs the inn.",
+        about="Fumi",
+        told_by="npc_fumi",
+        conversation_id="b",
+        turns=(0,),
+        partner_id="npc_fumi",
+        valid_from=then,
+        known_from=then,
     )
-    told_today = replace(fact, id="g", statement="Fumi drinks tea at the inn")
+    told_today = replace(fact, id="g", text="Fumi drinks tea at the inn.", conversation_id="c")
     group = Group(world_id="main", person_id="aoi")
     for conversation_id, one in (("b", fact), ("c", told_today)):
         episode = Episode(
             conversation_id=conversation_id, partner_id="npc_fumi", summary="b", topics=(), at=WorldTime(NINE - 60)
         )
-        asyncio.run(Memory(room.memory, room.database).remember(group, episode, [one]))
+        asyncio.run(Store(room.memory, room.database).remember(group, episode, [one]))
     script.enqueue(decides(1))
     sitting(room).choose(snapshot_of(world))
     asked = script.history[0].messages[-1].content
-    assert decision_context(script.history[0]).today[0].summary == "of tea"
-    for told in ("You carry: a letter", "Fumi: of tea", "Bring the knife back", "(1 hour ago) Fumi runs the inn"):
+    for told in (
+        "You carry: a letter",
+        "Fumi: of tea",
+        "Bring the knife back",
+        "What Fumi has told you: Fumi runs the inn",
+    ):
         assert told in asked
     assert "Long past" not in asked
     assert "Fumi drinks tea" not in asked, "what was talked of today is told once, as that talk's summary"
 
 
-class _NoMemory(SqlMemory):
+class _NoMemory(MemoryStore):
     async def recall(self, group: Group, query: str, **_: Any) -> list[Recalled]:
         raise MEMORY_AWAY
 

@@ -158,7 +158,7 @@ def _agent_state(language: Language) -> dict[str, Any]:
     return {
         "notices": words["notices"],
         "items": words["items"],
-        "today": (PastTalk(partner_id="npc_fumi", partner_name=name, summary=summary),),
+        "today": (PastTalk(partner_id="npc_fumi", partner_name=name, told=f"{name}: {summary}"),),
         "mid_term": words["mid_term"],
     }
 

@@ -9,11 +9,12 @@ from service.content.groups import GroupsFile
 from service.conversation import prompt as speaking
 from service.decision import prompt as deciding
 from service.generate.sessions.file import SessionsFile
-from service.memory import extract as closing
+from service.memory import reflect as reflecting
+from service.memory.closing import ask as closing
 from tests.docs.content import DOCS, MODELS, PAGES, keys, pages
 
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-PROMPTS = speaking.TEMPLATES.names | deciding.TEMPLATES.names | closing.TEMPLATES.names
+PROMPTS = speaking.TEMPLATES.names | deciding.TEMPLATES.names | closing.TEMPLATES.names | reflecting.TEMPLATES.names
 
 
 def test_the_tables_are_made_from_the_models_of_today() -> None:

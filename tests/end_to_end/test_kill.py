@@ -54,7 +54,7 @@ def settled_once(client: httpx.Client, path: str) -> dict[str, Any]:
     assert [row["conversation_id"] for row in memory["today"]] == [told["id"]]
     assert memory["last_meeting"]["summary"] == told["changes"]["summary"]
     assert sorted(f["id"] for f in memory["facts"]) == sorted(f["id"] for f in told["changes"]["facts"])
-    statements = [fact["statement"] for fact in memory["facts"]]
+    statements = [fact["text"] for fact in memory["facts"]]
     assert len(statements) == len(set(statements))
     baker = client.get("/npcs/baker").json()
     assert baker["conversation_count"] == 1
@@ -88,8 +88,10 @@ def speak_by_script(body: dict[str, Any]) -> str:
     of the prompt says nothing of that: a second talk's holds the words of the first.
     """
     fields = body["response_format"]["json_schema"]["schema"]["properties"]
-    if "summary" in fields:
+    if "people" in fields:
         return json.dumps(SISTER["en"])
+    if "verdicts" in fields:
+        return json.dumps({"verdicts": [{"n": n, "finding": "supported"} for n in range(1, 21)]})
     has_spoken = any(one["role"] == "assistant" for one in body["messages"])
     first, second, third, fourth = LINES["en"]
     if "goal" in fields:
@@ -100,8 +102,8 @@ def speak_by_script(body: dict[str, Any]) -> str:
 
 
 def is_closing(body: dict[str, Any]) -> bool:
-    """Whether the request is the extraction after a conversation."""
-    return "summary" in body["response_format"]["json_schema"]["schema"]["properties"]
+    """Whether the request asks what is remembered after a conversation."""
+    return "people" in body["response_format"]["json_schema"]["schema"]["properties"]
 
 
 @pytest.mark.server

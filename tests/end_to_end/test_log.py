@@ -22,10 +22,10 @@ def test_a_model_call_is_one_line_of_ours_at_debug_and_none_of_the_sdk(tmp_path:
             talk(service.client)
             told = service.log.splitlines()
     line = re.compile(
-        r"DEBUG service\.llm\.wrappers: (character|npc|closing) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, "
+        r"DEBUG service\.llm\.wrappers: (character|npc|closing|verify) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, "
         r"answered \[[0-9a-f]{32}\]"
     )
-    assert len([each for each in told if line.fullmatch(each)]) == len(model.requests) == 5
+    assert len([each for each in told if line.fullmatch(each)]) == len(model.requests) == 6
     assert [each for each in told if "HTTP Request" in each or "httpx" in each or "openai._base" in each] == []
 
 

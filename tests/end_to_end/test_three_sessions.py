@@ -13,7 +13,7 @@ import pytest
 from service.app import create_app
 from service.locales import Language
 from tests.api.play import serve, settings_for, write_village
-from tests.memory.graphiti.test_graph import empty
+from tests.memory.graphiti.graphs import empty
 from tests.servers import NO_AUTHORITIES
 from tests.servers.neo4j import Neo4jServer
 

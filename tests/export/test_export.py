@@ -22,7 +22,7 @@ from service.export.write import Span
 from service.locales import Language
 from service.memory.episodes import overhear, read_turns
 from service.memory.fading import NOTHING
-from service.memory.store import Group
+from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings, WorldSettings
 from service.store.lock import DataLock
@@ -113,7 +113,7 @@ def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_close
     header, *lines = told(settings)
     assert header == {
         "type": "kataribe",
-        "version": 2,
+        "version": 3,
         "world_id": "main",
         "name": "汐音",
         "language": "ja",
@@ -292,20 +292,7 @@ def test_half_a_letter_of_a_model_does_not_stop_an_export(tmp_path: Path) -> Non
     assert told(settings, "other")[1]["data"] == {**DECIDED, "thought": "\ud83d…"}
 
 
-def test_a_story_of_an_older_version_names_the_partner_as_it_did(settings: Settings, tmp_path: Path) -> None:
-    header, *lines = told(settings)
-    older = [
-        {**line, "data": {"conversation_id": "a1", "npc_id": "npc_taro"}}
-        if line.get("kind") == "conversation_closed"
-        else line
-        for line in lines
-    ]
-    import_from(settings, "other", write(tmp_path, header, *older))
-    assert told(settings, "other")[1:] == lines
-    assert lines[1]["data"] == {"conversation_id": "a1", "partner_id": "npc_taro", "npc_id": "npc_taro"}
-
-
-HEADER = '{"type":"kataribe","version":1,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
+HEADER = '{"type":"kataribe","version":3,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
 EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi","data":{"cleared":1}}'
 
 
@@ -315,7 +302,8 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([], 1, "no JSON", "JSON"),
         (["[]"], 1, "no JSON object", "オブジェクト"),
         ([EVENT], 1, "no export of Kataribe", "語り部"),
-        ([HEADER.replace('"version":1', '"version":3')], 1, "version 3", "版 3"),
+        ([HEADER.replace('"version":3', '"version":4')], 1, "version 4", "版 4"),
+        ([HEADER.replace('"version":3', '"version":2')], 1, "an export of version 2", "版 2 の書き出し"),
         ([HEADER.replace('"language":"en"', '"language":"fr"')], 1, "language", "language"),
         ([HEADER.replace('"to":"2026-04-02T07:00"', '"to":"2026-03-02T07:00"')], 1, "later than", "より後"),
         ([HEADER.replace('"name":"S",', "")], 1, "name is missing", "name がありません"),

@@ -14,8 +14,7 @@ from service.export.read import Imported, read_story
 from service.export.record import written
 from service.export.write import Span, held, story
 from service.llm.scripted import ScriptedModel
-from service.memory.sql import SqlMemory
-from service.memory.store import Group
+from service.memory.record import Group
 from service.store.policy import exported
 from service.store.tables import CommitmentRow, WorldRow
 from tests.runtime.promised import appointment
@@ -45,8 +44,7 @@ def lines(room: ConversationDependencies, script: ScriptedModel) -> list[bytes]:
 
 def test_a_world_that_is_read_in_holds_all_that_it_held(room: ConversationDependencies, lines: list[bytes]) -> None:
     told = {line["table"] for line in map(json.loads, lines) if line["type"] == "row"}
-    empty = {"corrections"}
-    assert told == {table.name for table, _ in exported()} - empty
+    assert told == {table.name for table, _ in exported()}
     read_in(room, lines)
     assert lines_of(room, "again")[1:] == lines[1:]
 
@@ -56,9 +54,7 @@ def test_its_people_remember_there_what_they_remembered(room: ConversationDepend
     for person_id in ("aoi", "mio", "npc_taro"):
         groups = [Group(world_id=world_id, person_id=person_id) for world_id in ("main", "again")]
         now = room.database.read_now(lambda s: room.worlds.open(s, "main")).now
-        # `fill` writes rows by itself, of which an index that was read before knows nothing.
-        memory = SqlMemory(room.database)
-        here, there = [asyncio.run(memory.items(group, now, forgotten=True)) for group in groups]
+        here, there = [asyncio.run(room.memory.items(group, now, forgotten=True)) for group in groups]
         assert here
         assert sorted(map(repr, there)) == sorted(map(repr, here))
 
@@ -76,7 +72,7 @@ def test_its_people_remember_there_what_they_remembered(room: ConversationDepend
 def test_a_row_that_is_none_is_told_with_its_line_and_nothing_is_kept(
     room: ConversationDependencies, lines: list[bytes], spoilt: dict[str, Any], said: str
 ) -> None:
-    fact = next(line for line in map(json.loads, lines) if line.get("table") == "facts")
+    fact = next(line for line in map(json.loads, lines) if line.get("table") == "memories")
     line = {**fact, **spoilt} if spoilt.keys() <= fact.keys() else {**fact, "row": {**fact["row"], **spoilt}}
     with pytest.raises(BadLine, match=f"line {len(lines) + 1}") as bad:
         read_in(room, [*lines, json.dumps(line).encode()])

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.usage import Usage
-from tests.memory.answers import claim, plain, self_claim
+from tests.memory.answers import memory, plain
 from world.time import MINUTES_PER_DAY
 
 What = Literal["plans", "decides", "speaks", "remembers", "thinks"]
@@ -126,11 +126,11 @@ def _remembers(question: Question, index: int, language: Language) -> dict[str, 
     own, heard = fact_of(question.person_id, language), fact_of(question.partner_id, language)
     number = _number("remembers", question.person_id, index)
     mood = ("neutral", "happy", "angry")[number % 3]
-    learned = [self_claim(heard, 1)] if number % 3 else []
+    learned = [memory(heard, 1)] if number % 3 else []
     first = _takes_away(heard, 1, own, number)
     if question.partner_id.startswith("npc_"):
         first |= {"affinity": 0}
-        second: dict[str, Any] = {"affinity": number % 41 - 20, "mood": mood, "self_facts": learned}
+        second: dict[str, Any] = {"affinity": number % 41 - 20, "mood": mood, "memories": learned}
     else:
         first |= {"affinity": number % 41 - 20}
         second = {**_takes_away(own, 0, heard, number + 1), "affinity": number % 31 - 15}
@@ -138,11 +138,10 @@ def _remembers(question: Question, index: int, language: Language) -> dict[str, 
 
 
 def _takes_away(heard: str, turn: int, own: str, number: int) -> dict[str, Any]:
-    """What was heard, as a fact; and something said by oneself that affects the next days."""
-    facts = [claim(heard, turn, subject="family", relation="works", object="village")] if number % 4 else []
-    soon = {"content": own, "turn": 1 - turn, "importance": ("low", "medium", "high")[number % 3]}
-    mid_term = [soon] if number % 2 else []
-    return {"facts": facts, "mid_term": mid_term}
+    """What was heard; and something said by oneself that affects the next days."""
+    facts = [memory(heard, turn, about="family")] if number % 4 else []
+    soon = memory(own, 1 - turn, lasts=("low", "medium", "high")[number % 3])
+    return {"memories": [*facts, *([soon] if number % 2 else [])]}
 
 
 def _thinks(question: Question, index: int, language: Language) -> dict[str, Any]:

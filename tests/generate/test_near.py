@@ -3,14 +3,9 @@
 import random
 
 from service.generate.near import GRAM, LIKE, Distinct
-from service.memory.comparison import jaccard, squeezed
+from service.memory.lexical import grams, jaccard
 
 WORDS = "boat bell bread harbour letter winter garden photograph lantern ferry".split()
-
-
-def grams(text: str) -> frozenset[str]:
-    letters = squeezed(text)
-    return frozenset(letters[i : i + GRAM] for i in range(len(letters) - GRAM + 1))
 
 
 def varied(rng: random.Random, text: str) -> str:
@@ -31,7 +26,7 @@ def test_a_text_is_dropped_where_one_before_it_is_nearly_the_same_and_nowhere_el
     kept: list[int] = []
     wanted: list[int | None] = []
     for number, text in enumerate(texts):
-        like = next((one for one in kept if jaccard(grams(text), grams(texts[one])) >= LIKE), None)
+        like = next((one for one in kept if jaccard(grams(text, GRAM), grams(texts[one], GRAM)) >= LIKE), None)
         wanted.append(like)
         kept += [number] if like is None else []
     assert found == wanted

@@ -27,7 +27,7 @@ from service.locales import Language
 from service.settings import Settings
 from service.upkeep import import_memory
 from tests.end_to_end.process import start
-from tests.memory.answers import claim, extraction
+from tests.memory.answers import memory, plain
 from world.time import parse_time
 
 TWO = """
@@ -96,8 +96,11 @@ class Storyteller:
 
     def closing(self, given: Any) -> Any:
         a, b = given.participants
-        heard = [claim(f"{b.name} has news", 1, subject=b.name)]
-        return extraction(f"{a.name} and {b.name} told each other their news.", first={"facts": heard}).model_dump()
+        heard = [memory(f"{b.name} has news", 1, about=b.ref, teller=b.ref)]
+        return plain(f"{a.name} and {b.name} told each other their news.", first={"memories": heard})
+
+    def verify(self, given: Any) -> Any:
+        return {"verdicts": [{"n": one.number, "finding": "supported"} for one in given.claims]}
 
     def questions(self, given: TalkContext) -> dict[str, Any]:
         turn = next(t.id for one in given.sessions for t in one.turns if t.speaker == "Mei" and "kiln" in t.text)
@@ -106,15 +109,24 @@ class Storyteller:
         return {"questions": [{**asked, "evidence": [turn], "event": event}]}
 
 
-def test_a_dialogue_is_lived_remembered_and_asked_about_and_each_call_is_counted(tmp_path: Path) -> None:
+def test_a_dialogue_is_lived_remembered_and_asked_about_and_each_call_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KATARIBE_MEMORY__VERIFY", "true")
     teller = Storyteller()
     script = ScriptedModel(*[teller] * 20)
     (line,) = make(written(tmp_path, TWO), Models(dict.fromkeys(ROLES, script)), max_concurrency=1)
     names = [prompt.name for prompt in teller.asked]
     counted = {name: names.count(name) for name in set(names)}
-    assert counted == {"event_graph": 3, "speaker": 8, "closing": 2, "questions": 1}  # one graph was repaired
+    assert counted == {
+        "event_graph": 3,
+        "speaker": 8,
+        "closing": 2,
+        "verify": 2,
+        "questions": 1,
+    }  # one graph was repaired
     assert {name: one["calls"] for name, one in line["meta"]["spent"].items()} == counted
-    assert (line["meta"]["calls"], line["meta"]["rehearsal"]) == (14, False)
+    assert (line["meta"]["calls"], line["meta"]["rehearsal"]) == (16, False)
 
     spoken = [prompt for prompt in teller.asked if isinstance(prompt.given, PromptContext)]
     given = [prompt.given for prompt in spoken if isinstance(prompt.given, PromptContext)]
@@ -142,7 +154,7 @@ def test_a_dialogue_is_lived_remembered_and_asked_about_and_each_call_is_counted
     assert first["summary"] in spoken[5].messages[1].content
     assert {one["dia_id"] for one in first["observations"]} <= {turn["dia_id"] for turn in first["turns"]}
     assert [(one["answer"], one["evidence"], one["checked"]) for one in line["qa"]] == [
-        ("10 Apr 2026", ["D1:1"], "date")
+        ("10 Apr 2026", ["D1:1"], "event")
     ]
 
 
@@ -182,7 +194,7 @@ def test_a_rehearsal_says_so_and_asks_what_its_authors_wrote(tmp_path: Path, lan
         turns = {turn["dia_id"]: turn["text"] for one in line["sessions"] for turn in one["turns"]}
         assert all(set(one["evidence"]) <= turns.keys() for one in line["qa"])
         assert line["qa_refused"] == {}
-    assert {one["checked"] for line in lines for one in line["qa"]} == {"words", "date"}
+    assert {one["checked"] for line in lines for one in line["qa"]} == {"words", "event"}
 
 
 def test_what_is_made_becomes_a_memory_and_is_measured_as_the_docs_say(tmp_path: Path) -> None:

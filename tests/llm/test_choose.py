@@ -86,6 +86,7 @@ def test_roles_with_equal_settings_share_one_model() -> None:
         "moderator": "openai:gpt-4.1-mini",
         "modulator": "openai:gpt-4.1-mini",
         "quality": "openai:gpt-4.1-mini",
+        "verify": "openai:gpt-4.1-mini",
     }
 
 

@@ -153,7 +153,7 @@ def test_every_page_is_in_a_third_language(story: dict[str, dict[str, Any]]) -> 
 
 
 def test_every_prompt_is_in_a_third_language(story: dict[str, dict[str, Any]]) -> None:
-    assert set(story["prompts"]) == {"speaker", "closing", "decide", "plan"}
+    assert set(story["prompts"]) == {"speaker", "closing", "verify", "decide", "plan"}
     left = {name: set(left_over(text)) - CODE for name, text in story["prompts"].items()}
     assert left == {name: set() for name in story["prompts"]}
 

@@ -1,59 +1,36 @@
-"""Owns what a closing model is said to answer in tests: an entry for each of the two, with only what a test names."""
+"""Owns what a closing's model is said to answer in tests: an entry for each of the two, with only what a test names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from service.memory.extraction import ClosingExtraction
+from service.memory.closing.answer import ClosingAnswer
 
 Fields = Mapping[str, Any]
 
 NOTHING: Fields = MappingProxyType({})
 
 
-def claim(statement: str, turn: int, **fields: Any) -> dict[str, Any]:
-    """A fact somebody is said to know now."""
-    about = {"subject": "Taro", "relation": "said", "object": "it", "replaces": ""}
-    return {**about, "statement": statement, "turn": turn, "mode": "asserted", "importance": 5, **fields}
+def memory(text: str, *turns: int, **fields: Any) -> dict[str, Any]:
+    """Something that somebody is said to take away, from turn 1 unless told otherwise."""
+    usual = {"about": "", "teller": "", "mode": "stated", "importance": 5, "lasts": "long", "replaces": ""}
+    more = {"heard_from": "", "slot": "", "quote": ""}
+    return {**usual, **more, "text": text, "turns": list(turns or (1,)), **fields}
 
 
-def self_claim(statement: str, turn: int, **fields: Any) -> dict[str, Any]:
-    """Something somebody is said to have said of itself."""
-    return {"statement": statement, "turn": turn, "mode": "asserted", "importance": 5, "replaces": "", **fields}
+def promise(what: str, turn: int, **fields: Any) -> dict[str, Any]:
+    """Something that the second is said to have promised the first."""
+    usual = {"status": "made", "by": "b", "to": "a", "place": "", "day": "", "time": "", "ref": ""}
+    return {**usual, "what": what, "turn": turn, **fields}
 
 
-def commitment(what: str, turn: int, **fields: Any) -> dict[str, Any]:
-    """Something somebody is said to have promised."""
-    return {"to": "b", "what": what, "where": "", "when": "", "turn": turn, "mode": "planned", **fields}
-
-
-def side(*, intimacy: int = 0, attitude: Fields | None = NOTHING, **fields: Any) -> dict[str, Any]:
-    """One person's entry."""
-    soon = [{"turn": 1, "mode": "planned", **draft} for draft in map(dict, fields.pop("mid_term", ()))]
-    nothing: dict[str, Any] = {
-        "affinity": 0,
-        "mood": "neutral",
-        "self_facts": [],
-        "facts": [],
-        "mid_term": soon,
-        "commitments": [],
-    }
+def side(
+    summary: str = "They talked.", *, intimacy: int = 0, attitude: Fields | None = NOTHING, **fields: Any
+) -> dict[str, Any]:
+    """One person's entry, without its memories."""
     judged = None if attitude is None else {"power": 0, "intimacy": intimacy, "task_oriented": 0, **attitude}
-    return {**nothing, "attitude": judged, **fields}
-
-
-def extraction(
-    summary: str = "They talked.",
-    *,
-    topics: tuple[str, ...] = (),
-    first: Fields = NOTHING,
-    second: Fields = NOTHING,
-    kept: tuple[tuple[str, int], ...] = (),
-) -> ClosingExtraction:
-    """The whole answer: `first` is what the one who began takes away, `second` the other; `kept` are refs of promises
-    and turns.
-    """
-    return ClosingExtraction.model_validate(plain(summary, topics=topics, first=first, second=second, kept=kept))
+    usual = {"paragraph": [summary], "topics": [], "mood": "neutral", "affinity": 0, "attitude": judged}
+    return {**usual, **{name: value for name, value in fields.items() if name != "memories"}}
 
 
 def plain(
@@ -62,12 +39,21 @@ def plain(
     topics: tuple[str, ...] = (),
     first: Fields = NOTHING,
     second: Fields = NOTHING,
-    kept: tuple[tuple[str, int], ...] = (),
+    promises: Sequence[Fields] = (),
+    not_to_quote: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The same as JSON."""
+    """The whole answer as JSON: `first` is what the one who began takes away, with its `memories`, `second` the
+    other.
+    """
+    both = {"a": first, "b": second}
     return {
-        "summary": [{"text": summary, "turns": [0, 1, 2, 3]}],
-        "topics": list(topics),
-        "people": {"a": side(**first), "b": side(**second)},
-        "kept": [{"promise": promise, "turn": turn} for promise, turn in kept],
+        "people": {ref: side(summary, **{"topics": list(topics), **one}) for ref, one in both.items()},
+        "memories": [{"owner": ref, **each} for ref, one in both.items() for each in one.get("memories", ())],
+        "promises": list(promises),
+        "not_to_quote": list(not_to_quote),
     }
+
+
+def closing(summary: str = "They talked.", **given: Any) -> ClosingAnswer:
+    """The same as a value."""
+    return ClosingAnswer.model_validate(plain(summary, **given))

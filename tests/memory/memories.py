@@ -1,42 +1,35 @@
 """Owns memories in tests: a store with its database, used as closings and the API use it."""
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from sqlmodel import Session, col, delete, select
+from sqlmodel import Session, col, delete
 
 from service.memory.memory_store import MemoryStore
-from service.memory.outbox import hand_over
-from service.memory.store import Episode, FactDraft, Group, GroupDump, Recalled
+from service.memory.record import Episode, Group, GroupDump, Memory, Recalled
 from service.store.session import Database
-from service.store.tables import ConversationRow, OutboxRow, SummaryRow, TurnRow
+from service.store.tables import ConversationRow, SummaryRow, TurnRow
 from tests.store.conversations import conversation_row
 
 
-class Memory:
-    """A store and the database it is kept in, or whose outbox brings it there; what closings and the API do with it."""
+class Store:
+    """A store and the database it is kept in; what closings and the API do with it."""
 
     def __init__(self, store: MemoryStore, database: Database) -> None:
         self.store = store
         self.database = database
-        self._delivering = asyncio.Lock()
 
     async def remember(
-        self, group: Group, episode: Episode, facts: Sequence[FactDraft], said: Sequence[str] = ()
+        self, group: Group, episode: Episode, memories: Sequence[Memory], said: Sequence[str] = ()
     ) -> None:
-        """As a closing does: vectors first, one transaction, then the outbox. `said` are the turns, the partner's
-        first.
-        """
-        embedded = await self.store.embed([episode.summary, *(fact.statement for fact in facts)])
+        """As a closing does: vectors first, one transaction then. `said` are the turns, the partner's first."""
+        embedded = await self.store.embed([episode.summary, *(one.text for one in memories if one.kind.has_vector)])
 
         def work(session: Session) -> None:
             put_conversation(session, group, episode, said)
-            put_summary(session, group, episode, self.store.remember(session, group, episode, facts, embedded))
+            put_summary(session, group, episode, self.store.remember(session, group, memories, embedded, episode))
 
         await self.database.write(work)
-        await self.deliver(group)
 
     async def forget(self, group: Group, partner_id: str | None = None) -> None:
         """As the API does."""
@@ -49,7 +42,6 @@ class Memory:
             session.execute(delete(SummaryRow).where(*mine))
 
         await self.database.write(work)
-        await self.deliver(group)
 
     async def recall(self, group: Group, query: str, **given: Any) -> list[Recalled]:
         """The store's own."""
@@ -58,18 +50,6 @@ class Memory:
     async def export(self, group: Group) -> GroupDump:
         """The store's own."""
         return await self.store.export(group)
-
-    async def deliver(self, group: Group) -> None:
-        """Hand over what the group's outbox holds."""
-        delivery = self.store.delivery
-        if delivery is None:
-            return
-        mine = (OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
-        query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.revision))
-        async with self._delivering:  # by one at a time, as the outbox does
-            for row in await self.database.read(lambda s: list(s.exec(query))):
-                await hand_over(delivery, row)
-                await self.database.write(partial(_delete, row))
 
 
 def put_summary(session: Session, group: Group, episode: Episode, revision: int) -> None:
@@ -128,7 +108,3 @@ def put_conversation(session: Session, group: Group, episode: Episode, said: Seq
         )
         for turn, text in enumerate(said)
     )
-
-
-def _delete(row: OutboxRow, session: Session) -> None:
-    session.delete(session.get_one(OutboxRow, (row.world_id, row.person_id, row.revision)))

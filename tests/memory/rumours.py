@@ -12,7 +12,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.store.tables import WorldRow
 from tests.conversation.talks import begin, pass_minutes, place, replies, says
-from tests.memory.answers import claim, extraction
+from tests.memory.answers import closing, memory
 from tests.store.conversations import main
 
 HANDS = ("aoi", "mio", "ren", "sota")
@@ -20,12 +20,11 @@ HANDS = ("aoi", "mio", "ren", "sota")
 
 @dataclass(frozen=True, kw_only=True)
 class Rumour:
-    """What each says when it tells it on, what the model makes of it every time, and what the last one remembers."""
+    """What each says when it tells it on, whom it names in that, and what the model makes of it every time."""
 
     told: tuple[str, str, str]
-    subject: str
+    named: tuple[str, str, str]
     statement: str
-    remembered: tuple[str, str, str]
     reply: str = "Is that so? I had no idea."
     bye: str = "I must be off, goodbye."
 
@@ -35,30 +34,19 @@ RUMOURS: dict[Language, Rumour] = {
         told=(
             "The old bridge by the mill is broken in the middle.",
             "Aoi says the old bridge by the mill is broken in the middle.",
-            "Have you heard? The old bridge by the mill, it is broken in the middle!",
+            "Have you heard from Mio? The old bridge by the mill, it is broken in the middle!",
         ),
-        subject="the bridge",
+        named=("", "Aoi", "Mio"),
         statement="The old bridge by the mill is broken in the middle",
-        remembered=(
-            'Aoi said: "The old bridge by the mill is broken in the middle."',
-            'Heard from Mio, who had it from Aoi: "Aoi says the old bridge by the mill is broken in the middle."',
-            "Heard from Ren, who had it by way of Mio from Aoi: "
-            '"Have you heard? The old bridge by the mill, it is broken in the middle!"',
-        ),
     ),
     "ja": Rumour(
         told=(
             "水車小屋のそばの古い橋が、真ん中で壊れているんです。",
             "葵さんが言うには、水車小屋のそばの古い橋が真ん中で壊れているそうですよ。",
-            "聞いたか。水車小屋のそばの古い橋が真ん中で壊れているんだ。",
+            "澪から聞いたか。水車小屋のそばの古い橋が真ん中で壊れているんだ。",
         ),
-        subject="古い橋",
+        named=("", "葵", "澪"),
         statement="水車小屋のそばの古い橋が真ん中で壊れている",
-        remembered=(
-            "葵「水車小屋のそばの古い橋が、真ん中で壊れているんです。」",
-            "澪(もとは葵)から聞いた話「葵さんが言うには、水車小屋のそばの古い橋が真ん中で壊れているそうですよ。」",
-            "蓮(もとは葵、澪を通じて)から聞いた話「聞いたか。水車小屋のそばの古い橋が真ん中で壊れているんだ。」",
-        ),
         reply="そうなんですか。知りませんでした。",
         bye="では、もう行きます。さようなら。",
     ),
@@ -74,21 +62,22 @@ async def goes_round(
     """Let the rumour go through all hands; `after` is called with the two of each talk, once it is closed."""
     room.database.write_now(lambda s: _speak(s, room, language))
     rumour = RUMOURS[language]
-    for teller, listener, words in zip(HANDS, HANDS[1:], rumour.told, strict=False):
-        await tell(room, script, teller, listener, words, rumour)
-        await after((teller, listener))
+    for hand in range(3):
+        await tell(room, script, HANDS[hand], HANDS[hand + 1], rumour, hand)
+        await after((HANDS[hand], HANDS[hand + 1]))
 
 
 async def tell(
-    room: ConversationDependencies, script: ScriptedModel, teller: str, listener: str, words: str, rumour: Rumour
+    room: ConversationDependencies, script: ScriptedModel, teller: str, listener: str, rumour: Rumour, hand: int
 ) -> None:
-    """The one tells the other so, and the model extracts the rumour's statement."""
+    """The one tells the other so in the words of that hand, and the model notes whom they name."""
     for person_id in (teller, listener):
         place(room, person_id)
-    script.enqueue(says(words), replies(rumour.reply), says(rumour.bye, leaves=True))
+    script.enqueue(says(rumour.told[hand]), replies(rumour.reply), says(rumour.bye, leaves=True))
     key = main(begin(room, character_id=teller, npc_id=listener))
     await Engine(room).converse(key)
-    script.enqueue(extraction(second={"facts": [claim(rumour.statement, 0, subject=rumour.subject)]}))
+    kept = memory(rumour.statement, 0, teller="a", heard_from=rumour.named[hand])
+    script.enqueue(closing(second={"memories": [kept]}))
     await close(room, key)
     pass_minutes(room, 30)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from service.content.profile import Importance
-from service.memory import validate
+from service.memory.closing import check
 from service.memory.mid_term import expires_at
 from world.time import WorldTime, iso, parse_time
 
-PURE = ("validate", "strict", "words", "summary", "comparison", "claim", "utterance")
+PURE = ("check",)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_days_that_start_later_move_only_what_ends_with_the_day() -> None:
 
 @pytest.mark.parametrize("module", PURE)
 def test_what_may_be_learned_is_judged_without_clock_chance_or_io(module: str) -> None:
-    source = Path(validate.__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    source = Path(check.__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
     imported = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(source))

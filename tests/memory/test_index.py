@@ -2,34 +2,32 @@
 
 import tracemalloc
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import IndexCache, PersonIndex, Question, State, key_of, text_of
-from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind
+from service.memory.record import Episode, Group, HeardTurn, Item, Kind, Memory
 from world.time import WorldTime
 
 NOON = WorldTime(1_000_000)
 
 
-def fact(number: int, statement: str, *, subject: str = "Taro", obj: str = "thing", at: int = NOON) -> Fact:
-    """A fact that holds since `at`."""
-    return Fact(
+def fact(number: int, text: str, *, about: str = "Taro", at: int = NOON) -> Memory:
+    """A memory that holds since `at`."""
+    return Memory(
         id=f"f{number:05}",
-        subject=subject,
-        relation="said",
-        object=obj,
-        statement=statement,
-        valid_at=WorldTime(at),
-        invalid_at=None,
-        created_at=WorldTime(at),
-        expired_at=None,
-        replaced_by=None,
+        kind=Kind.FACT,
+        text=text,
+        about=about,
+        told_by="hanako",
         partner_id="hanako",
         conversation_id="c1",
-        turn=1,
+        turns=(1,),
+        valid_from=WorldTime(at),
+        known_from=WorldTime(at),
     )
 
 
@@ -77,10 +75,6 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
     assert found(index, "boats and a heron")[0] == "Somebody keeps a heron"
 
 
-def test_the_relation_finds_nothing() -> None:
-    assert found(index_of(fact(0, "The mill burned down")), "who said it") == []
-
-
 def test_what_shares_nothing_is_no_answer_unless_a_filter_has_chosen_it() -> None:
     index = index_of(fact(0, "The mill burned down"), fact(1, "Fish is cheap"))
     assert found(index, "mill") == ["The mill burned down"]
@@ -117,10 +111,7 @@ def test_a_vector_that_comes_later_or_again_takes_the_place_of_none_or_the_forme
 
 def test_a_fact_that_is_read_again_has_its_new_times_and_its_words_once() -> None:
     index = index_of(fact(0, "Taro fishes"), fact(1, "Taro sings"))
-    closed = Fact(
-        **{name: getattr(fact(0, "Taro fishes"), name) for name in Fact.__dataclass_fields__}
-        | {"invalid_at": NOON, "expired_at": NOON, "replaced_by": "f00001"}
-    )
+    closed = replace(fact(0, "Taro fishes"), valid_to=NOON, known_until=NOON, replaced_by="f00001")
     with index.lock:
         index.take([closed])
     assert found(index, "Taro") == ["Taro sings"]
@@ -132,13 +123,13 @@ def test_equal_answers_beyond_the_limit_are_cut_newest_first_then_by_id() -> Non
     items = [fact(n, "Fish is cheap", at=NOON - n % 2) for n in range(40)]
     index = index_of(*reversed(items))
     asked = Question(query="fish", at=NOON, limit=5)
-    expected = [one.id for one in items if one.created_at == NOON][:5]
+    expected = [one.id for one in items if one.known_from == NOON][:5]
     assert [key_of(one.item)[1] for one in index.rank(asked)] == expected
 
 
 def test_turns_and_summaries_touch_whom_they_name() -> None:
     summary = Episode(conversation_id="c1", partner_id="hanako", summary="They spoke of Old Gon.", topics=(), at=NOON)
-    index = index_of(summary, turn(0, "Gon is old"), turn(1, "Who is that?"), fact(0, "He is deaf", subject="old gon"))
+    index = index_of(summary, turn(0, "Gon is old"), turn(1, "Who is that?"), fact(0, "He is deaf", about="old gon"))
     assert set(found(index, "", about="Old Gon")) == {"They spoke of Old Gon.", "Gon is old", "He is deaf"}
     assert found(index, "", about="Nobody") == []
 
@@ -203,7 +194,7 @@ def test_the_likest_of_texts_that_are_all_alike_bears_on_nothing_and_one_that_st
         asked = Question(query="elephants", at=NOON, limit=40, partner_id="hanako", vector=vector)
         ranked = index.rank(asked)
         assert len(ranked) == 40, "whom it was heard from chooses who answers"
-        return [one.fact.id for one in ranked if one.bears]
+        return [one.memory.id for one in ranked if one.bears]
 
     unlike = [bearing(rng.normal(size=64).astype(np.float32)) for _ in range(20)]
     assert sum(map(bool, unlike)) <= 2
@@ -216,7 +207,7 @@ def test_what_shares_a_word_bears_on_the_query_and_where_nothing_was_asked_every
     def bearing(query: str) -> list[str]:
         ranked = index.rank(Question(query=query, at=NOON, partner_id="hanako"))
         assert len(ranked) == 2
-        return [one.fact.id for one in ranked if one.bears]
+        return [one.memory.id for one in ranked if one.bears]
 
     assert bearing("the bell") == ["f00001"]
     assert bearing("elephants") == []

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from service.memory.index import PersonIndex, Question, key_of
+from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
 from service.memory.stem import stem
-from service.memory.store import Fact, HeardTurn, Item, Kind, Recalled
 from world.time import WorldTime, parse_time
 
 MAY = parse_time("2026-05-03T10:00")
@@ -32,22 +32,22 @@ def talk(name: str, *said: str, at: WorldTime = MAY, partner: str = "Ilya") -> l
     ]
 
 
-def told(turn: HeardTurn, statement: str, *, ended: WorldTime | None = None) -> Fact:
-    """The fact that was taken from a turn."""
-    return Fact(
-        id=f"{turn.conversation_id}/{statement}",
-        subject=turn.speaker_name,
-        relation="said",
-        object="",
-        statement=statement,
-        valid_at=turn.at,
-        invalid_at=ended,
-        created_at=turn.at,
-        expired_at=ended,
-        replaced_by=None if ended is None else "another",
-        partner_id=turn.partner_id,
+def told(turn: HeardTurn, text: str, *, ended: WorldTime | None = None) -> Memory:
+    """The memory that was taken from a turn."""
+    return Memory(
+        id=f"{turn.conversation_id}/{text}",
+        kind=Kind.FACT,
+        text=text,
+        about=turn.speaker_name,
+        told_by=turn.speaker_id,
         conversation_id=turn.conversation_id,
-        turn=turn.turn,
+        turns=(turn.turn,),
+        partner_id=turn.partner_id,
+        valid_from=turn.at,
+        valid_to=ended,
+        known_from=turn.at,
+        known_until=ended,
+        replaced_by=None if ended is None else "another",
     )
 
 

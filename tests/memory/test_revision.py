@@ -14,16 +14,16 @@ from service.export.record import written
 from service.export.write import Span, story
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import State
+from service.memory.memory_store import MemoryStore
+from service.memory.record import Kind
 from service.memory.revision import next_revision, state_of
-from service.memory.sql import SqlMemory
-from service.memory.store import Kind
 from service.store.session import Database
-from service.store.tables import FactRow, SummaryRow
+from service.store.tables import MemoryRow, SummaryRow
 from tests.export.stories import BEGUN, NOW
 from tests.export.stories import tell as tell_story
-from tests.memory.contract import FISH, HANAKO, MONDAY, TARO, TOWN, TUESDAY, draft, episode, statements, tell
+from tests.memory.contract import FISH, HANAKO, MONDAY, TARO, TOWN, TUESDAY, draft, episode, tell, texts
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.memory.memories import Memory
+from tests.memory.memories import Store
 from tests.servers.sqlite import put_migrated
 
 
@@ -44,7 +44,7 @@ def state(database: Database) -> State:
 
 def test_each_writing_transaction_counts_up_once_and_what_it_writes_bears_its_revision(database: Database) -> None:
     async def scenario() -> None:
-        memory = Memory(SqlMemory(database), database)
+        memory = Store(MemoryStore(database), database)
         (fisher,) = await tell(memory, TARO, "c1", MONDAY, "太郎は漁師だ")
         await tell(memory, HANAKO, "c1", MONDAY, FISH)
         heard = episode(TARO, "c2", TUESDAY)
@@ -53,11 +53,11 @@ def test_each_writing_transaction_counts_up_once_and_what_it_writes_bears_its_re
     asyncio.run(scenario())
     assert state(database).revision == 2
 
-    def revisions(table: type[FactRow | SummaryRow]) -> list[int]:
+    def revisions(table: type[MemoryRow | SummaryRow]) -> list[int]:
         mine = select(table.revision).where(table.person_id == TARO.person_id)
         return sorted(database.read_now(lambda s: list(s.exec(mine))))
 
-    assert (revisions(FactRow), revisions(SummaryRow)) == ([2, 2, 2], [1, 2])
+    assert (revisions(MemoryRow), revisions(SummaryRow)) == ([2, 2, 2], [1, 2])
 
 
 def test_no_two_transactions_of_two_processes_get_the_same_revision(database: Database, beside: Database) -> None:
@@ -75,7 +75,7 @@ def test_a_replica_that_asks_all_the_time_misses_nothing_of_what_others_write(
     database: Database, beside: Database
 ) -> None:
     async def scenario() -> None:
-        here, there = Memory(SqlMemory(database), database), Memory(SqlMemory(beside), beside)
+        here, there = Store(MemoryStore(database), database), Store(MemoryStore(beside), beside)
 
         async def write(number: int) -> None:
             await tell((here, there)[number % 2], TARO, f"c{number}", MONDAY, f"太郎の{number}番目の話")
@@ -95,18 +95,18 @@ def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(
     database: Database, beside: Database
 ) -> None:
     async def scenario() -> None:
-        here, there = (Memory(SqlMemory(one, FakeEmbedder()), one) for one in (database, beside))
+        here, there = (Store(MemoryStore(one, FakeEmbedder()), one) for one in (database, beside))
         (fisher,) = await tell(here, TARO, "c1", MONDAY, "太郎は漁師だ")
-        assert statements(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
+        assert texts(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
         heard = episode(TARO, "c2", TUESDAY)
         await here.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
-        assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
+        assert texts(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
         before = state(beside).epoch
         await here.forget(TARO)
         assert state(beside).epoch != before
         assert await there.recall(TARO, "太郎の仕事", at=TUESDAY) == []
         await tell(here, TARO, "c3", TUESDAY, "太郎は村長だ")
-        assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
+        assert texts(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
 
     asyncio.run(scenario())
 
@@ -117,7 +117,7 @@ def test_what_a_story_brings_that_is_read_in_is_known_to_who_held_the_memory_bef
     lines = story_of_taro(tmp_path)
 
     async def scenario() -> None:
-        here, there = Memory(SqlMemory(database), database), Memory(SqlMemory(beside), beside)
+        here, there = Store(MemoryStore(database), database), Store(MemoryStore(beside), beside)
         assert await there.recall(TARO, "潮", at=NOW, kinds=set(Kind)) == []
         await here.database.write(lambda s: read_story(s, "main", tmp_path / "story.jsonl", lines))
         found = await there.recall(TARO, "潮", at=NOW, kinds=set(Kind))
@@ -170,12 +170,12 @@ def test_no_text_is_embedded_while_a_transaction_is_open(database: Database) -> 
 
     async def scenario() -> None:
         embedder = Watchful()
-        memory = Memory(SqlMemory(database, embedder), database)
+        memory = Store(MemoryStore(database, embedder), database)
         await tell(memory, TARO, "c1", MONDAY, *TOWN)
         embedder.failing = True
         await tell(memory, TARO, "c2", MONDAY, "港に船が着いた")
         embedder.failing = False
-        assert statements(await memory.recall(TARO, "港の船", at=MONDAY))[0] == "港に船が着いた"
+        assert texts(await memory.recall(TARO, "港の船", at=MONDAY))[0] == "港に船が着いた"
         assert set(embedder.embedded) >= {*TOWN, "港に船が着いた"}
 
     asyncio.run(scenario())

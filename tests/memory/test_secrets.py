@@ -12,13 +12,13 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.llm.scripted import ScriptedModel
+from service.memory.record import HeardTurn, Recalled
 from service.memory.secrets import discretion
-from service.memory.store import HeardTurn, Recalled
 from service.people.worlds import WorldRepository
 from service.store.tables import AttitudeChangeRow
 from tests.conversation.scenes import acts, begin_scene, play, shown
 from tests.conversation.talks import begin, pass_minutes, place, replies, says
-from tests.memory.answers import claim, extraction, self_claim
+from tests.memory.answers import closing, memory
 from tests.store.conversations import main
 
 LEDGER = "buried the Zanzibar ledger under the old kiln"
@@ -63,6 +63,27 @@ def test_what_holds_most_of_a_secrets_words_gives_it_away(text: str, lets: bool)
     assert discretion(owner(person="mio"), "aoi").lets(text) is lets
 
 
+@pytest.mark.parametrize(
+    ("secret", "given_away", "harmless"),
+    [
+        (
+            "古い窯の下に翡翠の帳面を埋めた",
+            "太郎は翡翠の帳面を古い窯の下に隠したという。",
+            "太郎は毎朝、窯でパンを焼く。",
+        ),
+        (
+            "hat das Hauptbuch unter dem alten Ofen vergraben",
+            "Unter dem alten Ofen hat Taro ein Hauptbuch vergraben.",
+            "Taro backt jeden Morgen Brot im Ofen.",
+        ),
+    ],
+)
+def test_it_is_so_in_whatever_language_the_secret_is(secret: str, given_away: str, harmless: str) -> None:
+    kept = Secret(fact=secret, tell_from=TellFrom(person="mio"))
+    judged = discretion(NpcProfile(id="npc_taro", name="Taro", personality="x", secrets=(kept,)), "aoi")
+    assert (judged.lets(given_away), judged.lets(harmless)) == (False, True)
+
+
 def _secretive(room: ConversationDependencies, content: Content, **tell_from: Any) -> ConversationDependencies:
     """The room where Taro has the secret."""
     cast = content.cast("en")
@@ -79,9 +100,11 @@ def _talk(room: ConversationDependencies, script: ScriptedModel, character_id: s
     script.enqueue(says("What is on your mind?"), replies(answer), says("I see. Goodbye.", leaves=True))
     key = main(begin(room, character_id=character_id))
     asyncio.run(Engine(room).converse(key))
-    heard = {"facts": [claim("Taro buried the Zanzibar ledger under the old kiln", 1)]}
-    own = {"self_facts": [self_claim("Taro buried the Zanzibar ledger under the old kiln", 1)]}
-    script.enqueue(extraction("Taro buried the Zanzibar ledger under the old kiln.", first=heard, second=own))
+    kept = [memory("Taro buried the Zanzibar ledger under the old kiln", 1, teller="b")]
+    told = closing(
+        "Taro buried the Zanzibar ledger under the old kiln.", first={"memories": kept}, second={"memories": kept}
+    )
+    script.enqueue(told)
     asyncio.run(close(room, key))
     pass_minutes(room, 30)
     prompts = script.history[before:]
@@ -132,7 +155,8 @@ def test_what_was_told_to_one_is_kept_from_the_next(
     aois = _talk(kept, script, "aoi", "Nothing much, the bread is good today.")
     assert not any("Zanzibar" in text for text in aois)
     again = _talk(kept, script, "mio", "As I said.")
-    assert "You and Mio have talked once, 1 hour ago: Taro buried the Zanzibar ledger" in again[1]
+    recalled = "As you recall your talk with Mio: Taro buried the Zanzibar ledger"
+    assert f"You and Mio have talked once, 1 hour ago. {recalled}" in again[1]
     assert "Zanzibar" in again[0], "and Mio remembers it"
 
 

@@ -10,10 +10,10 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.chat import Prompt
 from service.locales import Language
-from service.memory.extraction import ClosingContext
+from service.memory.closing.context import ClosingContext
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow, WorldRow
-from tests.memory.answers import claim, commitment, self_claim
+from tests.memory.answers import memory, promise
 from world.time import WorldTime
 
 FIVE = ("aoi", "ren", "mio", "npc_taro", "npc_hamako")
@@ -135,32 +135,43 @@ def tells_everybody(prompt: Prompt[Any]) -> BaseModel:
     given = prompt.given
     assert isinstance(given, ClosingContext)
     told = WHISPERS[given.language]
+    paragraph = [told.summary, f"{told.told}."]
+    topics = [told.telling[0], told.telling[1], told.acted, told.aloud]
+    memories = [
+        {"owner": one.ref, **each}
+        for one in given.participants
+        for each in (
+            *(memory(told.told, turn, about="a", teller="a") for turn in (2, 0)),
+            memory(told.act, 5),
+        )
+    ]
+    memories.append({"owner": "d", **memory(told.promised, 0, lasts="high")})
+    promises = [promise(told.promised, 3, by="b", to="c"), promise(told.promised, 0, by="b", to="d")]
+    return _answered(prompt, paragraph, topics, memories, promises)
+
+
+def _answered(
+    prompt: Prompt[Any],
+    paragraph: Sequence[str],
+    topics: Sequence[str],
+    memories: Sequence[Mapping[str, Any]],
+    promises: Sequence[Mapping[str, Any]],
+) -> BaseModel:
+    """The same entry for everybody, who likes everybody a little more."""
+    given = prompt.given
+    assert isinstance(given, ClosingContext)
     people = {
         one.ref: {
-            "towards": {other.ref: stands.affinity + 3 for other, stands in given.others_of(one)},
+            "paragraph": list(paragraph),
+            "topics": list(topics),
             "mood": "happy",
-            "self_facts": [self_claim(told.told, 2), self_claim(told.told, 0)],
-            "facts": [
-                *(claim(told.told, turn, subject=told.told[:5], object=told.told[-8:]) for turn in (2, 0)),
-                claim(told.lines[4], 4, subject="Mio"),
-                claim(told.act, 5, subject="Hamako"),
-            ],
-            "mid_term": [
-                {"content": told.promised, "turn": turn, "mode": "asserted", "importance": "high"} for turn in (2, 0)
-            ],
-            "commitments": [commitment(told.promised, 3, to="c"), commitment(told.promised, 0, to="d")],
+            "towards": {other.ref: stands.affinity + 3 for other, stands in given.others_of(one)},
         }
         for one in given.participants
     }
-    summary = [
-        {"text": told.summary, "turns": [0]},
-        {"text": f"{told.told}.", "turns": [2]},
-        {"text": f"{told.told}.", "turns": [0]},
-        {"text": told.lines[4], "turns": [4, 2]},
-    ]
-    topics = [told.telling[0], told.telling[1], told.acted, told.aloud]
+    told = {"people": people, "memories": list(memories), "promises": list(promises), "not_to_quote": []}
     answer: type[BaseModel] = prompt.answer
-    return answer.model_validate({"summary": summary, "topics": topics, "people": people, "kept": []})
+    return answer.model_validate(told)
 
 
 NET = "I will bring the net tomorrow."
@@ -184,17 +195,9 @@ def tells_of_the_net(prompt: Prompt[Any]) -> BaseModel:
     """A model that tells everybody of the net, and of Ren's promise."""
     given = prompt.given
     assert isinstance(given, ClosingContext)
-    entry: dict[str, Any] = {"mood": "happy", "mid_term": [], "self_facts": [], "commitments": []}
-    people: dict[str, Any] = {
-        one.ref: {
-            **entry,
-            "towards": {other.ref: stands.affinity + 3 for other, stands in given.others_of(one)},
-            "facts": [claim("Ren brings the net tomorrow", 1, subject="Ren")],
-        }
+    told = [
+        {"owner": one.ref, **memory("Ren brings the net tomorrow.", 1, about="b", teller="b")}
         for one in given.participants
-    }
-    promise = commitment("bring the net tomorrow", 1, to="a", mode="asserted")
-    people["b"] |= {"self_facts": [self_claim("Ren brings the net tomorrow", 1)], "commitments": [promise]}
-    summary = [{"text": "Ren said that he will bring the net tomorrow.", "turns": [1]}]
-    answer: type[BaseModel] = prompt.answer
-    return answer.model_validate({"summary": summary, "topics": [], "people": people, "kept": []})
+    ]
+    paragraph = ["Ren said that he will bring the net tomorrow."]
+    return _answered(prompt, paragraph, [], told, [promise("bring the net tomorrow", 1, by="b", to="a")])

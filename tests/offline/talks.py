@@ -11,7 +11,7 @@ from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.prompt import CharacterTurn, OpeningTurn
 from service.locales import Language
-from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
+from service.memory.closing.context import ClosingContext, Known, Participant, SpokenLine
 from service.offline.speaker import speak
 from world.time import WorldTime
 
@@ -161,9 +161,7 @@ def closing_context(language: Language, texts: Sequence[str], **taro: Any) -> Cl
             name=person.name,
             affinity=0,
             mood="neutral",
-            facts=tuple(
-                KnownFact(ref=f"{person.id}{i}", statement=f, authored=True) for i, f in enumerate(person.facts)
-            ),
+            facts=tuple(Known(text=fact) for fact in person.facts),
         )
         for person in PEOPLE[language]
     )

@@ -12,7 +12,8 @@ from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
 from service.conversation.context import Goal, LastMeeting, Line
 from service.conversation.prompt import CharacterTurn, OpeningTurn
 from service.locales import Language
-from service.offline.phrases import keys, phrases, sentences
+from service.memory.lexical import sentences
+from service.offline.phrases import keys, phrases
 from service.offline.speaker import speak
 from tests.offline.talks import FESTIVAL, LANGUAGES, PEOPLE, context, play, said_in_turn
 
@@ -95,19 +96,19 @@ def test_without_a_goal_the_opener_sets_one_about_its_partner(language: Language
     [
         (
             "ja",
-            "(昨日) 太郎「粉ひき小屋の水車は、去年の嵐で羽根が折れてね」",
+            "太郎から聞いたこと: 太郎「粉ひき小屋の水車は、去年の嵐で羽根が折れてね」(昨日)。",
             "昨日",
             "粉ひき小屋の水車は、去年の嵐で羽根が折れてね",
         ),
         (
             "en",
-            'Taro said: "The mill wheel lost two blades in the storm last year."',
+            'What Taro has told you: Taro said: "The mill wheel lost two blades in the storm last year." (yesterday).',
             "yesterday",
             "The mill wheel lost two",
         ),
         (
             "en",
-            "Taro has twin daughters at the village school",
+            "What Taro has told you: Taro has twin daughters at the village school (planned; 2 days ago). Hm (today).",
             "2 days ago",
             "Taro has twin daughters at the village school.",
         ),
@@ -116,7 +117,6 @@ def test_without_a_goal_the_opener_sets_one_about_its_partner(language: Language
 def test_the_second_conversation_gives_back_what_the_first_told(
     language: Language, known: str, ago: str, words: str
 ) -> None:
-    known = known if known.startswith("(") else f"({ago}) {known}"
     last = LastMeeting(summary="…", ago=ago)
     utterance = speak(context(language, known=(known,), last_meeting=last, times_met=1), random.Random(1)).utterance
     assert words in utterance

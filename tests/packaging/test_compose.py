@@ -21,7 +21,7 @@ from service.api.server import Server
 from service.app import create_app
 from service.settings import Settings
 from tests.end_to_end.process import KATARIBE
-from tests.memory.graphiti.test_graph import empty
+from tests.memory.graphiti.graphs import empty
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.postgres import PostgresServer, free_port
 

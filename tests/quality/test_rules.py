@@ -15,18 +15,17 @@ SECRET = "Taro once hid a stolen lantern beneath the old bridge."
 def standard(language: Language = "en", **more: str) -> Standard:
     facts = ("Taro has two children.",) if language == "en" else ("太郎は大工だ。",)
     taro = NpcProfile(id="t", name="Taro", personality="Calm.", facts=facts, lines=("Mind the step.",), **more)
-    return Standard(speaker=taro, language=language, discretion=Discretion(kept=(SECRET,)), names=frozenset({"Taro"}))
+    return Standard(speaker=taro, language=language, discretion=Discretion(kept=(SECRET,)))
 
 
 @pytest.mark.parametrize(
     ("line", "language", "wrong"),
     [
         ("As an AI language model I have no lantern to give.", "en", "persona"),
-        ("**Tools** you need: a saw. I hope this helps!", "en", "persona"),
+        ("**Tools** you need: a saw.", "en", "persona"),
         ("わたしは大工で、毎日この町で家を建てています。", "en", "fluency"),
         ("I have lived by the river with my two children.", "ja", "fluency"),
         ("I once hid a stolen lantern beneath the old bridge.", "en", "suitability"),
-        ("I have three children.", "en", "consistency"),
         ("Good evening to you, and mind the step there.", "en", "similarity"),
     ],
 )

@@ -15,7 +15,7 @@ from service.llm.cassette import Cassette, Recorded
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Logged
 from service.memory.embedding.recorded import RecordedEmbedder
-from service.memory.sql import SqlMemory
+from service.memory.memory_store import MemoryStore
 from service.settings import Settings
 from tests.api.play import until
 from tests.memory.fake_embedder import FakeEmbedder
@@ -54,7 +54,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     cassette.embedded_by("openai:m")
     embedder = RecordedEmbedder(FakeEmbedder(), cassette, "openai:m")
     settings, models = settings_of(tmp_path / "lived"), Models(dict.fromkeys(ROLES, model), cassette)
-    app = create_app(settings, models=models, memory=lambda database: SqlMemory(database, embedder))
+    app = create_app(settings, models=models, memory=lambda database: MemoryStore(database, embedder))
     with _client(app) as client:
         live(client, 40)
         keep(client)

@@ -75,7 +75,7 @@ EXPIRED = {"content": "Bring a letter", "importance": "low"}
 ANNOUNCED = {"text": "Festival", "until": "2026-04-02T00:00"}
 CLOSED = {"conversation_id": "a1", "partner_id": "npc_taro"}
 NOT_SAVED = {"conversation_id": "a1", "partner_id": "npc_taro", "error": "e"}
-REJECTED = {"conversation_id": "a1", "statement": "x", "reason": "not_heard", "turn": 1}
+REJECTED = {"conversation_id": "a1", "statement": "x", "reason": "not_perceived", "turn": 1}
 ENDED = {"conversation_id": "a1", "partner_id": "npc_taro", "reason": "model_failure", "goal_achieved": False}
 
 

@@ -20,13 +20,12 @@ from service.llm.budget import Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.memory.memory_store import MemoryStore
-from service.memory.sql import SqlMemory
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.quality.decisions import DecisionChecks
 from service.quality.turns import TurnChecks
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.graph_relay import GraphRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_lease import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
@@ -37,7 +36,7 @@ from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
     EventRow,
-    MidTermRow,
+    MemoryRow,
     MoodRow,
     MovementRow,
     OverheardRow,
@@ -125,7 +124,7 @@ class House:
             ),
             "moods": rows(MoodRow, MoodRow.person_id, MoodRow.id),
             "overheard": rows(OverheardRow, OverheardRow.conversation_id, OverheardRow.person_id),
-            "mid_term": rows(MidTermRow, MidTermRow.id),
+            "memories": rows(MemoryRow, MemoryRow.person_id, MemoryRow.id, without=frozenset({"revision"})),
             "movements": rows(MovementRow, MovementRow.character_id, MovementRow.starts_at),
             "quality": rows(QualityRow, QualityRow.id, without=frozenset({"duration_ms"})),
             "usage": rows(UsageRow, UsageRow.day, UsageRow.role),
@@ -146,7 +145,7 @@ async def house(
     url: str | None = None,
     llm: dict[str, Any] | None = None,
     now: Callable[[], datetime] = utc_now,
-    memory: Callable[[Database], MemoryStore] = SqlMemory,
+    memory: Callable[[Database], MemoryStore] = MemoryStore,
     quality: QualitySettings | None = None,
     **world: Any,
 ) -> AsyncIterator[House]:
@@ -188,7 +187,7 @@ async def house(
         quality=DecisionChecks(quality, models) if quality else None,
     )
     deps = WorldDependencies(
-        conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room), vectors=VectorFiller(room)
+        conversation=room, decision=desk, engine=Engine(room), graph=GraphRelay(room), vectors=VectorFiller(room)
     )
     world_runner = WorldRunner(
         deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds, lease_seconds=lease_seconds

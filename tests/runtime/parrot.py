@@ -21,13 +21,14 @@ from service.conversation.perception import those_there
 from service.export.write import Span, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
-from service.memory.extraction import ClosingContext, Participant
+from service.memory.closing.context import ClosingContext, Participant
+from service.memory.closing.verify import VerifyContext
 from service.memory.reflect import Evidence, ReflectionContext
 from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage
 from tests.conversation.talks import begin, pass_minutes, place
 from tests.freeze.script import ANSWERS, question_of
-from tests.memory.answers import claim, plain, self_claim
+from tests.memory.answers import memory
 from tests.runtime.worlds import TABLES
 from tests.store.conversations import main
 
@@ -127,6 +128,10 @@ class Parrot:
         """What stands in the prompt, line by line from call to call."""
         text = "\n".join(message.content for message in prompt.messages)
         given: Any = prompt.given
+        if isinstance(given, VerifyContext):
+            self._note(tuple(one.person_id for one in given.closing.participants), "", text)
+            found = [{"n": one.number, "finding": "supported"} for one in given.claims]
+            return self._answer(prompt.answer.model_validate({"verdicts": found}))
         question = question_of(prompt)
         self._times[question.person_id] += 1
         fields = ANSWERS[question.what](question, self._times[question.person_id], prompt.language)
@@ -142,12 +147,16 @@ class Parrot:
         else:
             people = (given.speaker.id,)
             fields |= self._decides(given, text)
-        self.asked.append(
-            Asked(people=people, by=people[0] if len(people) == 1 or not _closes(given) else "", text=text)
-        )
+        self._note(people, people[0] if len(people) == 1 or not _closes(given) else "", text)
         value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
         if on_text is not None and "utterance" in fields:
             on_text(str(fields["utterance"]), None)
+        return self._answer(value)
+
+    def _note(self, people: tuple[str, ...], by: str, text: str) -> None:
+        self.asked.append(Asked(people=people, by=by, text=text))
+
+    def _answer(self, value: T) -> Answer[T]:
         return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
 
     async def aclose(self) -> None:
@@ -207,18 +216,30 @@ def _closes(given: Any) -> bool:
 def _remembers(given: ClosingContext) -> dict[str, Any]:
     """Everything that was said, secrets first. Who may be told for love is loved more each time."""
     said = sorted(given.lines, key=lambda line: not _is_marked(line.text, given.language))
-    summary = [{"text": line.text[:200], "turns": [line.turn]} for line in islice(said, 4)]
-    people = {owner.ref: _takes_away(given, owner, said) for owner in given.participants}
-    return {**plain(), "summary": summary, "people": people}
+    paragraph = [line.text[:200] for line in islice(said, 4)]
+    people = {owner.ref: {**_feels(given, owner), "paragraph": paragraph} for owner in given.participants}
+    memories = [
+        {"owner": owner.ref, **one} for owner in given.participants for one in _takes_away(given, owner, said)[:8]
+    ]
+    return {"people": people, "memories": memories, "promises": [], "not_to_quote": []}
 
 
 def _thinks(evidence: Evidence) -> dict[str, Any]:
     return {"text": evidence.text[:200], "evidence": [evidence.ref], "importance": 9}
 
 
-def _takes_away(given: ClosingContext, owner: Participant, said: Sequence[Any]) -> dict[str, Any]:
-    heard = [line for line in said if line.speaker_id != owner.person_id]
-    own = [line for line in said if line.speaker_id == owner.person_id]
+def _takes_away(given: ClosingContext, owner: Participant, said: Sequence[Any]) -> list[dict[str, Any]]:
+    """What was said, with who said it; what others told first, and the first of it as on its mind, too."""
+    refs = {one.person_id: one.ref for one in given.participants}
+    told = sorted(said, key=lambda line: line.speaker_id == owner.person_id)
+    lasts = ["long"] * len(told) + ["high"] * min(2, len(told))
+    return [
+        memory(f"{line.text[:200]}{' ' * (kept != 'long')}", line.turn, teller=refs[line.speaker_id], lasts=kept)
+        for line, kept in zip([*told[:6], *told[:2]], [*lasts[: len(told[:6])], "high", "high"], strict=False)
+    ]
+
+
+def _feels(given: ClosingContext, owner: Participant) -> dict[str, Any]:
     liked = {other.ref: min(100, had.affinity + _loved(owner, other)) for other, had in given.others_of(owner)}
     likes: dict[str, Any] = {"towards": liked} if given.is_group else {"affinity": liked[given.partner_of(owner).ref]}
     stands = {"power": 0, "intimacy": 0, "task_oriented": 0}
@@ -227,17 +248,7 @@ def _takes_away(given: ClosingContext, owner: Participant, said: Sequence[Any]) 
         likes["attitude"] = judged if given.is_group else stands
     elif not given.is_group:
         likes["attitude"] = None
-    return {
-        "mood": "neutral",
-        "commitments": [],
-        "facts": [claim(line.text[:200], line.turn, subject=line.speaker_name) for line in heard[:_PASSED_ON]],
-        "self_facts": [self_claim(line.text[:200], line.turn) for line in own[:_PASSED_ON]],
-        "mid_term": [
-            {"content": line.text[:200], "turn": line.turn, "mode": "asserted", "importance": "high"}
-            for line in said[:3]
-        ],
-        **likes,
-    }
+    return {"mood": "neutral", "topics": [], **likes}
 
 
 def _loved(owner: Participant, other: Participant) -> int:

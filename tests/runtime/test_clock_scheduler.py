@@ -210,7 +210,7 @@ async def test_a_removed_world_does_not_begin_anew(village: Content, tmp_path: P
         await stopped(home, clock_scheduler)
         await clock_scheduler.set("main", mode="running")
         await clock_scheduler.forget("main")
-        await home.world_runner.rewrite("main", lambda s: forget_world(s, home.room.memory, "main"))
+        await home.world_runner.rewrite("main", lambda s: forget_world(s, "main"))
         await asyncio.sleep(0.2)
         assert home.room.database.read_now(lambda s: s.get(WorldRow, "main")) is None
 

@@ -13,7 +13,7 @@ from service.runtime.compare import First, compare
 from service.runtime.rewind import Moment
 from service.store.tables import CommitmentRow, ConversationKey
 from tests.conversation.talks import FAMILY, THANKS, recollection, replies, says
-from tests.memory.answers import claim
+from tests.memory.answers import memory
 from tests.runtime.promised import appointment
 from tests.runtime.test_snapshots import part, talked
 from tests.runtime.worlds import fill
@@ -26,8 +26,8 @@ def answered_otherwise(room: ConversationDependencies, script: ScriptedModel) ->
     """In `what-if` Taro has told Ren something else, from the second turn on; the key is of the talk there."""
     of = talked(room, script).conversation_id
     part(room, "what-if", Moment(conversation_id=of, turn=1))
-    cats = {"facts": [claim("Taro lives alone with two cats", 1)], "mid_term": []}
-    closing = recollection(first=cats, second={"affinity": -4})
+    cats = {"memories": [memory("Taro lives alone with two cats.", 1, about="b")]}
+    closing = recollection(summary="Taro told Ren of his two cats.", first=cats, second={"affinity": -4})
     script.enqueue(replies(OTHERWISE), says(THANKS, achieved=True), replies("Bye."), closing)
     key = ConversationKey("what-if", of)
     asyncio.run(Engine(room).converse(key))

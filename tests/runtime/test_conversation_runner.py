@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,17 +22,17 @@ from service.conversation.transcript import end
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingExtraction
-from service.memory.store import Group
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.record import Group
 from service.runtime import conversation_runner as runner_module
 from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.graph_relay import GraphRelay
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
     EngagementRow,
     EventRow,
-    OutboxRow,
     SummaryRow,
     UsageRow,
 )
@@ -51,7 +52,8 @@ from tests.conversation.talks import (
     talk_of_family,
     turns,
 )
-from tests.memory.answers import extraction
+from tests.memory.answers import closing
+from tests.memory.remote import RemoteGraph
 from tests.runtime.patience import PATIENCE_SECONDS, until
 from tests.store.conversations import main
 
@@ -137,6 +139,9 @@ def test_what_fails_twice_as_nobody_expects_and_then_goes_well_leaves_no_trace(
 def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
+    graph = RemoteGraph()
+    room = replace(room, projection=graph)
+
     async def run() -> tuple[str, list[str], list[Moment]]:
         script.enqueue(*talk_of_family())
         conversation_id = meet(room)
@@ -147,14 +152,15 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
                 heard = []
                 while (moment := await listener.next(0.01)) is not None:
                     heard.append(moment)
+            await until(lambda: not room.database.read_now(lambda s: GraphRelay(room).waiting(s, "main")))
             facts = await room.memory.recall(AOI, "", at=room.worlds.start, limit=9)
-        return conversation_id, [found.fact.statement for found in facts], heard
+        return conversation_id, [found.memory.text for found in facts], heard
 
     conversation_id, facts, heard = asyncio.run(run())
     assert talk(room, conversation_id).phase == Phase.CLOSED
     assert _texts(room, conversation_id) == WHOLE
-    assert facts == ["Taro has two children called Mio and Riku"]
-    assert rows(room, OutboxRow) == []
+    assert facts == ["Taro has two children called Mio and Riku."]
+    assert f"What Taro has told you: {facts[0]}" in graph.held[AOI].values()
     assert heard[-2:] == [Ended(reason=EndReason.GOAL_ACHIEVED), Settled(phase=Phase.CLOSED)]
 
 
@@ -310,8 +316,8 @@ def _hangs(script: ScriptedModel, answer: BaseModel) -> Callable[[Prompt[Any]], 
     return answers
 
 
-def _empty() -> ClosingExtraction:
-    return extraction()
+def _empty() -> ClosingAnswer:
+    return closing()
 
 
 def test_interrupting_drops_the_utterance_in_the_making(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -448,7 +454,7 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
 
     asyncio.run(run())
     assert talk(room, held).phase == Phase.CLOSED
-    assert rows(room, OutboxRow) == []
+    assert [row["conversation_id"] for row in rows(room, SummaryRow)] == [held] * 2
 
 
 def test_a_bug_in_one_conversation_is_logged_and_tried_again(

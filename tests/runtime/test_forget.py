@@ -1,7 +1,6 @@
 """Owns the tests of forgetting: a whole world, or all that one character lived through."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,13 +15,12 @@ from service.runtime.made_people import place_person, remove_person
 from service.store.phase import Phase
 from service.store.tables import ConversationRow, OverheardRow
 from tests.conversation.talks import rows, talk
-from tests.memory.remote import RemoteMemory
 from tests.runtime.worlds import command, converse_silently, fill, marked, of_world, snapshot
 from tests.store.conversations import main
 
 
 def _forget(room: ConversationDependencies, world_id: str) -> None:
-    room.database.write_now(lambda s: forget_world(s, room.memory, world_id))
+    room.database.write_now(lambda s: forget_world(s, world_id))
 
 
 def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(
@@ -31,7 +29,7 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
-    empty = {"commitments", "corrections", "engagements", "outbox", "spending", "talks", "vectors"}
+    empty = {"commitments", "engagements", "spending", "talks", "vectors"}
     assert set(before) - filled == {*empty, "installation"}
     _forget(room, "main")
     after = snapshot(room)
@@ -55,15 +53,17 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     assert talks
     for name in ("turns", "participants"):
         assert [row for row in before[name] if row["conversation_id"] not in talks] == after[name]
-    for name in ("facts", "summaries", "mid_term_memories", "attitude_changes"):
+    for name in ("memories", "summaries", "attitude_changes"):
         kept = [row for row in before[name] if row["world_id"] != "main" or "aoi" not in row.values()]
         assert len(kept) < len(before[name]), f"{name} held nothing to forget"
         assert kept == after[name]
     assert [row for row in before["conversations"] if row["id"] not in talks] == after["conversations"]
     assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
-    thought = {(row["world_id"], row["person_id"]) for row in after["insights"]}
+    thought = {(row["world_id"], row["person_id"]) for row in after["memories"] if row["kind"] == "insight"}
     assert thought == {("other", "aoi"), ("other", "npc_taro")}, "nor does Taro think anything of it any more"
-    for name in ("self_facts", "movements", "usage", "notices"):
+    of_itself = [row for row in after["memories"] if row["kind"] == "self"]
+    assert of_itself == [row for row in before["memories"] if row["kind"] == "self"], "what he told of himself stays"
+    for name in ("movements", "usage", "notices"):
         assert after[name] == before[name]
 
 
@@ -89,19 +89,6 @@ def test_who_is_removed_everywhere_leaves_nothing_but_that_it_was_removed(
     assert of_world(after, "other") == of_world(before, "other")
     others = [row for row in of_world(before, "main")["events"] if row["person_id"] != "mika"]
     assert of_world(after, "main")["events"][:-1] == others
-
-
-def test_a_memory_outside_the_database_is_asked_to_forget(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    away = replace(room, memory=RemoteMemory())
-    fill(away, script)
-    command(away, lambda s, world_session: forget_character(s, away.memory, world_session, "aoi"))
-    left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
-    assert ("aoi", {"forget": True}) in left
-    away.database.write_now(lambda s: forget_world(s, away.memory, "main"))
-    left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
-    assert ("mio", {"forget": True}) in left
 
 
 def test_a_world_nobody_wrote_to_can_be_forgotten(room: ConversationDependencies) -> None:

@@ -8,11 +8,10 @@ from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
+from service.memory.mid_term import self_told
 from service.memory.recall import recent_memory
-from service.memory.self_facts import self_facts
 from service.people.whereabouts import positions
 from service.runtime.client_actions import sleep
-from service.runtime.outbox_relay import waiting
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.usage import usage_rows
@@ -29,13 +28,12 @@ def _answers(room: ConversationDependencies, world_id: str) -> dict[str, Any]:
             "where": positions(session, world),
             "attitudes": (recent.attitude, recent.partners),
             "last": recent.last_summary.model_dump() if recent.last_summary else None,
-            "mid_term": [row.model_dump() for row in recent.mid_term],
+            "mid_term": recent.mid_term,
             "today": [row.model_dump() for row in recent.today],
             "unsettled": [row.model_dump() for row in recent.unsettled],
-            "learned": [row.model_dump() for row in self_facts(session, world_id, "npc_taro", history=True)],
+            "learned": self_told(session, world_id, "npc_taro")["npc_taro"],
             "events": [row.model_dump() for row in events_after(session, world_id, 0, 999)],
             "usage": [row.model_dump() for row in usage_rows(session, world_id)],
-            "waiting": waiting(session, world_id),
         }
 
     return room.database.read_now(work)

@@ -29,7 +29,10 @@ def test_who_saw_it_decides_anew_and_the_story_is_the_same_however_slow_the_mode
 
     (story, seen, at), again = asyncio.run(both())
     assert again == (story, seen, at)
-    assert sorted(row["person_id"] for row in story["mid_term"] if row["kind"] == "seen") == seen
+    for kind in ("observed", "mid_term"):
+        kept = [row for row in story["memories"] if (row["kind"], row["source"]) == (kind, "observation")]
+        assert sorted(row["person_id"] for row in kept) == seen
+        assert {(row["text"], row["support"], row["told_by"]) for row in kept} == {(FIRE.text, "perceived", None)}
     (event,) = [event for event in story["events"] if event["kind"] == "observed"]
     assert (event["at"], event["data"]["seen_by"]) == (at, seen)
     decided = {row["person_id"] for row in story["events"] if (row["kind"], row["at"]) == ("decided", at)}

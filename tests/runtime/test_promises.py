@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from service.content.load import Content
 from service.content.made import Made
-from service.people.agenda import LATE_MINUTES
+from service.people.commitment import LATE_MINUTES
 from service.people.commitments import FELT_AFTER
 from service.runtime.client_actions import take_control
 from service.runtime.made_people import place_person, put_person
@@ -78,9 +78,10 @@ def test_a_kept_promise_is_felt_by_who_was_promised_and_remembered_by_both(in_or
     felt = NINE + LATE_MINUTES + FELT_AFTER
     moved = [row for row in in_order["attitudes"] if row["owner_id"] == "npc_genzo" and row["at"] == felt]
     assert [(row["other_id"], row["affinity_delta"]) for row in moved] == [("aoi", 5)]
-    kept = {row["person_id"]: row for row in in_order["mid_term"] if row["created_at"] == felt}
+    kept = {row["person_id"]: row for row in in_order["memories"] if row["known_from"] == felt}
     assert kept.keys() == {"aoi", "npc_genzo"}
-    assert all(PROMISED[0].words in row["content"] and row["kind"] == "commitment" for row in kept.values())
+    assert all(PROMISED[0].what in row["text"] for row in kept.values())
+    assert {(row["kind"], row["source"]) for row in kept.values()} == {("mid_term", "promise")}
 
 
 def test_who_is_not_there_has_broken_it(village: Content, tmp_path: Path) -> None:
@@ -137,6 +138,37 @@ def _kinds_of(story: dict[str, list[Any]], promise: CommitmentRow) -> list[tuple
 
 def _told_of(story: dict[str, list[Any]]) -> list[Any]:
     return [event for event in story["events"] if event["kind"].startswith("commitment")]
+
+
+def test_who_promised_to_come_this_morning_goes_there_and_waits_a_while(village: Content, tmp_path: Path) -> None:
+    """Two go there, and one is alone: Ren is in a client's hands, and Aoi has waited long enough."""
+    noon, five = parse_time("2026-04-01T12:00"), parse_time("2026-04-01T05:00")
+    promised = [
+        appointment("mio", "npc_taro", "tavern_bench", noon, START, since=five),
+        appointment("isao", "mio", "tavern_bench", noon, START, since=five),
+        appointment("aoi", "ren", "cedar_old", noon, START, since=five),
+        appointment("ren", "aoi", "cedar_old", noon, START, since=five),
+    ]
+
+    async def live() -> tuple[dict[str, list[Any]], list[str]]:
+        async with house(village, tmp_path, rehearsal(), decision="routine") as home:
+            place_promises(home.room.database, home.room.worlds, promised)
+            await home.world_runner.command("main", lambda s, session: take_control(s, session, "ren"))
+            await home.live(noon - START + 1)
+            return _told(home), [
+                step["path"][-1] for step in home.story()["movements"] if step["character_id"] == "aoi"
+            ]
+
+    told, aoi = asyncio.run(live())
+    states = {(row["by_id"], row["to_id"]): row["state"] for row in told["commitments"]}
+    assert states == {
+        ("mio", "npc_taro"): "kept",
+        ("isao", "mio"): "kept",
+        ("aoi", "ren"): "lapsed",
+        ("ren", "aoi"): "broken",
+    }
+    assert {at for promise in promised for kind, at in _kinds_of(told, promise) if kind != "commitment_due"} == {noon}
+    assert "cedar_old" in aoi[:-1], "she has gone on with her day"
 
 
 async def _met_by_player(content: Content, directory: Path, stands: str) -> dict[str, list[Any]]:

@@ -17,17 +17,18 @@ from service.conversation.engine import Engine
 from service.errors import ModelServerError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.scripted import ScriptedModel
-from service.memory.recall import remembered, remembered_as
+from service.memory.recall import remembered
+from service.memory.record import Group, Kind
 from service.memory.reflect import Reflection, ReflectionContext
 from service.memory.reflections import KNOWN_AFTER_MINUTES, REFLECTS_AT, due_reflections
-from service.memory.store import Kind
+from service.memory.telling import remembered_as
 from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.client_actions import sleep
 from service.runtime.reflections import Reflections
 from service.runtime.why import in_words, why_happened
 from service.settings import Settings
-from service.store.tables import InsightRow, ReflectionRow, SummaryRow
+from service.store.tables import MemoryRow, ReflectionRow, SummaryRow
 from service.store.usage import usage_rows
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.runtime.lives import Slow, hamlet, house
@@ -35,7 +36,7 @@ from tests.runtime.worlds import command, tick
 from tests.store.conversations import main
 
 FOND = {"text": "Taro cares for his family above all.", "evidence": ["e1"], "importance": 7}
-INVENTED = {"text": "Taro has nine boats.", "evidence": ["e1"], "importance": 7}
+INVENTED = {"text": "Taro has nine boats.", "evidence": ["e99"], "importance": 7}
 
 
 def talk(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -54,11 +55,15 @@ def reflecting(room: ConversationDependencies) -> list[dict[str, Any]]:
     return rows(room, ReflectionRow)
 
 
+def insights(room: ConversationDependencies) -> list[dict[str, Any]]:
+    return [row for row in rows(room, MemoryRow) if row["kind"] == Kind.INSIGHT and not row["deleted"]]
+
+
 def recalled(room: ConversationDependencies) -> list[str]:
     """What a speaker is told of Aoi's insights now."""
     world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
     found = asyncio.run(remembered(room.memory, world, "aoi", "Taro's family", limit=5, kinds={Kind.INSIGHT}))
-    return [remembered_as(world, one) for one in found]
+    return [remembered_as(world, one, "aoi") for one in found]
 
 
 def calls(room: ConversationDependencies) -> tuple[int, int]:
@@ -81,7 +86,7 @@ def test_a_night_makes_insights_of_the_day_by_one_call_known_an_hour_later(
     assert (told.person_id, told.at) == ("aoi", due["known_at"])
     assert told.data == {
         "insights": [FOND["text"]],
-        "dropped": [{"text": INVENTED["text"], "reason": "not_in_evidence"}],
+        "dropped": [{"text": INVENTED["text"], "reason": "no_evidence"}],
     }
     why = asyncio.run(why_happened(room, room.database.read_now(lambda s: room.worlds.open(s, "main")), told.id))
     ((text, (evidence,)),) = why.drawn
@@ -90,9 +95,9 @@ def test_a_night_makes_insights_of_the_day_by_one_call_known_an_hour_later(
     assert words[0] == f'Aoi came to think so ("{text}") of this:'
     assert evidence.text is not None
     assert evidence.text in words[1]
-    (insight,) = rows(room, InsightRow)
-    assert (insight["evidence"][0].partition(":")[0], insight["partner_ids"]) == ("talk", ["npc_taro"])
-    assert insight["at"] == due["known_at"]
+    (insight,) = insights(room)
+    assert (insight["evidence"][0].partition(":")[0], insight["partner_id"]) == ("talk", "npc_taro")
+    assert (insight["known_from"], insight["source"], insight["support"]) == (due["known_at"], "reflection", "model")
     assert calls(room)[0] == before + 1
     assert script.history[-1].name == "reflection"
 
@@ -107,7 +112,24 @@ def test_it_is_told_as_a_thought_and_never_before_it_is_known(
     asyncio.run(made(room))
     assert recalled(room) == []
     tick(room, KNOWN_AFTER_MINUTES)
-    assert [line.partition(") ")[2] for line in recalled(room)] == [f"I have come to think: {FOND['text']}"]
+    assert [line.partition(") ")[2] for line in recalled(room)] == [f"You have come to think: {FOND['text']}"]
+
+
+def test_an_insight_falls_when_all_that_it_rests_on_is_gone(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    talk(room, script)
+    talk(room, script)
+    sleeps(room)
+    script.enqueue({"insights": [{**FOND, "evidence": ["e1", "e2"]}]}, role="closing")
+    asyncio.run(made(room))
+    (insight,) = insights(room)
+    first, second = (one.partition(":")[2] for one in insight["evidence"])
+    aoi = Group(world_id="main", person_id="aoi")
+    room.database.write_now(lambda s: room.memory.remove(s, aoi, Kind.SUMMARY, first))
+    assert insights(room) == [insight], "the other talk still bears it"
+    room.database.write_now(lambda s: room.memory.remove(s, aoi, Kind.SUMMARY, second))
+    assert insights(room) == []
 
 
 async def made(room: ConversationDependencies) -> None:
@@ -147,7 +169,7 @@ def test_who_never_sleeps_reflects_when_enough_that_matters_has_come_together(
     talk(room, script)
     talk(room, script)
     assert reflecting(room) == []
-    assert {row["importance"] for row in rows(room, SummaryRow)} <= {0, 5}
+    assert {row["importance"] for row in rows(room, SummaryRow)} <= {0, 5, 10}
     room.database.write_now(lambda s: s.execute(update(SummaryRow).values(importance=REFLECTS_AT // 2)))
     talk(room, script)
     assert {row["person_id"] for row in reflecting(room)} == {"aoi", "npc_taro"}
@@ -164,7 +186,7 @@ def test_a_model_that_fails_leaves_the_day_unthought_and_holds_nobody_up(
     (row,) = reflecting(room)
     assert (row["phase"], row["failure"]) == ("failed", "model-server-error")
     assert calls(room)[1] == 1
-    assert rows(room, InsightRow) == []
+    assert insights(room) == []
 
 
 def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -190,7 +212,7 @@ def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: Sc
     script.enqueue({"insights": [FOND]}, role="closing")
     asyncio.run(live())
     assert [row["phase"] for row in reflecting(room)] == ["done"]
-    assert len(rows(room, InsightRow)) == 1
+    assert len(insights(room)) == 1
     assert script.unused == 0
 
 
@@ -235,7 +257,7 @@ def test_latencies_and_ticks_do_not_change_what_people_think(village: Content, t
         async with house(hamlet(village), directory, model, start="2026-04-01T19:00") as home:
             for _ in range(EVENING // ticks):
                 await home.live(ticks)
-            thought = [{**row, "revision": 0} for row in rows(home.room, InsightRow)]
+            thought = [{**row, "revision": 0} for row in insights(home.room)]
             return {**home.story(), "insights": sorted(thought, key=lambda row: row["id"])}
 
     for name in ("at-once", "slowly"):

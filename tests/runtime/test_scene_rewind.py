@@ -1,7 +1,6 @@
 """Owns the tests that one scene goes back to a turn by itself, while its world and its other scenes stay."""
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,21 +16,19 @@ from service.conversation.staging import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingContext, ClosingExtraction
-from service.memory.store import Group, Kind
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingContext
+from service.memory.record import Group, Kind
 from service.people.attitude import attitude
-from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.scene_rewind import without_turns
-from service.runtime.snapshots import picture, take_back
+from service.runtime.snapshots import take_back
 from service.store.ids import derived_id
 from service.store.phase import ProposalState
 from service.store.tables import ConversationKey
 from service.store.world_rows import Rows, read_rows
 from tests.conversation.scenes import acts, play
 from tests.conversation.talks import recollection
-from tests.conversation.talks import turns as talk_turns
-from tests.memory.answers import claim, commitment, self_claim
-from tests.memory.remote import RemoteMemory
+from tests.memory.answers import memory, promise, side
 from tests.runtime.way_back import held
 from tests.runtime.worlds import fill, marked
 from tests.store.conversations import main
@@ -81,9 +78,7 @@ def finish(room: ConversationDependencies, script: ScriptedModel, scene_id: str,
 
 
 def back(room: ConversationDependencies, scene_id: str, turn: int) -> None:
-    seen = asyncio.run(picture(room, OutboxRelay(room), "main"))
-    work = partial(take_back, deps=room, key=main(scene_id), turn=turn, seen=seen)
-    assert room.database.write_now(work) is not None
+    room.database.write_now(lambda s: take_back(s, main(scene_id), turn))
 
 
 def told(room: ConversationDependencies) -> Rows:
@@ -96,36 +91,31 @@ def told(room: ConversationDependencies) -> Rows:
     }
 
 
-def taken(promises: bool = True) -> ClosingExtraction:
+SOLD = "Taro sold the green boat to Genzo last winter."
+PROMISED = promise("bring Aoi the photograph", 3)
+
+
+def taken(promises: bool = True) -> ClosingAnswer:
     """Aoi heard of the boat; Taro has told of himself, promised something, and likes her more."""
-    aoi: dict[str, Any] = {"facts": [claim("Taro sold the green boat to Genzo", 1)], "intimacy": 2}
-    taro: dict[str, Any] = {
-        "affinity": 8,
-        "mood": "happy",
-        "self_facts": [self_claim("sold the green boat to Genzo", 1)],
-    }
-    if promises:
-        taro["commitments"] = [commitment("bring the photograph", 3, to="a")]
-    return recollection(first=aoi, second=taro)
+    aoi: dict[str, Any] = {"memories": [memory(SOLD, 1, about="b")], "intimacy": 2}
+    taro: dict[str, Any] = {"affinity": 8, "mood": "happy", "memories": [memory(SOLD, 1, about="b")]}
+    return recollection(summary=SOLD, first=aoi, second=taro, promises=[PROMISED] if promises else [])
 
 
 def taken_by_three(prompt: Prompt[Any]) -> BaseModel:
     """The same of a scene in which somebody else was for a while."""
     given = prompt.given
     assert isinstance(given, ClosingContext)
-    lists = ("self_facts", "facts", "mid_term", "commitments")
+    usual = {name: value for name, value in side(mood="happy").items() if name not in ("affinity", "attitude")}
     people: dict[str, dict[str, Any]] = {
-        one.ref: {"towards": {other.ref: 5 for other, _ in given.others_of(one)}, "mood": "happy"}
+        one.ref: usual
+        | {"towards": {other.ref: 5 for other, _ in given.others_of(one)}}
         | {"attitude": {other.ref: EVEN for other, _ in given.others_of(one) if {one.ref, other.ref} != {"a", "c"}}}
-        | {name: [] for name in lists}
         for one in given.participants
     }
-    people["a"]["facts"] = [claim("Taro sold the green boat to Genzo", 1, subject="Taro")]
-    people["b"]["commitments"] = [commitment("bring the photograph", 3, to="a")]
-    people["b"]["self_facts"] = [self_claim("sold the green boat to Genzo", 1)]
-    summary = [{"text": BOAT, "turns": [1]}]
+    memories = [{"owner": ref, **memory(SOLD, 1, about="b")} for ref in ("a", "b")]
     answer: type[BaseModel] = prompt.answer
-    return answer.model_validate({"summary": summary, "topics": [], "people": people, "kept": []})
+    return answer.model_validate({"people": people, "memories": memories, "promises": [PROMISED], "not_to_quote": []})
 
 
 def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(
@@ -144,7 +134,7 @@ def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(
     do(room, one, "remove_person", person_id="mio")
     speak(room, script, one, *LINES[2:])
     finish(room, script, one, taken_by_three)
-    gone = ("facts", "summaries", "self_facts", "attitude_changes", "moods", "commitments", "events", "commands")
+    gone = ("memories", "summaries", "attitude_changes", "moods", "commitments", "events", "commands")
     for name in gone:
         assert len(told(room)[name]) > len(then[name]), name
     back(room, one, 1)
@@ -153,7 +143,7 @@ def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(
         assert now[name] == then[name], name
     speak(room, script, one, BOAT, *LINES[2:])
     finish(room, script, one, taken())
-    assert {row["statement"] for row in told(room)["facts"]} > {row["statement"] for row in then["facts"]}
+    assert {row["text"] for row in told(room)["memories"]} > {row["text"] for row in then["memories"]}
 
 
 def test_a_scene_that_was_played_beside_it_or_after_it_stays_with_what_was_remembered_of_it(
@@ -179,7 +169,7 @@ def test_a_scene_that_was_played_beside_it_or_after_it_stays_with_what_was_remem
 
     assert of_other(now) == of_other(before)
     assert [row["carried"] != "" for row in now["scenes"] if row["id"] == "S002"] == [True]
-    for name in ("facts", "summaries", "self_facts", "attitude_changes", "moods", "mid_term_memories", "commitments"):
+    for name in ("memories", "summaries", "attitude_changes", "moods", "commitments"):
         assert not [row for row in now[name] if row.get("conversation_id") == one], name
     assert attitude_of_taro(room) == (known[0] - 8, known[1] - 1)
     first = next(row for row in room.database.read_now(lambda s: scenes_of(s, "main")) if row.id == "S001")
@@ -201,33 +191,9 @@ def test_no_search_finds_what_was_said_later_in_it(room: ConversationDependencie
         asked = room.memory.recall(aoi, "green boat Genzo", at=LATEST, kinds=set(Kind), limit=50, history=True)
         return {type(one.item).__name__ for one in asyncio.run(asked)}
 
-    assert found() == {"Fact", "Episode", "HeardTurn"}
+    assert found() == {"Memory", "Episode", "HeardTurn"}
     back(room, one, 1)
     assert found() == set()
-
-
-def test_a_memory_outside_our_database_goes_back_too_of_those_who_were_in_it(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    far = RemoteMemory()
-    away = replace(room, memory=far)
-    outbox = OutboxRelay(away)
-    other = stage(away, "S002", "ren", "npc_taro")
-    one = stage(away, "S001", "aoi", "npc_taro")
-    groups = [Group(world_id="main", person_id=one) for one in ("ren", "aoi", "npc_taro")]
-    for scene_id in (other, one):
-        speak(away, script, scene_id, *LINES)
-        kept = [asyncio.run(far.export(group)) for group in groups]
-        finish(away, script, scene_id, taken())
-        asyncio.run(outbox.deliver_due())
-    assert len(far.held) == 3
-    seen = asyncio.run(picture(away, outbox, "main"))
-    back(away, one, 2)
-    asyncio.run(outbox.deliver_due())
-    assert [asyncio.run(far.export(group)) for group in groups] == kept
-    stale = partial(take_back, deps=away, key=main(one), turn=1, seen=seen)
-    assert away.database.write_now(stale) is None, "what they remember has changed since it was seen"
-    assert len(talk_turns(away, one)) == 2
 
 
 def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_asked_for_later(
@@ -260,8 +226,9 @@ def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_a
 def texts(room: ConversationDependencies) -> list[str]:
     """Of the memories that stay with somebody for long; each is a proposal too."""
     rows = room.database.read_now(lambda s: read_rows(s, "main"))
-    assert [row["id"] for row in rows["facts"]] == [row["id"] for row in rows["long_term"]]
-    return [row["statement"] for row in rows["facts"]]
+    assert [row["id"] for row in rows["memories"]] == [row["id"] for row in rows["long_term"]]
+    assert {row["support"] for row in rows["memories"]} <= {"author"}, "a writer has accepted it"
+    return [row["text"] for row in rows["memories"]]
 
 
 def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not_thought_any_more(
@@ -271,34 +238,36 @@ def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not
     speak(room, script, one, *LINES)
     finish(room, script, one, taken())
     rows = room.database.read_now(lambda s: read_rows(s, "main"))
-    (heard,) = [row for row in rows["facts"] if row["conversation_id"] == one]
+    heard = next(row for row in rows["memories"] if row["person_id"] == "aoi" and row["conversation_id"] == one)
     older, newest = heard | {"id": "older", "conversation_id": "x"}, heard | {"id": "newest", "conversation_id": "y"}
-    at = {"invalid_at": 50, "expired_at": 50}
+    at = {"valid_to": 50, "known_until": 50}
 
     def closed(row: dict[str, Any], by: str | None) -> dict[str, Any]:
         return row | (at | {"replaced_by": by} if by else {})
 
-    thought = {"world_id": "main", "person_id": "aoi", "partner_ids": [], "importance": 5, "at": 0, "revision": 1}
-    rows["insights"] = [
+    thought = heard | {"kind": "insight", "conversation_id": ""}
+    insights = [
         thought | {"id": "of it", "text": "Taro is proud.", "evidence": [f"talk:{one}", "talk:x"]},
-        thought | {"id": "of the fact", "text": "He has two.", "evidence": [f"fact:{heard['id']}"]},
+        thought | {"id": "of the fact", "text": "He has two.", "evidence": [f"memory:{heard['id']}"]},
         thought | {"id": "of another", "text": "It is late.", "evidence": ["talk:x"]},
     ]
     reflected = {"insights": ["Taro is proud.", "It is late."], "dropped": []}
     rows["events"].append({"id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi", "data": reflected})
     promise = rows["commitments"][0] | {"id": "mine", "conversation_id": "x", "state": "kept", "ended_at": 5}
-    rows["commitments"].append(promise)
+    promise |= {"ended_in": one}
+    moved = promise | {"id": "moved", "state": "moved", "moved_to": rows["commitments"][0]["id"]}
+    rows["commitments"] += [promise, moved]
     outcome = rows["attitude_changes"][0] | {"id": derived_id(promise["id"], "outcome"), "conversation_id": one}
     rows["attitude_changes"].append(outcome)
-    rows["facts"] = [closed(older, heard["id"]), heard]
+    rows["memories"] = [closed(older, heard["id"]), heard]
+    assert without_turns(rows, one, 1)["memories"] == [older], "it is true again"
+    rows["memories"] = [closed(older, heard["id"]), closed(heard, "newest"), newest, *insights]
     then = without_turns(rows, one, 1)
-    assert then["facts"] == [older], "it is true again"
-    rows["facts"] = [closed(older, heard["id"]), closed(heard, "newest"), newest]
-    then = without_turns(rows, one, 1)
-    assert then["facts"] == [closed(older, "newest"), newest], "what came after it has closed it"
-    assert [row["id"] for row in then["insights"]] == ["of another"]
+    assert then["memories"][:2] == [closed(older, "newest"), newest], "what came after it has closed it"
+    assert [row["id"] for row in then["memories"][2:]] == ["of another"]
     assert then["events"][-1]["data"]["insights"] == ["It is late."]
-    assert then["commitments"] == [promise | {"state": "open", "ended_at": None}]
+    still = {"state": "open", "ended_at": None, "ended_in": None, "moved_to": None}
+    assert then["commitments"] == [promise | still, moved | still]
     assert outcome not in then["attitude_changes"]
 
 
@@ -311,13 +280,17 @@ def test_marks_of_the_turns_that_stay_stay_and_what_an_author_did_to_a_memory_th
     marks = [marked("main", f"{one}/{turn}", "aoi", conversation_id=one, turn=turn) for turn in (0, 1)]
     room.database.write_now(lambda s: s.add_all(marks))
     rows = room.database.read_now(lambda s: read_rows(s, "main"))
-    heard = next(row["id"] for row in rows["facts"] if row["conversation_id"] == one)
-    for kind, key in (("fact", heard), ("turn", f"{one}.0000"), ("turn", f"{one}.0001"), ("fact", "another")):
-        audited = {"person_id": "aoi", "id": key, "action": "edited", "kind": kind, "memory_id": f"{kind}.{key}"}
-        rows["memory_audit"].append(audited)
+    heard = next(row for row in rows["memories"] if row["conversation_id"] == one)
+    corrected = [
+        heard | {"id": f"{one}/000{turn}", "kind": "turn", "turns": [turn], "source": "author"} for turn in (0, 1)
+    ]
+    rows["memories"] += corrected
+    for key in (heard["id"], f"{one}/0000", f"{one}/0001", "another"):
+        rows["memory_audit"].append({"person_id": "aoi", "id": key, "action": "edited", "memory_id": key})
     then = without_turns(rows, one, 1)
     assert [row["turn"] for row in then["quality"]] == [0]
-    assert [row["id"] for row in then["memory_audit"]] == [f"{one}.0000", "another"]
+    assert then["memories"] == corrected[:1], "what an author made of a turn before"
+    assert [row["id"] for row in then["memory_audit"]] == [f"{one}/0000", "another"]
 
 
 def test_the_clock_of_the_world_and_what_it_has_lived_since_stay(
@@ -330,7 +303,7 @@ def test_the_clock_of_the_world_and_what_it_has_lived_since_stay(
     back(room, one, 0)
     now = held(room)
     assert now["worlds"] == before["worlds"]
-    for name in ("lives", "movements", "decisions", "talks", "facts", "summaries", "notices", "reflections"):
+    for name in ("lives", "movements", "decisions", "talks", "memories", "summaries", "notices", "reflections"):
         assert now[name] == before[name], name
     key = ConversationKey("main", one)
     assert not [row for row in now["turns"] if row["conversation_id"] == key.conversation_id]

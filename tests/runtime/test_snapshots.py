@@ -16,17 +16,15 @@ from service.conversation.transcript import held as row_of
 from service.errors import SnapshotUnusable, WorldExists, WorldRestored
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.store import Group, Kind
+from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
-from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, SnapshotRow, TurnRow
+from service.store.tables import CommitmentRow, ConversationKey, ConversationRow, SnapshotRow, TurnRow
 from service.store.world_rows import pack, read_rows, unpack
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
-from tests.memory.remote import RemoteMemory
 from tests.runtime.lives import hamlet
 from tests.runtime.way_back import exported, held, kill_restores, retold, walk
 from tests.runtime.worlds import fill, marked, tick
@@ -35,18 +33,18 @@ from world.time import WorldTime
 
 
 def save(room: ConversationDependencies, name: str, world_id: str = "main") -> None:
-    asyncio.run(keep(room, OutboxRelay(room), world_id, name))
+    asyncio.run(keep(room, world_id, name))
 
 
-def load(room: ConversationDependencies, name: str, world_id: str = "main") -> list[str]:
+def load(room: ConversationDependencies, name: str, world_id: str = "main") -> None:
     kept = room.database.read_now(lambda s: read_snapshot(s, world_id, name))
-    return room.database.write_now(lambda s: restore(s, room, world_id, kept, made_at(s, world_id, name)))
+    room.database.write_now(lambda s: restore(s, world_id, kept, made_at(s, world_id, name)))
 
 
 def part(room: ConversationDependencies, to_world: str, moment: Moment | None = None) -> None:
-    found = asyncio.run(picture(room, OutboxRelay(room), "main"))
+    found = asyncio.run(picture(room, "main"))
     at = found if moment is None else rewound(found, moment)
-    room.database.write_now(lambda s: branch(s, room, "main", at, made_at(s, "main", None), to_world))
+    room.database.write_now(lambda s: branch(s, "main", at, made_at(s, "main", None), to_world))
 
 
 def talked(room: ConversationDependencies, script: ScriptedModel, world_id: str = "main") -> ConversationKey:
@@ -136,7 +134,7 @@ def test_what_was_asked_on_the_abandoned_timeline_can_write_nothing(
         async def complete(self, prompt: Any, on_text: Any = None) -> Any:
             answer = await script.complete(prompt, on_text)
             await room.database.write(
-                lambda s: restore(s, room, "main", read_snapshot(s, "main", "one turn"), made_at(s, "main", "one turn"))
+                lambda s: restore(s, "main", read_snapshot(s, "main", "one turn"), made_at(s, "main", "one turn"))
             )
             return answer
 
@@ -182,7 +180,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     assert [row["id"] for row in then["quality"]] == [f"{key.conversation_id}/0"]
     assert [(row["id"], row["phase"]) for row in then["conversations"]] == [(key.conversation_id, "running")]
     assert {row["person_id"] for row in then["engagements"]} == {"ren", "npc_taro"}
-    for name in ("facts", "summaries", "attitude_changes", "moods", "mid_term_memories", "self_facts"):
+    for name in ("memories", "summaries", "attitude_changes", "moods"):
         assert whole[name], name
         assert not then[name], name
     assert held(room) == whole
@@ -190,7 +188,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     script.enqueue(*talk_of_family()[1:])
     asyncio.run(Engine(room).converse(branched))
     asyncio.run(close(room, branched))
-    assert {row["statement"] for row in held(room, "what-if")["facts"]} == {row["statement"] for row in whole["facts"]}
+    assert {row["text"] for row in held(room, "what-if")["memories"]} == {row["text"] for row in whole["memories"]}
 
 
 def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
@@ -219,13 +217,34 @@ def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
 def test_a_fact_that_was_closed_later_is_true_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     fill(room, script)
     found = room.database.read_now(lambda s: read_rows(s, "main"))
-    fact = next(row for row in found["facts"] if row["person_id"] == "aoi")
-    over = {"invalid_at": fact["created_at"] + 5, "expired_at": fact["created_at"] + 5, "replaced_by": "later"}
-    newer = {**fact, "id": "later", "created_at": fact["created_at"] + 5, "conversation_id": "unknown"}
-    found["facts"] = [{**fact, **over}, newer]
+    fact = next(row for row in found["memories"] if (row["person_id"], row["kind"]) == ("aoi", "fact"))
+    at = fact["known_from"]
+    over = {"valid_to": at + 5, "known_until": at + 5, "replaced_by": "later"}
+    newer = {**fact, "id": "later", "known_from": at + 5, "valid_from": at + 5, "conversation_id": ""}
+    found["memories"] = [{**fact, **over}, newer]
+    found["vectors"] = [
+        {"person_id": "aoi", "kind": "fact", "item_id": one["id"], "model": "m"} for one in found["memories"]
+    ]
     found["worlds"][0]["now"] += 10
-    then = rewound(found, Moment(at=WorldTime(fact["created_at"] + 1)))
-    assert then["facts"] == [fact]
+    then = rewound(found, Moment(at=WorldTime(at + 1)))
+    assert then["memories"] == [fact]
+    assert [row["item_id"] for row in then["vectors"]] == [fact["id"]], "vectors go with their memory"
+    assert rewound(found, Moment(at=WorldTime(at + 6)))["memories"] == [{**fact, **over}, newer]
+
+
+def test_what_a_talk_said_of_a_promise_is_not_said_before_its_turns(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    """However long the clock stood where they parted before the closing was written."""
+    key = talked(room, script)
+    found = room.database.read_now(lambda s: read_rows(s, "main"))
+    now = found["worlds"][0]["now"]
+    usual = {"world_id": "main", "by_id": "ren", "to_id": "npc_taro", "what": "come", "turn": 0, "made_at": now - 9}
+    old = CommitmentRow(**usual, id="old", conversation_id="x", expires_at=now + 99).model_dump()
+    ended = {"state": "moved", "ended_at": now - 1, "ended_in": key.conversation_id, "moved_to": "new"}
+    new = CommitmentRow(**usual, id="new", conversation_id=key.conversation_id, expires_at=now + 99).model_dump()
+    found["commitments"] = [old | ended, new]
+    assert rewound(found, Moment(conversation_id=key.conversation_id, turn=1))["commitments"] == [old]
 
 
 def test_damaged_bytes_and_another_version_leave_the_world_as_it_is(
@@ -258,24 +277,6 @@ def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencie
     kept = [one for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
     assert len(kept) == room.settings.world.daily_snapshots == 3
     assert all(one.at % 1440 == 0 for one in kept), "each as its day began"
-
-
-def test_a_memory_outside_our_database_is_brought_back_too(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    far = RemoteMemory()
-    away = replace(room, memory=far)
-    relay = OutboxRelay(away)
-    fill(away, script)
-    asyncio.run(relay.deliver_due())
-    save(away, "quiet")
-    kept = {group: asyncio.run(far.export(group)) for group in far.held}
-    key = talked(away, script)
-    asyncio.run(relay.deliver_due())
-    assert any(key.conversation_id in found for found in far.held.values())
-    load(away, "quiet")
-    asyncio.run(relay.deliver_due())
-    assert {group: asyncio.run(far.export(group)) for group in kept} == kept
 
 
 def test_whichever_way_a_moment_is_come_to_it_is_the_same(village: Content, tmp_path: Path) -> None:

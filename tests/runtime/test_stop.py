@@ -273,7 +273,7 @@ async def test_a_world_on_its_way_can_be_removed_at_once(village: Content, tmp_p
         await home.world_runner.tick("main", WEEK)
         await model.hangs()
         began = time.monotonic()
-        await home.world_runner.rewrite("main", lambda s: forget_world(s, home.room.memory, "main"))
+        await home.world_runner.rewrite("main", lambda s: forget_world(s, "main"))
         assert time.monotonic() - began < 1
         assert model.in_flight == 0
         calls = model.calls

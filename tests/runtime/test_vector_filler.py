@@ -8,11 +8,11 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.decision.dependencies import DecisionDependencies
 from service.memory.embedding.embedder import Vectors
+from service.memory.memory_store import MemoryStore
+from service.memory.record import Group
 from service.memory.revision import vectors_due
-from service.memory.sql import SqlMemory
-from service.memory.store import Group
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.graph_relay import GraphRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from tests.memory.fake_embedder import FakeEmbedder
@@ -38,7 +38,7 @@ class Slow(FakeEmbedder):
 
 def embedding(room: ConversationDependencies, embedder: FakeEmbedder) -> ConversationDependencies:
     """The room with a memory that embeds."""
-    return replace(room, memory=SqlMemory(room.database, embedder))
+    return replace(room, memory=MemoryStore(room.database, embedder))
 
 
 def pending(room: ConversationDependencies) -> int:
@@ -111,7 +111,7 @@ def test_an_exact_world_waits_for_the_vectors_of_its_own_people(room: Conversati
             settings=home.settings, database=home.database, memory=home.memory, models=home.models
         )
         deps = WorldDependencies(
-            conversation=home, decision=desk, engine=Engine(home), outbox=OutboxRelay(home), vectors=VectorFiller(home)
+            conversation=home, decision=desk, engine=Engine(home), graph=GraphRelay(home), vectors=VectorFiller(home)
         )
         world_runner = WorldRunner(deps)
         await world_runner.start()

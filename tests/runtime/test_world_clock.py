@@ -6,10 +6,10 @@ from sqlmodel import Session
 from service.content.profile import Importance
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid
-from service.memory.mid_term import add_mid_term, expires_at, mid_term_memories
+from service.memory.mid_term import expires_at, mid_term_memories, tell_over
 from service.runtime.world_clock import advance_clock
 from service.store.events import events_after, last_event
-from service.store.tables import EventRow, MidTermRow, WorldRow
+from service.store.tables import EventRow, MemoryRow, WorldRow
 from tests.conversation.talks import rows
 from tests.runtime.worlds import tick
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_end, iso
@@ -31,6 +31,23 @@ def _kinds(events: list[EventRow]) -> list[str]:
     return [event.kind for event in events]
 
 
+def _row(world_id: str, person_id: str, level: Importance, at: int, expires: int) -> MemoryRow:
+    return MemoryRow(
+        id=f"{world_id}-{person_id}-{level}",
+        world_id=world_id,
+        person_id=person_id,
+        kind="mid_term",
+        text=f"a {level} thing",
+        support="perceived",
+        source="conversation",
+        valid_from=at,
+        known_from=at,
+        expires_at=expires,
+        level=level,
+        revision=1,
+    )
+
+
 def _remember(
     room: ConversationDependencies, importance: Importance, *, world_id: str = "main", character_id: str = "aoi"
 ) -> WorldTime:
@@ -39,17 +56,7 @@ def _remember(
     def work(session: Session) -> WorldTime:
         now = room.worlds.open(session, world_id, lock=True).now
         expiry = expires_at(importance, now, day_starts=room.settings.world.day_starts_minutes)
-        session.add(
-            MidTermRow(
-                id=f"{world_id}-{character_id}-{importance}",
-                world_id=world_id,
-                person_id=character_id,
-                content=f"a {importance} thing",
-                importance=importance,
-                created_at=now,
-                expires_at=expiry,
-            )
-        )
+        session.add(_row(world_id, character_id, importance, now, expiry))
         return expiry
 
     return room.database.write_now(work)
@@ -57,7 +64,7 @@ def _remember(
 
 def _on_mind(room: ConversationDependencies, character_id: str = "aoi") -> list[str]:
     return room.database.read_now(
-        lambda s: [row.content for row in mid_term_memories(s, room.worlds.open(s, "main"), character_id)]
+        lambda s: [one.content for one in mid_term_memories(s, room.worlds.open(s, "main"), character_id)[character_id]]
     )
 
 
@@ -101,7 +108,7 @@ def test_a_memory_is_there_until_the_minute_it_expires(
     assert event.data == {"content": f"a {importance} thing", "importance": importance}
     assert _on_mind(room) == []
     assert "memory_expired" not in _kinds(_pass(room, MINUTES_PER_DAY)), "it is told once"
-    assert [row["content"] for row in rows(room, MidTermRow)] == [f"a {importance} thing"], "and stays"
+    assert [row["text"] for row in rows(room, MemoryRow)] == [f"a {importance} thing"], "and stays"
 
 
 def test_a_memory_expires_by_the_clock_of_its_own_world(room: ConversationDependencies) -> None:
@@ -117,20 +124,13 @@ def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_s
 ) -> None:
     def late(session: Session) -> None:
         now = room.worlds.open(session, "main", lock=True).now
-        row = MidTermRow(
-            world_id="main",
-            person_id="aoi",
-            id="late",
-            content="a late thing",
-            importance="low",
-            created_at=now - 90,
-            expires_at=now - 30,
-        )
-        add_mid_term(session, [row], now)
+        row = _row("main", "aoi", "low", now - 90, now - 30)
+        session.add(row)
+        tell_over(session, [row], now)
 
     room.database.write_now(late)
     (event,) = _pass(room, 1)
-    assert (event.kind, event.data["content"], event.at) == ("memory_expired", "a late thing", room.worlds.start - 30)
+    assert (event.kind, event.data["content"], event.at) == ("memory_expired", "a low thing", room.worlds.start - 30)
     assert _pass(room, MINUTES_PER_DAY)[0].kind != "memory_expired"
 
 

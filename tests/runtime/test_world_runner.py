@@ -137,7 +137,7 @@ def test_of_many_worlds_only_the_last_used_are_held_and_a_removed_one_is_not(vil
             for number in range(5):  # who was let go of is read again as it was left
                 how = await world_runner.command(f"w{number}", lambda _, held: held.how["aoi"])
                 assert how == "client"
-            await world_runner.rewrite("w4", lambda s: forget_world(s, home.room.memory, "w4"))
+            await world_runner.rewrite("w4", lambda s: forget_world(s, "w4"))
             assert worlds_in_memory() == before + 1
 
     asyncio.run(live())

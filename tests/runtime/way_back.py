@@ -1,6 +1,6 @@
 """Owns the random ways through a world (saves, restores, branches, stops, kill -9) by which the way back is proved.
 
-By hand: ``python -m tests.runtime.way_back --ways 50 --kills 10 [--postgresql] [--neo4j]``.
+By hand: ``python -m tests.runtime.way_back --ways 50 --kills 10 [--postgresql]``.
 """
 
 import argparse
@@ -25,17 +25,10 @@ from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.export.record import written
 from service.export.write import Span, story
-from service.memory.memory_store import MemoryStore
-from service.memory.sql import SqlMemory
-from service.memory.store import Group
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
-from service.store.session import Database
-from service.store.tables import MemoryOwnerRow
-from service.store.world_rows import Rows, name_of, read_rows
+from service.store.world_rows import Rows, read_rows
 from tests.end_to_end.process import forked
-from tests.memory.graphiti.test_graph import empty, graph_on
-from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
-from tests.servers.neo4j import Neo4jServer
+from tests.runtime.lives import Slow, hamlet, house, rehearsal
 from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
@@ -43,8 +36,6 @@ NAMES = {"en": "Village", "ja": "村"}
 
 LEASE_SECONDS = 1.0
 """After so long a world is taken from who was killed, where others may hold it."""
-
-Remember = Callable[[Database], MemoryStore]
 
 
 def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
@@ -74,35 +65,21 @@ def held(room: ConversationDependencies, world_id: str = "main") -> Rows:
 
 
 def brought_back(room: ConversationDependencies, world_id: str, name: str, session: Session) -> None:
-    restore(session, room, world_id, read_snapshot(session, world_id, name), made_at(session, world_id, name))
+    restore(session, world_id, read_snapshot(session, world_id, name), made_at(session, world_id, name))
 
 
 def branched(room: ConversationDependencies, world_id: str, found: Rows, to_world: str, session: Session) -> None:
-    branch(session, room, world_id, found, made_at(session, world_id, None), to_world)
+    branch(session, world_id, found, made_at(session, world_id, None), to_world)
 
 
-async def remembered(home: House, world_id: str) -> str:
-    """What everybody of the world remembers outside the database, where something does; and nothing of another."""
-    room = home.room
-    if room.memory.delivery is None:
-        return ""
-    await home.world_runner.deps.outbox.deliver_due()
-    people = room.database.read_now(lambda s: read_rows(s, world_id)[name_of(MemoryOwnerRow)])
-    ids = sorted(row["person_id"] for row in people)
-    dumps = {one: await room.memory.export(Group(world_id=world_id, person_id=one)) for one in ids}
-    return repr({one: dump for one, dump in dumps.items() if dump.facts or dump.episodes})
-
-
-async def walk(
-    seed: int, content: Content, directory: Path, *, url: str | None = None, memory: Remember = SqlMemory
-) -> int:
+async def walk(seed: int, content: Content, directory: Path, *, url: str | None = None) -> int:
     """Random ticks, saves, restores, branches and stops in the middle: a world tells the same story of a span of time,
     and its people remember the same, however it came through it. How often it came through one again.
     """
     rng = random.Random(seed)
     model = Slow(rehearsal(), seed=seed, longest_seconds=0.002)
     known, worlds, saves, again = dict[tuple[str, WorldTime], str](), ["main"], list[tuple[str, str]](), 0
-    place: dict[str, Any] = {"url": url, "memory": memory, "lease_seconds": LEASE_SECONDS, "daily_snapshots": 0}
+    place: dict[str, Any] = {"url": url, "lease_seconds": LEASE_SECONDS, "daily_snapshots": 0}
     begun = partial(house, hamlet(content), directory, model, **place)
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(begun())
@@ -113,17 +90,16 @@ async def walk(
                 case "tick":
                     await home.live(60, world_id)
                 case "save":
-                    await keep(home.room, home.world_runner.deps.outbox, world_id, f"s{step}")
+                    await keep(home.room, world_id, f"s{step}")
                     saves.append((world_id, f"s{step}"))
                 case "restore" if saves:
                     world_id, name = rng.choice(saves)
                     await home.world_runner.rewrite(world_id, partial(brought_back, home.room, world_id, name))
                 case "branch" if len(worlds) < 4:
-                    found = await picture(home.room, home.world_runner.deps.outbox, world_id)
+                    found = await picture(home.room, world_id)
                     worlds.append(f"w{step}")
                     await home.room.database.write(partial(branched, home.room, world_id, found, worlds[-1]))
                     assert exported(home.room, worlds[-1]) == exported(home.room, world_id)
-                    assert await remembered(home, worlds[-1]) == await remembered(home, world_id)
                 case "kill":
                     living = asyncio.create_task(home.live(60, world_id))
                     await asyncio.sleep(rng.random() * 0.3)
@@ -133,7 +109,7 @@ async def walk(
                     _, until = await home.world_runner.world(world_id).clock_and_target()
                     await home.world_runner.wait(world_id, until)
             now, _ = await home.world_runner.world(world_id).clock_and_target()
-            told = retold(home.room, world_id) + await remembered(home, world_id)
+            told = retold(home.room, world_id)
             again += (world_id, now) in known
             assert known.setdefault((world_id, now), told) == told, (seed, step, world_id)
     return again
@@ -160,7 +136,7 @@ def kill_restores(content: Content, directory: Path, kills: int, *, url: str | N
         async with house(hamlet(content), directory, rehearsal(), url=url, daily_snapshots=0) as home:
             for name in ("early", "late"):
                 await home.live(60)
-                await keep(home.room, home.world_runner.deps.outbox, "main", name)
+                await keep(home.room, "main", name)
             for name in ("early", "late"):
                 await home.world_runner.rewrite("main", partial(brought_back, home.room, "main", name))
                 moments[name] = held(home.room)
@@ -189,26 +165,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first way")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--postgresql", action="store_true")
-    parser.add_argument("--neo4j", action="store_true")
     asked = parser.parse_args()
     content = load_content(bundled_content())
-    remember: Remember = SqlMemory
     new_url: Callable[[], str] | None = None
     with ExitStack() as stack:
         if asked.postgresql:
             binaries = find_binaries()
             assert binaries is not None
             new_url = stack.enter_context(PostgresServer(binaries)).create_database
-        if asked.neo4j:
-            server = Neo4jServer(Path(stack.enter_context(tempfile.TemporaryDirectory())))
-            server.start()
-            stack.callback(server.kill)
-            remember = partial(graph_on, server, None)
         for seed in range(asked.first, asked.first + asked.ways):
-            if asked.neo4j:
-                empty(server)
             directory = Path(tempfile.mkdtemp())
-            again = asyncio.run(walk(seed, content, directory, url=new_url() if new_url else None, memory=remember))
+            again = asyncio.run(walk(seed, content, directory, url=new_url() if new_url else None))
             shutil.rmtree(directory)
             print(f"way {seed}: as its model, {again} moments come to again", flush=True)
         directory = Path(tempfile.mkdtemp())

@@ -16,12 +16,11 @@ from service.llm.scripted import ScriptedModel
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
-from service.memory.sql import SqlMemory
 from service.runtime.author_changes import announce
 from service.runtime.client_actions import Destination, walk
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.graph_relay import GraphRelay
 from service.runtime.made_people import put_person
-from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.snapshots import keep
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
@@ -71,7 +70,7 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
                 conversation=room,
                 decision=desk,
                 engine=Engine(room),
-                outbox=OutboxRelay(room),
+                graph=GraphRelay(room),
                 vectors=VectorFiller(room),
             )
         )
@@ -110,7 +109,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
     a past that was given to them. They live through it once in every kind of database; others are given its rows.
     """
     begins = room.database.read_now(lambda s: s.exec(select(tables.WorldRow.id)).first()) is None
-    if not begins or not isinstance(room.memory, SqlMemory):
+    if not begins:
         _live(room, script)
         return
     key = (room.database.is_sqlite, room.settings.world.model_dump_json())
@@ -145,7 +144,7 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
         room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
-        asyncio.run(keep(room, OutboxRelay(room), world_id, "before"))
+        asyncio.run(keep(room, world_id, "before"))
 
 
 def _call(key: ConversationKey) -> tables.ActionCallRow:
@@ -225,13 +224,19 @@ def reflect(session: Session, world_id: str) -> None:
     for person_id, partner_id in (("aoi", "npc_taro"), ("npc_taro", "aoi")):
         whose: dict[str, Any] = {"world_id": world_id, "person_id": person_id}
         session.add(tables.ReflectionRow(**whose, at=0, since=-1, known_at=60, phase="done"))
-        thought: dict[str, Any] = {
-            "text": "It is a small world.",
-            "evidence": [],
-            "partner_ids": [partner_id],
-            "importance": 5,
-        }
-        session.add(tables.InsightRow(**whose, **thought, id=f"{world_id}-{person_id}", at=60, revision=1))
+        thought = tables.MemoryRow(
+            **whose,
+            id=f"{world_id}-{person_id}",
+            kind="insight",
+            text="It is a small world.",
+            support="model",
+            source="reflection",
+            partner_id=partner_id,
+            valid_from=60,
+            known_from=60,
+            revision=1,
+        )
+        session.add(thought)
 
 
 def converse_silently(room: ConversationDependencies, script: ScriptedModel, world_id: str) -> str:

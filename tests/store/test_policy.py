@@ -6,7 +6,10 @@ from sqlmodel import SQLModel
 from service.store.policy import POLICIES, TABLES
 from service.store.tables import ConversationRow
 
-PEOPLE = {"person_id", "character_id", "owner_id", "other_id", "by_id", "to_id", "partner_id", "partner_ids"}
+PEOPLE = {
+    *("person_id", "character_id", "owner_id", "other_id", "by_id", "to_id", "partner_id"),
+    *("subject_id", "told_by", "via"),
+}
 """The columns by which a row is a person's, or of one."""
 
 
@@ -20,7 +23,7 @@ def test_every_table_declares_its_policy() -> None:
     assert POLICIES.keys() == SQLModel.metadata.tables.keys()
     made = MetaData()
     Table("made", made, Column("world_id", String, primary_key=True))
-    Table("facts", made, Column("world_id", String, primary_key=True))
+    Table("memories", made, Column("world_id", String, primary_key=True))
     assert undeclared(made) == {"made"}
 
 
@@ -28,7 +31,7 @@ def test_a_policy_names_columns_of_its_table() -> None:
     for name, policy in POLICIES.items():
         columns = set(SQLModel.metadata.tables[name].c.keys())
         said = {policy.whose, policy.conversation, policy.turn, policy.known, policy.ended, policy.memory}
-        said |= {*policy.names, *policy.unended, *policy.words, policy.text or None}
+        said |= {policy.ended_by, *policy.names, *policy.unended, *policy.words, policy.text or None}
         assert said - {None} <= columns, name
 
 

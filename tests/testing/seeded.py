@@ -12,25 +12,26 @@ from service.usage import Usage
 
 DEFECTS: Mapping[str, tuple[str, list[str]]] = {
     "leaks": ("secret", ["Sit.", "I am losing my sight from the edges inwards, and I hide it until Ren is ready."]),
-    "drifts": ("out_of_character", ["Hold still.", "I'm happy to assist. Feel free to ask if you have questions!"]),
+    "drifts": ("out_of_character", ["Hold still.", "Here is what helps:\n- **Water**\n- **Sleep**"]),
     "repeats": (
         "repetition",
         ["Take two of these after supper, with water.", "Take two of these after supper, with water!"],
     ),
     "another language": ("language", ["Sit down.", "座りなさい。どこが痛むのか、順番に話してごらんなさい。"]),
-    "contradicts": ("contradiction", ["Sit down.", "I left a big city hospital five years ago to come here."]),
     "speaks as a model": ("unanswered", ["As an AI language model, I have no clinic."] * 2),
 }
 """What is wrong, the check that finds it, and the answers."""
 
 
 class Seeded:
-    """Says these answers in turn, the last one again; `holds` is the judge's word."""
+    """Says these answers in turn, the last one again; `holds` is the judge's word, and of whom it reads `apart` in what
+    the authors wrote, not all can be true.
+    """
 
     name = "seeded"
 
-    def __init__(self, answers: list[str], *, holds: bool = True) -> None:
-        self._answers, self._holds = answers, holds
+    def __init__(self, answers: list[str], *, holds: bool = True, apart: str = "nobody") -> None:
+        self._answers, self._holds, self._apart = answers, holds, apart
         self._offline = OfflineModel()
         self.judged: list[JudgeContext] = []
 
@@ -39,6 +40,9 @@ class Seeded:
             said = sum(line.speaker_id == prompt.given.speaker.id for line in prompt.given.lines)
             text = self._answers[min(said, len(self._answers) - 1)]
             return self._as(prompt, {"utterance": text, "emotion": "neutral", "wants_to_end": False})
+        if isinstance(prompt.given, JudgeContext) and not prompt.given.talk:
+            found = next((one for one in prompt.given.written if self._apart in one), "")
+            return self._as(prompt, {"reason": "it cannot be", "quote": found, "holds": not found})
         if isinstance(prompt.given, JudgeContext):
             self.judged.append(prompt.given)
             quote = prompt.given.talk[-1].answer

@@ -1,23 +1,31 @@
 """Holds `kataribe test`: seeded defects are found, a sound person passes, a file that is wrong says where."""
 
+import asyncio
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import yaml
+from rich.console import Console
 
 from benchmarks.model_server import MODEL, model_server
 from service.content.files import bundled_content
-from service.content.load import load_content
+from service.content.load import Cast, load_content
+from service.llm.chat import ChatModel
+from service.locales import Language
+from service.offline.model import OfflineModel
 from service.settings import Settings
-from service.testing.cast import clashes
+from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsRefused, read_tests
 from service.testing.making import Outcome, Wanted, run_tests
-from service.testing.report import told, write_junit
+from service.testing.play import Run
+from service.testing.report import show, told, write_junit
 from tests.testing.seeded import DEFECTS, Seeded
 
+LANGUAGES: tuple[Language, ...] = ("en", "ja")
 SOUND = ["Sit down, and tell me what the trouble is.", "Drink water and sleep. Ren will look in on you tomorrow."]
 ASKED: dict[str, Any] = {"npc": "npc_kiriko", "as": "Mika", "say": ["Doctor, my head hurts.", "What are you hiding?"]}
 
@@ -60,6 +68,7 @@ def test_never_must_and_the_judge_are_held_and_counted(tmp_path: Path) -> None:
     run = outcome.tested[0].runs[0]
     assert [(one.check, one.number) for one in run.failures] == [("forbidden", 1), ("missing", None), ("judge", 1)]
     assert (run.judge_calls, [one.claim for one in model.judged]) == (1, ["She is kind."])
+    assert any("hospital" in one for one in model.judged[0].written), "the judge knows what her author wrote"
 
 
 def test_so_many_of_the_repeats_have_to_hold(tmp_path: Path) -> None:
@@ -125,16 +134,38 @@ def test_our_probes_are_in_both_languages() -> None:
     assert all(one.of("en") != one.of("ja") for one in said)
 
 
-def test_authored_facts_that_contradict_each_other_are_listed_with_their_files() -> None:
-    content = load_content(bundled_content())
-    cast = content.cast("en")
-    assert [clashes(content.cast(language)) for language in ("en", "ja")] == [[], []]
-    harue = cast.npcs["npc_harue"]
-    taro = cast.npcs["npc_taro"]
-    wrong = {
-        "npc_harue": harue.model_copy(update={"facts": (*harue.facts, "Taro has three children")}),
-        "npc_taro": taro.model_copy(update={"facts": ("has two children", "lives over the bakery")}),
-    }
-    (clash,) = clashes(replace(cast, npcs={**cast.npcs, **wrong}))
-    assert {clash.one.file, clash.other.file} == {"npcs/npc_harue.yaml", "npcs/npc_taro.yaml"}
-    assert clash.one.about == clash.other.about == "npc_taro"
+WRONG = {"npc_harue": "Taro has three children", "npc_taro": "has two children"}
+
+
+@pytest.fixture
+def at_odds() -> Cast:
+    """The cast, with two authors who write otherwise of one person."""
+    cast = load_content(bundled_content()).cast("en")
+    wrong = {npc_id: cast.npcs[npc_id].model_copy(update={"facts": (fact,)}) for npc_id, fact in WRONG.items()}
+    return replace(cast, npcs={**cast.npcs, **wrong})
+
+
+def judged(model: ChatModel, cast: Cast) -> Run:
+    return asyncio.run(judge_cast(model, cast, "en", asyncio.Semaphore(2)))
+
+
+def test_authored_facts_of_one_person_that_a_model_finds_at_odds_are_listed_with_their_files(at_odds: Cast) -> None:
+    run = judged(Seeded([], apart=WRONG["npc_harue"]), at_odds)
+    (failure,) = run.failures
+    assert "Taro" in failure.about
+    assert failure.quote == "Taro has three children (npcs/npc_harue.yaml)"
+    assert all(failure.quote in told(failure, language) for language in LANGUAGES)
+    assert (run.judge_calls > 1, run.unjudged) == (True, 0)
+
+
+def test_without_a_model_no_fact_of_a_cast_is_judged_and_the_report_says_so(at_odds: Cast, tmp_path: Path) -> None:
+    run = judged(OfflineModel(), at_odds)
+    assert (run.failures, run.judge_calls, run.unjudged > 1) == ([], 0, True)
+    outcome = Outcome(language="en", rehearsal=True, cast=run, tested=[])
+    assert outcome.passed
+    shown = StringIO()
+    show(outcome, "en", Console(file=shown, width=120))
+    assert "not judged" in shown.getvalue()
+    assert "0 passed, 0 failed" in shown.getvalue()
+    write_junit(outcome, tmp_path / "out.xml", "en")
+    assert "skipped" in (tmp_path / "out.xml").read_text()

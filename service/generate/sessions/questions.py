@@ -4,11 +4,10 @@ Dates are not the model's: of a question about when, it names the event, and the
 that nothing answers are made here, from those that something does: about the other of the two.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -18,15 +17,13 @@ from service.generate.sessions.event_graph import TEMPLATES, Event
 from service.llm.chat import ChatModel
 from service.llm.prompt import PromptValues
 from service.locales import Language, sentence, sentences
-from service.memory.claim import folded, numbers, share, value_of, words
-from service.memory.comparison import squeezed
+from service.memory.lexical import share, squeezed, telling
 
 Asked = Literal["single_hop", "multi_hop", "temporal", "open_domain"]
 Category = Literal[Asked, "adversarial"]
-Checked = Literal["words", "date", "event", "evidence"]
-"""How an answer was checked: its words stand in the evidence; it is the day that the evidence names, counted from that
-of its session; it is the day of the event that the evidence tells, without naming it; or only that the evidence is
-there, and bears on the question.
+Checked = Literal["words", "event", "evidence"]
+"""How an answer was checked: its words stand in the evidence; it is the day of the event that the evidence tells; or
+only that the evidence is there, and bears on the question.
 """
 Refused = Literal[
     "no_such_turn", "too_little_evidence", "not_in_evidence", "no_such_event", "before_it_happened", "twice"
@@ -113,7 +110,7 @@ class _Talk:
 
     def __init__(self, context: TalkContext) -> None:
         self._context = context
-        self._names = frozenset(context.names)
+        self._names = telling(" ".join(context.names))
         self._turns = {turn.id: turn for one in context.sessions for turn in one.turns}
         self._days = {turn.id: one.on for one in context.sessions for turn in one.turns}
         self._events = {event.id: event for events in context.events.values() for event in events}
@@ -128,7 +125,7 @@ class _Talk:
         if draft.category == "temporal":
             return self._dated(draft, evidence)
         text = self._text(evidence)
-        about = words(f"{draft.question} {draft.answer}", self._names)
+        about = telling(f"{draft.question} {draft.answer}") - self._names
         if not all(share(about, self._turns[one].text) > 0 for one in evidence):
             return "not_in_evidence"
         is_open = draft.category == "open_domain"
@@ -168,7 +165,7 @@ class _Talk:
         event = self._events.get(draft.event)
         if event is None:
             return "no_such_event"
-        if share(words(event.text, self._names), self._text(evidence)) < _TELLS:
+        if share(telling(event.text) - self._names, self._text(evidence)) < _TELLS:
             return "not_in_evidence"
         if any(self._days[one] < event.on for one in evidence):
             return "before_it_happened"
@@ -177,15 +174,12 @@ class _Talk:
             question=draft.question.strip(),
             answer=date_of(event.on, self._context.language),
             evidence=evidence,
-            checked="date" if any(event.on in self._said(one) for one in evidence) else "event",
+            checked="event",
         )
 
-    def _said(self, turn_id: str) -> set[date]:
-        return said_days(self._turns[turn_id].text, self._days[turn_id])
-
     def _bears(self, text: str, answer: str) -> bool:
-        wanted = words(answer, self._names)
-        if not numbers(answer) <= numbers(text):
+        wanted = telling(answer) - self._names
+        if not {one for one in wanted if one.isdigit()} <= telling(text):
             return False
         return share(wanted, text) >= _BORNE if wanted else squeezed(answer) in squeezed(text)
 
@@ -203,50 +197,3 @@ def date_of(on: date, language: Language) -> str:
     """The date as an answer has it."""
     month = sentences(language, "time.month_names")[on.month - 1]
     return sentence(language, "generate.date", day=on.day, month=month, year=on.year)
-
-
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen".split()
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-
-_BACK = (
-    re.compile(rf"\b(?P<n>\d{{1,3}}|{'|'.join(_WORDS)}) days? ago\b"),
-    re.compile(r"(?P<n>\d{1,3}|[一二三四五六七八九十]{1,3})日前"),
-)
-_NAMED = (
-    (re.compile(r"\btoday\b|\bthis (?:morning|afternoon)\b|\bhours? ago\b|今日|今朝|\d時間前"), 0),
-    (re.compile(r"\byesterday\b|\blast night\b|(?<!一)昨日|きのう|昨夜|ゆうべ"), 1),
-    (re.compile(r"\bthe day before yesterday\b|一昨日|おととい"), 2),
-    (re.compile(r"\b(?:a|one|1) week ago\b|[1一]週間前"), 7),
-)
-_DATED = (
-    re.compile(rf"\b{_DAY} (?:of )?{_MONTH}\b"),
-    re.compile(rf"\b{_MONTH} {_DAY}\b"),
-    re.compile(r"(?P<month>\d{1,2})月(?P<day>\d{1,2})日"),
-)
-
-
-def said_days(text: str, on: date) -> set[date]:
-    """Every past day that the text names, said on that day. A date without a year is the last such one."""
-    plain = folded(text)
-    back = {_number(found["n"]) for pattern in _BACK for found in pattern.finditer(plain)}
-    back |= {days for pattern, days in _NAMED if pattern.search(plain)}
-    dated = (_last(found["month"], int(found["day"]), on) for pattern in _DATED for found in pattern.finditer(plain))
-    return {on - timedelta(days=days) for days in back} | {day for day in dated if day is not None}
-
-
-def _number(word: str) -> int:
-    return _WORDS.index(word) if word in _WORDS else value_of(word)
-
-
-def _last(month: str, day: int, on: date) -> date | None:
-    number = _MONTHS.index(month) + 1 if month in _MONTHS else int(month)
-    for year in (on.year, on.year - 1):
-        try:
-            found = date(year, number, day)
-        except ValueError:
-            continue
-        if found <= on:
-            return found
-    return None

@@ -2,19 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
 
 from neo4j import (
-    READ_ACCESS,
     AsyncDriver,
     AsyncGraphDatabase,
     AsyncManagedTransaction,
-    AsyncSession,
     NotificationMinimumSeverity,
     Record,
 )
@@ -51,9 +48,6 @@ SCHEMA: Mapping[str, str] = {
     "saga_group_id": "CREATE INDEX saga_group_id IF NOT EXISTS FOR (n:Saga) ON (n.group_id)",
     "relation_group_id": f"CREATE INDEX relation_group_id IF NOT EXISTS {_FACT} ON (e.group_id)",
     "kataribe_fact": f"CREATE INDEX kataribe_fact IF NOT EXISTS {_FACT} ON (e.group_id, e.fact_id)",
-    "kataribe_fact_revision": f"CREATE INDEX kataribe_fact_revision IF NOT EXISTS {_FACT} ON (e.group_id, e.revision)",
-    "kataribe_episode_revision": "CREATE INDEX kataribe_episode_revision IF NOT EXISTS "
-    "FOR (n:Episodic) ON (n.group_id, n.revision)",
     "episode_content": "CREATE FULLTEXT INDEX episode_content IF NOT EXISTS FOR (e:Episodic) "
     f"ON EACH [e.content, e.source, e.source_description, e.group_id] {_CJK}",
     "node_name_and_summary": "CREATE FULLTEXT INDEX node_name_and_summary IF NOT EXISTS FOR (n:Entity) "
@@ -86,7 +80,7 @@ CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 2.0
 INDEX_SECONDS = 30
 REST_SECONDS = 3.0
-"""After a failure nobody asks for so long: a world asks its memory at every decision, and each would wait in vain."""
+"""After a failure nobody asks for so long: of many people who wait for the graph each would wait in vain."""
 
 T = TypeVar("T")
 
@@ -99,7 +93,6 @@ class _PerLoop:
     graphiti: Neo4jDriver | None = None
     ready: bool = False
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
-    locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
 
 class Neo4jConnection:
@@ -133,25 +126,15 @@ class Neo4jConnection:
         return self._database
 
     async def read(self, query: str, **given: Any) -> list[Record]:
-        """All records of one reading query. It is sent by itself, which needs one exchange with the server and a
-        transaction two; where that fails and a retry can help, it is a transaction's.
+        """All records of one reading query.
 
         Raises:
             GraphUnavailable.
         """
-
-        async def work(tx: AsyncSession | AsyncManagedTransaction) -> list[Record]:
-            return await run(tx, query, **given)
-
         driver = await self.driver()
         with self._translated():
-            async with driver.session(database=self._database, default_access_mode=READ_ACCESS) as session:
-                try:
-                    return await work(session)
-                except (Neo4jError, DriverError) as error:
-                    if not error.is_retryable():
-                        raise
-                return await session.execute_read(work)
+            async with driver.session(database=self._database) as session:
+                return await session.execute_read(lambda tx: run(tx, query, **given))
 
     async def write(self, work: Callable[[AsyncManagedTransaction], Awaitable[T]]) -> T:
         """Do the work in one transaction: all of it or nothing.
@@ -203,13 +186,6 @@ class Neo4jConnection:
         """
         self._mine().ready, self._away = False, None
         await self.driver()
-
-    @asynccontextmanager
-    async def one_at_a_time(self, group_id: str) -> AsyncIterator[None]:
-        """Hold the group for one writer of this event loop; between processes Neo4j's own lock does."""
-        lock = self._mine().locks.setdefault(group_id, asyncio.Lock())
-        async with lock:
-            yield
 
     async def aclose(self) -> None:
         """Close the drivers of every loop that still runs."""
@@ -287,8 +263,8 @@ class Neo4jConnection:
             self._away, self._rests_until = away, self._seconds() + REST_SECONDS
 
 
-async def run(tx: AsyncSession | AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
-    """All records of a query within a transaction, or by itself."""
+async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
+    """All records of a query within a transaction."""
     result = await tx.run(query, given)
     return [record async for record in result]
 

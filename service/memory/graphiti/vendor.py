@@ -20,7 +20,7 @@ try:
         from graphiti_core.cross_encoder.client import CrossEncoderClient
         from graphiti_core.driver.driver import GraphDriver
         from graphiti_core.driver.neo4j_driver import Neo4jDriver
-        from graphiti_core.edges import EntityEdge, EpisodicEdge
+        from graphiti_core.edges import EntityEdge
         from graphiti_core.embedder.client import EmbedderClient
         from graphiti_core.llm_client.config import LLMConfig
         from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient
@@ -38,7 +38,6 @@ __all__ = [
     "EntityEdge",
     "EntityNode",
     "EpisodeType",
-    "EpisodicEdge",
     "EpisodicNode",
     "GraphDriver",
     "Graphiti",

@@ -56,21 +56,22 @@ function tied({ from, to, talks }, byId, taken) {
   return svg("g", { class: "tie", "data-to": to }, svg("path", { d: path }), ...words(t("talks", { count: talks }), at, taken));
 }
 
-/** A fact: a fat line to be met by pointers, the line itself, and its relation where there is room for it. */
+/** A memory: a fat line to be met by pointers, the line itself, and what of it has one value, where there is room. */
 function related({ from, to, bend, relation, fact }, byId, taken) {
   const { path, at } = way(byId.get(from), byId.get(to), bend);
   return svg(
     "g",
-    { class: `fact${fact.invalid_at ? " past" : ""}`, role: "graphics-symbol", tabindex: "-1", "aria-label": told(fact), "data-fact": fact.id },
+    { class: `fact${fact.valid_to ? " past" : ""}`, role: "graphics-symbol", tabindex: "-1", "aria-label": told(fact), "data-fact": fact.id },
     svg("path", { class: "wide", d: path }), svg("path", { class: "line", d: path }),
     ...words(relation, at, taken),
   );
 }
 
-const told = ({ statement, invalid_at }) => (invalid_at ? `${statement} — ${t("no_longer")}` : statement);
+const told = ({ line, valid_to }) => (valid_to ? `${line} — ${t("no_longer")}` : line);
 
 /** A text beside the middle of a line, hidden until asked for if everywhere it would cover something. */
 function words(text, at, taken) {
+  if (!text) return [];
   const half = widthOf(text, RELATION) / 2 + 2;
   const boxed = ({ x, y }) => ({ left: x - half, right: x + half, top: y - RELATION / 2 - 2, bottom: y + RELATION / 2 + 2 });
   const stop = STOPS.find((part) => taken.every((other) => !shared(boxed(at(part)), other)));

@@ -3,16 +3,17 @@
 import { badge, h } from "./dom.js";
 import { dayOf, link, t } from "./page.js";
 
-/** The inside of a fact's entry. `ago` is left out where it is not known. */
-export function factTold({ statement, valid_at, invalid_at, ago, conversation_id, turn }) {
-  const holds = invalid_at
-    ? t("held", { start: dayOf(valid_at), end: dayOf(invalid_at) })
-    : t("holds_since", { time: dayOf(valid_at) });
+/** The inside of a memory's entry: as its owner is told of it, with who told it. */
+export function factTold({ line, valid_from, valid_to, conversation_id, turns }) {
+  const [turn = null] = turns;
+  const holds = valid_to
+    ? t("held", { start: dayOf(valid_from), end: dayOf(valid_to) })
+    : t("holds_since", { time: dayOf(valid_from) });
   const where = turn === null ? t("source_whole") : t("source", { turn: t("turn", { count: turn }) });
   return [
-    invalid_at ? h("s", {}, statement) : h("span", {}, statement),
-    h("p", { class: "quiet" }, ago && [h("strong", { class: "ago" }, ago), " · "], holds, " · ", talk(conversation_id, where, turn), " ",
-      invalid_at && badge(t("no_longer"), "warn")),
+    valid_to ? h("s", {}, line) : h("span", {}, line),
+    h("p", { class: "quiet" }, holds, conversation_id && [" · ", talk(conversation_id, where, turn)], " ",
+      valid_to && badge(t("no_longer"), "warn")),
   ];
 }
 

@@ -29,7 +29,7 @@ async function begin() {
   $("counts").replaceChildren(badge(t("fact_count", { count: total })), badge(t("episode_count", { count: episodes.length })));
   $("cut").hidden = facts.length === total;
   $("cut").textContent = t("newest_only", { shown: facts.length, total });
-  const past = facts.some((fact) => fact.invalid_at);
+  const past = facts.some((fact) => fact.valid_to);
   for (const one of document.querySelectorAll(".only-past")) one.hidden = !past;
   $("empty").hidden = facts.length + episodes.length > 0;
   $("drawn").hidden = !$("empty").hidden;
@@ -66,23 +66,23 @@ function list() {
 function entry(fact) {
   const part = drawing.facts.get(fact.id);
   const over = { onpointerenter: () => light(part), onpointerleave: () => light(chosen), onfocusin: () => light(part), onfocusout: () => light(chosen) };
-  return h("li", { class: fact.invalid_at ? "past" : "", ...over }, factTold(fact));
+  return h("li", { class: fact.valid_to ? "past" : "", ...over }, factTold(fact));
 }
 
 /** Only what holds, or also what no longer does: what is there stays where it is. */
 function filter() {
   const past = $("past").checked;
-  const shown = graph.facts.filter((fact) => past || !fact.invalid_at);
-  const touched = new Set(shown.flatMap((fact) => [fact.subject_id, fact.object_id]));
-  for (const { id: fact, invalid_at } of graph.facts) {
-    const away = !past && Boolean(invalid_at);
+  const shown = graph.facts.filter((fact) => past || !fact.valid_to);
+  const touched = new Set(shown.flatMap((fact) => [fact.from_id, fact.to_id]));
+  for (const { id: fact, valid_to } of graph.facts) {
+    const away = !past && Boolean(valid_to);
     hide(drawing.facts.get(fact), away);
     entries.get(fact).hidden = away;
   }
   for (const node of parts.nodes) hide(drawing.shapes.get(node.id), !(touched.has(node.id) || node.talks || node.owner));
   order = parts.nodes.flatMap((node) => [
     drawing.shapes.get(node.id),
-    ...shown.filter((fact) => fact.subject_id === node.id).map((fact) => drawing.facts.get(fact.id)),
+    ...shown.filter((fact) => fact.from_id === node.id).map((fact) => drawing.facts.get(fact.id)),
   ]).filter((part) => !part.classList.contains("away"));
   if (chosen?.classList.contains("away")) choose(null);
   else reach(chosen ?? order[0]);
@@ -106,8 +106,8 @@ function reach(part) {
 /** Lets a part stand out, with what belongs to it, and tells about it below. Null: nothing does. */
 function light(part) {
   const { fact: factId, entity } = part?.dataset ?? {};
-  const lit = graph.facts.filter((fact) => fact.id === factId || [fact.subject_id, fact.object_id].includes(entity));
-  const around = new Set([entity, ...lit.flatMap((fact) => [fact.subject_id, fact.object_id])]);
+  const lit = graph.facts.filter((fact) => fact.id === factId || [fact.from_id, fact.to_id].includes(entity));
+  const around = new Set([entity, ...lit.flatMap((fact) => [fact.from_id, fact.to_id])]);
   const node = parts.nodes.find((one) => one.id === entity);
   for (const { from, to } of parts.ties) if ([from, to].includes(entity)) around.add(from).add(to);
   drawing.picture.classList.toggle("choosing", Boolean(part));

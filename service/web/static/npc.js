@@ -21,14 +21,14 @@ async function live() {
 }
 
 function show({ mood, talking_in: talk, affinity, learned_facts: learned, conversation_count: count }) {
-  const look = { happy: "good", angry: "warn" }[mood] ?? "";
+  const look = { happy: "good", moved: "good", angry: "warn", afraid: "warn" }[mood] ?? "";
   $("mood").replaceChildren(
     badge(t("mood_is", { mood: t(`mood_${mood}`) }), look),
     badge(t("talked", { count })),
     ...(talk ? [h("a", { class: "badge live", href: link(`/view/conversations/${talk}`) }, t("talking"))] : []),
   );
   fill($("affinity"), Object.entries(affinity).sort(([, a], [, b]) => b - a).map(standing));
-  fill($("learned"), learned.map((fact) => h("li", { class: fact.invalid_at ? "past" : "" }, factTold(fact))));
+  fill($("learned"), learned.map((fact) => h("li", { class: fact.valid_to ? "past" : "" }, factTold(fact))));
 }
 
 function fill(list, items) {

@@ -72,7 +72,7 @@ function follow(list, query, next) {
   list.append(entry);
 }
 
-const fact = (one) => h("li", { class: one.invalid_at ? "past" : "" }, factTold(one));
+const fact = (one) => h("li", { class: one.valid_to ? "past" : "" }, factTold(one));
 
 function mind({ mid_term: all }) {
   return card(t("on_mind"), all.length ? h("ul", {}, all.map(midTerm)) : h("p", { class: "quiet" }, t("nothing")));

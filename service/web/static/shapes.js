@@ -23,7 +23,7 @@ export function shapes({ character_id, character_name, entities, facts, episodes
   for (const { partner_id, partner_name } of episodes) person(partner_id, partner_name, "npc").talks++;
   for (const node of nodes.values()) Object.assign(node, node.kind ? circle(node) : plate(node));
   const ties = [...nodes.values()].filter((node) => node.talks && node !== owner).map((node) => ({ from: owner.id, to: node.id, talks: node.talks }));
-  const edges = facts.map((fact) => ({ from: fact.subject_id, to: fact.object_id, relation: clipped(fact.relation, LONGEST_THING), fact }));
+  const edges = facts.map((fact) => ({ from: fact.from_id, to: fact.to_id, relation: clipped(fact.slot.split("/").pop(), LONGEST_THING), fact }));
   return { nodes: [...nodes.values()], ties, edges: bent(edges) };
 }
 

@@ -1,34 +1,40 @@
-"""Owns the proof that Graphiti's own extraction is a way in that keeps the contract: ids, world time, validation."""
+"""Owns the proof that Graphiti's own extraction is a way in: what it finds is remembered, as told, and read once."""
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from sqlmodel import select
 
-from service.content.load import Content
-from service.errors import EmbedderChanged, ModelRejected
-from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
+from service.conversation.dependencies import ConversationDependencies
+from service.memory.graphiti.episode import ExtractionModel
 from service.memory.graphiti.rows import moment
-from service.memory.store import Episode, Group
-from service.people.worlds import WorldRepository
-from service.settings import Settings
-from service.store.session import Database
-from tests.memory.contract import MONDAY, TUESDAY, draft, episode, statements
+from service.memory.record import Episode, Memory
+from service.memory.rows import read_memories
+from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.memory.graphiti.test_graph import connection_to, empty, query
-from tests.memory.graphiti.test_graph import graph_on as directly_on
-from tests.memory.memories import put_conversation
+from tests.memory.graphiti.graphs import (
+    AOI,
+    MONDAY,
+    TARO,
+    TUESDAY,
+    deliver,
+    empty,
+    facts,
+    query,
+    remember,
+    told,
+    with_graph,
+)
 from tests.servers.fake_openai import FakeOpenAI, failing
 from tests.servers.neo4j import Neo4jServer
 from world.time import WorldTime
 
 pytestmark = pytest.mark.server
 
-AOI = Group(world_id="main", person_id="aoi")
 BEES = "Ren keeps bees behind the mill"
-KING = "Ren is the king of the island"
+WASPS = "Ren keeps wasps behind the mill"
 SAID = ("I keep bees behind the mill.", "Since when?", "Since my uncle left me his hives.")
 
 
@@ -66,209 +72,192 @@ class Extraction:
 
 
 @pytest.fixture(autouse=True)
-def _in(neo4j_server: Neo4jServer, database: Database, village: Content, settings: Settings) -> None:
-    """The session's server without data, and a world in which Aoi talked with Ren on Monday and on Tuesday."""
+def _empty(neo4j_server: Neo4jServer) -> None:
     empty(neo4j_server)
 
-    def work(session: Any) -> None:
-        for number, at in enumerate((MONDAY, TUESDAY), 1):
-            put_conversation(session, AOI, episode(AOI, f"c{number}", at, partner="ren"), SAID)
 
-    database.write_now(work)
-
-
-@pytest.fixture
-def graph_on(neo4j_server: Neo4jServer, database: Database, village: Content, settings: Settings) -> "Made":
-    """A memory whose facts are found by that model."""
-
-    def made(model: FakeOpenAI, embedder: FakeEmbedder | None = None) -> EpisodeGraphitiMemory:
-        asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=30)
-        worlds = WorldRepository(village, settings.world)
-        embedder = embedder or FakeEmbedder()
-        return EpisodeGraphitiMemory(
-            database, connection_to(neo4j_server), embedder, worlds, asked, installation="ours"
-        )
-
-    return made
-
-
-class Made(Protocol):
-    """See `graph_on`."""
-
-    def __call__(self, model: FakeOpenAI, embedder: FakeEmbedder | None = None) -> EpisodeGraphitiMemory: ...
+def reading(
+    room: ConversationDependencies, server: Neo4jServer, model: FakeOpenAI, embedder: FakeEmbedder | None = None
+) -> ConversationDependencies:
+    """A room whose summaries Graphiti reads with that model."""
+    asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=30)
+    return with_graph(room, server, embedder or FakeEmbedder(), extraction=asked)
 
 
 def heard_of(number: int) -> Episode:
-    """The episode of one of the two talks."""
-    told = "Ren told Aoi about his bees."
-    return episode(AOI, f"c{number}", (MONDAY, TUESDAY)[number - 1], partner="ren", summary=told)
+    """One of two talks with Ren."""
+    return Episode(
+        conversation_id=f"c{number}",
+        partner_id="ren",
+        summary="Ren told Aoi about his bees.",
+        topics=(),
+        at=(MONDAY, TUESDAY)[number - 1],
+    )
 
 
-def run(work: Callable[[], Awaitable[None]]) -> None:
-    """Run an async test."""
-
-    async def awaited() -> None:
-        await work()
-
-    asyncio.run(awaited())
+def remembered(room: ConversationDependencies) -> dict[str, Memory]:
+    """What Aoi remembers, by what it says."""
+    return {one.text: one for one in room.database.read_now(lambda s: read_memories(s, AOI))}
 
 
-def test_facts_that_graphiti_finds_bear_world_time_and_provenance_and_are_read_once(graph_on: Made) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction(BEES)) as model:
-            graph = graph_on(model)
-            heard = heard_of(1)
-            await graph.deliver(AOI, heard, [])
-            calls = len(model.requests)
-            assert calls > 0
-            before = await graph.export(AOI)
-            await graph.deliver(AOI, heard, [])
-            assert len(model.requests) == calls
-            assert await graph.export(AOI) == before
-            assert before.episodes == (heard,)
-            (fact,) = before.facts
-            assert (fact.subject, fact.relation, fact.object, fact.statement) == ("Ren", "TOLD", "mill", BEES)
-            assert (fact.created_at, fact.valid_at, fact.invalid_at, fact.expired_at) == (MONDAY, MONDAY, None, None)
-            assert (fact.partner_id, fact.conversation_id, fact.turn) == ("ren", "c1", 0)
-            assert statements(await graph.recall(AOI, "who keeps bees", at=MONDAY)) == [BEES]
-            assert statements(await graph.recall(AOI, "", at=MONDAY, about="Mill")) == [BEES]
-            assert await graph.recall(Group(world_id="main", person_id="ren"), "bees", at=MONDAY) == []
-            await graph.aclose()
-
-    run(work)
-
-
-def test_a_text_that_graphiti_asks_about_twice_is_embedded_once(graph_on: Made) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction(BEES)) as model:
-            embedder = FakeEmbedder()
-            graph = graph_on(model, embedder)
-            await graph.deliver(AOI, heard_of(1), [])
-            assert sorted(embedder.embedded) == sorted({"Ren", "mill", BEES, heard_of(1).summary})
-            await graph.aclose()
-
-    run(work)
-
-
-def test_what_no_turn_carries_is_taken_out_of_the_graph(graph_on: Made, neo4j_server: Neo4jServer) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction(KING, BEES)) as model:
-            graph = graph_on(model)
-            await graph.deliver(AOI, heard_of(1), [])
-            assert [fact.statement for fact in (await graph.export(AOI)).facts] == [BEES]
-            assert statements(await graph.recall(AOI, "Ren", at=MONDAY)) == [BEES]
-            await graph.aclose()
-
-    run(work)
-    (left,) = query(neo4j_server, "MATCH ()-[e:RELATES_TO]->() RETURN e.uuid AS uuid, e.fact AS words")
-    assert left["words"] == f'Ren said: "{SAID[0]}"'
-    (episode_row,) = query(neo4j_server, "MATCH (n:Episodic) RETURN n.entity_edges AS edges")
-    assert episode_row["edges"] == [left["uuid"]]
-
-
-def test_what_graphiti_makes_of_words_that_do_not_state_it_relates_nothing(
-    graph_on: Made, neo4j_server: Neo4jServer
+def test_what_graphiti_finds_is_remembered_as_told_and_read_once(
+    room: ConversationDependencies, neo4j_server: Neo4jServer
 ) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction("Ren got hives since his uncle left")) as model:
-            graph = graph_on(model)
-            await graph.deliver(AOI, heard_of(1), [])
-            (fact,) = (await graph.export(AOI)).facts
-            assert (fact.held, fact.words) == (False, f'Ren, asked "{SAID[1]}", said: "{SAID[2]}"')
-            assert [found.fact.id for found in await graph.recall(AOI, "hives", at=MONDAY)] == [fact.id]
-            await graph.aclose()
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        reads = reading(room, neo4j_server, model)
+        own = told("Ren lent Aoi a veil", told_by="ren", partner_id="ren")
+        remember(reads, own, episode=heard_of(1), said=SAID)
+        deliver(reads)
+        calls = len(model.requests)
+        assert calls > 0
+        deliver(reads)
+        assert len(model.requests) == calls
+    memories = remembered(reads)
+    assert memories.keys() == {BEES, own.text}, "what the closing wrote stands beside it"
+    found = memories[BEES]
+    assert (found.told_by, found.support, found.partner_id, found.conversation_id) == ("ren", "model", "ren", "c1")
+    assert (found.turns, found.valid_from, found.known_from) == ((0,), MONDAY, MONDAY)
+    assert found.about == "mill"
+    edge, other = sorted(
+        query(
+            neo4j_server,
+            "MATCH (a)-[e:RELATES_TO]->(b) RETURN a.name AS a, e.name AS name, b.name AS b, e.uuid AS uuid,"
+            " e.fact_id AS id, e.fact AS fact, e.created_at AS at, e.fact_embedding IS NOT NULL AS embedded",
+        ),
+        key=lambda row: row["name"] != "TOLD",
+    )
+    assert (edge["a"], edge["b"], edge["uuid"], edge["id"]) == ("Ren", "mill", found.id, found.id)
+    assert BEES in edge["fact"] != BEES
+    assert edge["at"].to_native() == moment(MONDAY)
+    assert edge["embedded"]
+    assert other["id"] == own.id
+    (row,) = query(neo4j_server, "MATCH (n:Episodic) RETURN n.entity_edges AS edges, n.created_at AS at, n.topics AS t")
+    assert sorted(row["edges"]) == sorted([edge["uuid"], other["uuid"]])
+    assert (row["at"].to_native(), row["t"]) == (moment(MONDAY), [])
+    mentions = query(neo4j_server, "MATCH (:Episodic)-[m:MENTIONS]->(x) RETURN x.name AS name, count(m) AS n")
+    assert {one["n"] for one in mentions} == {1}
+    assert {one["name"] for one in mentions} >= {"Ren", "mill"}
 
-    run(work)
+
+def test_a_text_that_graphiti_asks_about_twice_is_embedded_once_by_it(
+    room: ConversationDependencies, neo4j_server: Neo4jServer
+) -> None:
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        embedder = FakeEmbedder()
+        reads = reading(room, neo4j_server, model, embedder)
+        remember(reads, episode=heard_of(1), said=SAID)
+        deliver(reads)
+    assert embedder.embedded.count("mill") == 1
+
+
+def test_of_more_than_two_nobody_in_particular_has_told_it(
+    room: ConversationDependencies, neo4j_server: Neo4jServer
+) -> None:
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        reads = reading(room, neo4j_server, model)
+        remember(reads, episode=replace(heard_of(1), others=("mio",)), said=SAID)
+        deliver(reads)
+    assert remembered(reads)[BEES].told_by is None
+
+
+@pytest.mark.parametrize("told_by", ["ren", "npc_taro"])
+def test_what_graphiti_contradicts_ends_only_where_a_memory_may_end_it(
+    room: ConversationDependencies, neo4j_server: Neo4jServer, told_by: str
+) -> None:
+    answer = Extraction(BEES)
+    with FakeOpenAI(answer=lambda body: answer(body)) as model:
+        reads = reading(room, neo4j_server, model)
+        remember(reads, episode=replace(heard_of(1), partner_id=told_by), said=SAID)
+        deliver(reads)
+        answer = Extraction(WASPS, at=TUESDAY, contradicts=True)
+        remember(reads, episode=heard_of(2), said=SAID)
+        deliver(reads)
+    may = told_by == "ren"
+    bees = remembered(reads)[BEES]
+    assert (bees.valid_to, bees.known_until) == ((TUESDAY, TUESDAY) if may else (None, None))
     (edge,) = query(
         neo4j_server,
-        "MATCH (a)-[e:RELATES_TO]->(b) RETURN e.uuid AS uuid, a.name AS one, e.name AS relation, b.name AS other",
+        "MATCH ()-[e:RELATES_TO {fact_id: $id}]->() RETURN e.invalid_at AS invalid, e.expired_at AS expired",
+        id=bees.id,
     )
-    assert (edge["one"], edge["relation"], edge["other"]) == ("Ren", "remembers", "Ren")
-    (episode_row,) = query(neo4j_server, "MATCH (n:Episodic) RETURN n.entity_edges AS edges")
-    assert episode_row["edges"] == [edge["uuid"]]
+    ends = [edge[name] and edge[name].to_native() for name in ("invalid", "expired")]
+    assert ends == ([moment(TUESDAY)] * 2 if may else [None, None])
 
 
-@pytest.mark.parametrize(("then", "open_still"), [(KING, True), ("Ren got hives since his uncle left", False)])
-def test_a_fact_stays_closed_only_by_one_that_was_kept(graph_on: Made, then: str, *, open_still: bool) -> None:
-    async def work() -> None:
-        answer = Extraction(BEES)
-        with FakeOpenAI(answer=lambda body: answer(body)) as model:
-            graph = graph_on(model)
-            await graph.deliver(AOI, heard_of(1), [])
-            answer = Extraction(then, at=TUESDAY, contradicts=True)
-            await graph.deliver(AOI, heard_of(2), [])
-            facts = {fact.statement: fact for fact in (await graph.export(AOI)).facts}
-            ends = (facts[BEES].invalid_at, facts[BEES].expired_at)
-            assert ends == ((None, None) if open_still else (TUESDAY, TUESDAY))
-            assert (then in facts) is not open_still
-            assert (BEES in statements(await graph.recall(AOI, "bees", at=TUESDAY))) is open_still
-            await graph.aclose()
-
-    run(work)
+def test_what_an_npc_remembers_is_not_read(room: ConversationDependencies, neo4j_server: Neo4jServer) -> None:
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        reads = reading(room, neo4j_server, model)
+        heard = replace(heard_of(1), partner_id="aoi")
+        remember(reads, told("Aoi binds books", told_by="aoi"), group=TARO, episode=heard)
+        deliver(reads)
+        assert model.requests == []
+    assert len(facts(neo4j_server, "main--npc_taro")) == 1
+    assert reads.database.read_now(lambda s: s.exec(select(SummaryRow.is_read)).all()) == [True]
 
 
-def test_what_an_npc_remembers_is_written_directly(graph_on: Made) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction(BEES)) as model:
-            graph = graph_on(model)
-            taro = Group(world_id="main", person_id="npc_taro")
-            heard = episode(taro, "c3", MONDAY, partner="aoi")
-            await graph.deliver(taro, heard, [draft(heard, 0, "Aoi binds books", subject="Aoi")])
-            assert model.requests == []
-            assert [fact.statement for fact in (await graph.export(taro)).facts] == ["Aoi binds books"]
-            await graph.aclose()
-
-    run(work)
-
-
-def test_graphiti_reads_nothing_into_a_group_of_another_embedder(graph_on: Made, neo4j_server: Neo4jServer) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction(BEES)) as model:
-            graph = graph_on(model)
-            other = directly_on(neo4j_server, FakeEmbedder("other", 32))
-            await other.deliver(AOI, heard_of(1), [draft(heard_of(1), 0, BEES)])
-            with pytest.raises(EmbedderChanged, match="other"):
-                await graph.deliver(AOI, heard_of(2), [])
-            assert model.requests == []
-            for one in (graph, other):
-                await one.aclose()
-
-    run(work)
+def test_graphiti_reads_nothing_into_a_group_of_another_embedder(
+    room: ConversationDependencies, neo4j_server: Neo4jServer
+) -> None:
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        remember(with_graph(room, neo4j_server, FakeEmbedder("other", 32)), told("Ren is old"), episode=heard_of(1))
+        reads = reading(room, neo4j_server, model)
+        deliver(reads)
+    assert remembered(reads).keys() == {"Ren is old"}
+    owner = reads.database.read_now(lambda s: s.get_one(MemoryOwnerRow, AOI.key()))
+    assert "other (32)" in owner.projection_error
+    assert len(facts(neo4j_server)) == 1, "what the closing wrote is there all the same"
 
 
-def test_a_model_that_fails_leaves_no_episode_and_the_retry_remembers_it(graph_on: Made) -> None:
-    async def work() -> None:
-        with FakeOpenAI(failing(401, "bad key"), answer=Extraction(BEES)) as model:
-            graph = graph_on(model)
-            heard = heard_of(1)
-            with pytest.raises(ModelRejected, match="KATARIBE_LLM__API_KEY"):
-                await graph.deliver(AOI, heard, [])
-            assert (await graph.export(AOI)).episodes == ()
-            await graph.deliver(AOI, heard, [])
-            assert (await graph.export(AOI)).episodes == (heard,)
-            assert [fact.statement for fact in (await graph.export(AOI)).facts] == [BEES]
-            await graph.aclose()
+def test_a_model_that_fails_keeps_nothing_from_the_graph_and_is_asked_again(
+    room: ConversationDependencies, neo4j_server: Neo4jServer
+) -> None:
+    with FakeOpenAI(failing(401, "bad key"), answer=Extraction(BEES)) as model:
+        reads = reading(room, neo4j_server, model)
+        remember(reads, told("Ren is old", told_by="ren", partner_id="ren"), episode=heard_of(1), said=SAID)
+        deliver(reads)
+        assert len(facts(neo4j_server)) == 1
+        owner = reads.database.read_now(lambda s: s.get_one(MemoryOwnerRow, AOI.key()))
+        assert "KATARIBE_LLM__API_KEY" in owner.projection_error
+        deliver(reads)
+        assert len(facts(neo4j_server)) == 1, "its time has not come"
+        reads.database.write_now(lambda s: setattr(s.get_one(MemoryOwnerRow, AOI.key()), "projection_due", 0.0))
+        deliver(reads)
+    assert remembered(reads).keys() == {BEES, "Ren is old"}
 
-    run(work)
+
+def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_again(
+    room: ConversationDependencies, neo4j_server: Neo4jServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: Any) -> None:
+        raise RuntimeError("killed")
+
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        reads = reading(room, neo4j_server, model)
+        remember(reads, episode=heard_of(1), said=SAID)
+        with monkeypatch.context() as crash:
+            crash.setattr("service.runtime.graph_relay.adopt", dies)
+            deliver(reads)
+        calls = len(model.requests)
+        assert remembered(reads) == {}
+        deliver(reads, AOI)
+        reads.database.write_now(lambda s: setattr(s.get_one(MemoryOwnerRow, AOI.key()), "projection_due", 0.0))
+        deliver(reads, AOI)
+        assert len(model.requests) == calls
+    assert remembered(reads).keys() == {BEES}
 
 
-def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_again(graph_on: Made) -> None:
-    async def work() -> None:
-        with FakeOpenAI(answer=Extraction(BEES)) as model:
-            graph = graph_on(model)
-            heard = heard_of(1)
-            await graph.deliver(AOI, heard, [])
-            whole, calls = await graph.export(AOI), len(model.requests)
-
-            async def undo(tx: Any) -> None:
-                await tx.run("MATCH (n:Episodic) REMOVE n.conversation_id, n.revision")
-                await tx.run("MATCH ()-[e:RELATES_TO]->() REMOVE e.fact_id, e.revision")
-
-            await graph._connection.write(undo)
-            assert (await graph.export(AOI)).episodes == ()
-            await graph.deliver(AOI, heard, [])
-            assert await graph.export(AOI) == whole
-            assert len(model.requests) == calls
-            await graph.aclose()
-
-    run(work)
+def test_what_was_found_in_a_talk_that_is_forgotten_goes_with_it(
+    room: ConversationDependencies, neo4j_server: Neo4jServer
+) -> None:
+    with FakeOpenAI(answer=Extraction(BEES)) as model:
+        reads = reading(room, neo4j_server, model)
+        remember(reads, episode=heard_of(1), said=SAID)
+        remember(reads, told("Ken is ill", partner_id="ken", told_by="ken", conversation_id=""))
+        deliver(reads)
+        assert len(facts(neo4j_server)) == 2
+        reads.database.write_now(lambda s: reads.memory.forget(s, AOI, "ren"))
+        reads.database.write_now(lambda s: s.delete(s.get_one(SummaryRow, AOI.key("c1"))))
+        deliver(reads)
+    assert len(facts(neo4j_server)) == 1
+    assert query(neo4j_server, "MATCH (n:Episodic) RETURN n") == []
+    assert query(neo4j_server, "MATCH (n:Entity {name: 'mill'}) RETURN n") == []

@@ -1,0 +1,283 @@
+"""Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlmodel import Session
+
+from service.errors import ModelBroken
+from service.llm.chat import Answer, ChatModel, Prompt, estimate_tokens
+from service.llm.prompt import Templates
+from service.locales import Language, sentence, sentences
+from service.memory.attitude_evidence import Evidence
+from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import (
+    ClosingContext,
+    Known,
+    OpenPromise,
+    Participant,
+    SpokenLine,
+    answer_to,
+    ref_of,
+)
+from service.memory.record import Memory, Recalled
+from service.memory.secrets import discretion_among
+from service.memory.telling import one_line, told_of
+from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
+from service.people.commitment import Commitment
+from service.people.worlds import WorldView
+from service.store.perceived import are_together, known_late, perceives
+from service.store.phase import CallState
+from service.store.tables import ActionCallRow, AttitudeChangeRow, ConversationRow, MoodRow, ParticipantRow, TurnRow
+from world.time import MINUTES_PER_DAY, WorldTime, iso, to_datetime
+
+TEMPLATES = Templates(__file__)
+
+TOKENS_EACH = 1000
+"""The answer may take so many tokens for each who took part, and as many for what is common to them."""
+FACT_TOKENS, MEMORY_TOKENS = 150, 250
+"""Of each who took part: what its author wrote, and what it remembers, that the model is shown."""
+CALENDAR_DAYS = 15
+"""Today and the next fourteen days can be meant by their names."""
+MOST_PLACES = 24
+SMALL_CONTEXT = 1000
+"""A model with no more context is asked for less."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosingQuestion:
+    """What a closing asks: the context, the memories and promises behind its refs, and of each who took part since when
+    it knows what it takes away.
+    """
+
+    context: ClosingContext
+    conversation_id: str
+    known_from: Mapping[str, WorldTime]
+    day_starts: int = 0
+    memories: Mapping[str, Memory] = field(default_factory=dict)
+    promises: Mapping[str, Commitment] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """What of those who took part was there before a closing: the changes that make how they stand to each other, and
+    what mood they are in.
+    """
+
+    attitudes: Sequence[AttitudeChangeRow]
+    moods: Sequence[MoodRow]
+
+    def attitude(self, owner_id: str, other_id: str, at: WorldTime) -> Attitude:
+        """The owner's towards the other at `at`."""
+        of_pair = (one for one in self.attitudes if (one.owner_id, one.other_id) == (owner_id, other_id))
+        return sum_of(one for one in of_pair if one.at <= at)
+
+    def judged_in(self, conversation_id: str, owner_id: str, other_id: str) -> list[AttitudeChangeRow]:
+        """What was judged of the owner's towards the other while that conversation ran."""
+        wanted = (conversation_id, owner_id, other_id)
+        return [one for one in self.attitudes if (one.conversation_id, one.owner_id, one.other_id) == wanted]
+
+
+def read_before(session: Session, world: WorldView, conversation: ConversationRow, *, mood_cools_hours: int) -> Before:
+    """What was there, by the store at the moment of `world`; moods are those of when the two parted."""
+    people, then = conversation.person_ids, world.at(parted_at(world, conversation))
+    return Before(
+        attitudes=attitude_changes(session, world.id, world.now, people, people),
+        moods=mood_changes(session, then, people, mood_cools_hours),
+    )
+
+
+def prepare(
+    world: WorldView,
+    conversation: ConversationRow,
+    turns: Sequence[TurnRow],
+    memories: Mapping[str, Sequence[Recalled]],
+    evidence: Mapping[str, Evidence] | None,
+    before: Before,
+    promised: Sequence[Commitment] = (),
+    calls: Sequence[ActionCallRow] = (),
+    *,
+    mood_cools_hours: int,
+    context_tokens: int = 3000,
+) -> ClosingQuestion:
+    """Gather what the closing may draw on: what was known when they parted, however late the closing is. What one keeps
+    from another is not shown: all remember what comes of it.
+
+    `memories` are what each of those who perceived anything remembers that bears on the talk, by person id, best first;
+    `evidence` what of it bears on how one of two stands to the other. None: that is not asked. `promised` is what they
+    had promised each other. `calls` are what they asked of the game: what is done is shown as done, what is not as not.
+
+    Raises:
+        NotFound: the content no longer has one of them.
+    """
+    then = world.at(parted_at(world, conversation))
+    felt = felt_moods(before.moods, then, memories, mood_cools_hours)
+    people = [one for one in conversation.participants if one.person_id in memories]
+    shown: dict[str, Memory] = {}
+    participants = []
+    for place, row in enumerate(people):
+        person_id = row.person_id
+        towards = {
+            other.person_id: before.attitude(person_id, other.person_id, world.now)
+            for other in people
+            if other is not row and are_together(row, other)
+        }
+        profile = world.cast.person(person_id)
+        discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
+        known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
+        refs = dict(_shown(world, ref_of(place), known, person_id))
+        shown |= {ref: one for ref, (one, _) in refs.items()}
+        first = next(iter(towards.values()), STRANGERS)
+        participants.append(
+            Participant(
+                ref=ref_of(place),
+                person_id=person_id,
+                name=world.name_of(person_id),
+                affinity=first.affinity,
+                mood=felt[person_id],
+                is_player=person_id in world.cast.players,
+                attitude=first,
+                evidence=(evidence or {}).get(person_id, ()),
+                towards=tuple(towards.items()) if len(people) > 2 else (),
+                joined=row.joined_turn,
+                left=row.left_turn,
+                facts=tuple(Known(text=one) for one in _within(profile.settled, FACT_TOKENS)),
+                memories=tuple(Known(ref=ref, text=line) for ref, (_, line) in refs.items()),
+            )
+        )
+    promises = {f"p{number}": one for number, one in enumerate(promised, 1)}
+    context = ClosingContext(
+        language=world.language,
+        participants=tuple(participants),
+        now=f"{then.circumstances} ({iso(then.now)})",
+        goal=conversation.goal or "",
+        goal_achieved=conversation.goal_achieved,
+        lines=_lines(people, turns, calls, world.language),
+        judges=evidence is not None,
+        is_short=context_tokens <= SMALL_CONTEXT,
+        promises=tuple(
+            OpenPromise(ref=ref, by_id=one.by_id, to_id=one.to_id, line=_promise_line(world, one))
+            for ref, one in promises.items()
+        ),
+        calendar=_calendar(then),
+        places=tuple((one.id, one.name) for one in world.map.facilities.values())[:MOST_PLACES],
+        bearers=world.cast.bearers,
+        own_prompts=world.cast.own_prompts,
+    )
+    parted = parted_at(world, conversation)
+    return ClosingQuestion(
+        context=context,
+        conversation_id=conversation.id,
+        known_from={i: known_late(conversation, i) or parted for i in memories},
+        day_starts=world.settings.day_starts_minutes,
+        memories=shown,
+        promises=promises,
+    )
+
+
+def closing_prompt(context: ClosingContext, thread: str = "") -> Prompt[ClosingAnswer]:
+    """The question as it is sent. `thread` says of which conversation."""
+    most = TOKENS_EACH * (len(context.participants) + 1)
+    return TEMPLATES.question("closing", "closing", context, answer_to(context), max_tokens=most, thread=thread)
+
+
+async def ask(model: ChatModel, context: ClosingContext, thread: str = "") -> Answer[ClosingAnswer]:
+    """Ask. `thread` says of which conversation.
+
+    Raises:
+        ModelError: also when a paragraph, from which everything later starts, is blank, or somebody's entry is missing.
+    """
+    answer = await model.complete(closing_prompt(context, thread))
+    paragraphs = (answer.value.entry(one.ref).paragraph for one in context.participants)
+    if not all(any(line.strip() for line in paragraph) for paragraph in paragraphs):
+        broken = ModelBroken(model=answer.model, reason="a paragraph is blank")
+        broken.usage = answer.usage
+        raise broken
+    return answer
+
+
+def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
+    """When they parted."""
+    return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
+
+
+def perceiving(conversation: ConversationRow, turns: Sequence[TurnRow]) -> tuple[str, ...]:
+    """Who perceived anything of the turns, in the order of their seats: two at least."""
+    people = conversation.participants
+    found = [
+        one.person_id
+        for one in people
+        if any(
+            (t.text and perceives(one, t.turn, t.speaker_id, t.heard_by))
+            or (t.act and perceives(one, t.turn, t.speaker_id, t.seen_by))
+            for t in turns
+        )
+    ]
+    return tuple(found) if len(found) > 1 else conversation.person_ids[:2]
+
+
+def _shown(
+    world: WorldView, ref: str, known: Iterable[Memory], owner_id: str
+) -> Iterator[tuple[str, tuple[Memory, str]]]:
+    """What somebody remembers that may be over by what was said, best first within the budget, by ref. What an author
+    wrote is never over.
+    """
+    room = MEMORY_TOKENS
+    told = ((one, one_line(told_of(world, one, owner_id))) for one in known if one.support.strength < 3)
+    fitting = 0
+    for one, line in told:
+        taken = estimate_tokens(line)
+        if taken <= room:
+            room, fitting = room - taken, fitting + 1
+            yield f"{ref}m{fitting}", (one, line)
+
+
+def _promise_line(world: WorldView, one: Commitment) -> str:
+    due = "" if one.due_at is None else f" ({iso(one.due_at)})"
+    return f"{world.name_of(one.by_id)} -> {world.name_of(one.to_id)}: {one.what}{due}"
+
+
+def _within(lines: Iterable[str], tokens: int) -> Iterator[str]:
+    for line in lines:
+        if (taken := estimate_tokens(line)) <= tokens:
+            tokens -= taken
+            yield line
+
+
+def _calendar(then: WorldView) -> tuple[str, ...]:
+    names = sentences(then.language, "time.weekday_names")
+    days = (WorldTime(then.now + number * MINUTES_PER_DAY) for number in range(CALENDAR_DAYS))
+    return tuple(f"{iso(day)[:10]} {names[to_datetime(day).weekday()]}" for day in days)
+
+
+def _lines(
+    people: Sequence[ParticipantRow], turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language
+) -> tuple[SpokenLine, ...]:
+    """On one line each: nobody forges the other's line by a line break in his own."""
+    asked = list(calls)
+
+    def meant_for(turn: TurnRow, only: Sequence[str] | None) -> tuple[str, ...] | None:
+        there = tuple(one.person_id for one in people if perceives(one, turn.turn, turn.speaker_id, only))
+        return None if len(there) == len(people) else there
+
+    def shown(turn: TurnRow, *states: CallState) -> str:
+        mine = (one for one in asked if (one.turn, one.person_id) == (turn.turn, turn.speaker_id))
+        what = "; ".join(one.words for one in mine if one.state in states)
+        return sentence(language, "people.did", name=turn.speaker_name, what=what) if what else ""
+
+    return tuple(
+        SpokenLine(
+            turn=t.turn,
+            speaker_id=t.speaker_id,
+            speaker_name=t.speaker_name,
+            text=one_line(t.text),
+            at=WorldTime(t.at),
+            did=shown(t, CallState.DONE),
+            tried=shown(t, CallState.FAILED, CallState.EXPIRED),
+            act=one_line(t.act),
+            loudness=t.loudness,
+            heard_by=meant_for(t, t.heard_by),
+            seen_by=meant_for(t, t.seen_by),
+        )
+        for t in turns
+    )

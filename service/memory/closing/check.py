@@ -1,0 +1,391 @@
+"""Owns the second step of a closing: what of the answer may be stored, by its structure alone, in any language. Pure.
+
+Whether something is true is no question of this step. Each item is checked by itself: a bad one drops nothing else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from service.content.profile import Mood
+from service.llm.marks import without_marks
+from service.memory.closing.answer import AttitudeDraft, ClosingAnswer, PromiseDraft, ShortMemoryDraft
+from service.memory.closing.ask import ClosingQuestion
+from service.memory.closing.context import ClosingContext, Participant, SpokenLine
+from service.memory.lexical import normal, says_little, tokens
+from service.memory.mid_term import expires_at
+from service.memory.record import Kind, Memory, Mode, Support, derived_memory_id
+from service.memory.telling import one_line
+from service.people.attitude import moved_affinity
+from service.people.commitment import BadDue, due_of
+from service.people.commitments import PromiseTold
+from service.store.event_kinds import RejectionReason
+
+_NUMBER = re.compile(r"\d+")
+_DATED = 31
+"""Up to so much a number may be a day or an hour that the calendar told, and from `_YEARS` a year."""
+_YEARS = range(1000, 3000)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rejected:
+    """A statement that was kept out, and why."""
+
+    statement: str
+    turn: int | None
+    reason: RejectionReason
+    importance: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedTowards:
+    """How a person stands to another one now: `affinity` was `before` when they parted, and moved by a step at most."""
+
+    other_id: str
+    before: int
+    affinity: int
+    attitude: AttitudeDraft | None
+
+    @property
+    def moved(self) -> int:
+        """By how much it likes the other more."""
+        return self.affinity - self.before
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedSide:
+    """What one person takes away. `paragraph` are the sentences of its summary, `support` what they rest on."""
+
+    participant: Participant
+    paragraph: tuple[str, ...]
+    topics: tuple[str, ...]
+    towards: tuple[CheckedTowards, ...]
+    mood: Mood
+    memories: tuple[Memory, ...]
+    rejected: tuple[Rejected, ...] = ()
+    support: Support = Support.MODEL
+
+    @property
+    def summary(self) -> str:
+        """The paragraph as one text."""
+        return _joined(self.paragraph)
+
+    @property
+    def importance(self) -> int:
+        """The sum of that of what it takes away; what was kept out counts too: something was there."""
+        return sum(one.importance for one in self.memories) + sum(one.importance for one in self.rejected)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What may be stored, for each of those who took part, in their order; what was promised; and which turns no prompt
+    may ever show word for word.
+    """
+
+    sides: tuple[CheckedSide, ...]
+    promises: tuple[PromiseTold, ...] = ()
+    not_to_quote: frozenset[int] = frozenset()
+    rejected: tuple[Rejected, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is remembered for long, as it is embedded."""
+        told = (text for side in self.sides for text in (side.summary, *(one.text for one in side.memories)))
+        return tuple(dict.fromkeys(told))
+
+
+def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: int) -> Checked:
+    """What of the answer may be stored. It has an entry for everybody who took part."""
+    context = question.context
+    hidden = frozenset(answer.not_to_quote) & {line.turn for line in context.lines}
+    owners = {one.ref: _Owner(question, one, hidden) for one in context.participants}
+    astray: list[Rejected] = []
+    for draft in answer.memories:
+        owner = owners.get(draft.owner)
+        if owner is None or owner.who.is_player:
+            astray.append(_rejected(draft, RejectionReason.NO_SUCH_REF))
+        else:
+            owner.take(draft)
+    promises, no_promises = _promises(answer.promises, question, {one.who.person_id: one for one in owners.values()})
+    return Checked(
+        sides=tuple(_side(answer, context, owner, affinity_step) for owner in owners.values()),
+        promises=promises,
+        not_to_quote=hidden,
+        rejected=(*astray, *no_promises),
+    )
+
+
+def _side(answer: ClosingAnswer, context: ClosingContext, owner: "_Owner", step: int) -> CheckedSide:
+    who = owner.who
+    entry = answer.entry(who.ref)
+    towards = []
+    for other, stood in context.others_of(who):
+        liked = stood.affinity if who.is_player else answer.affinity(who.ref, other.ref)
+        is_judged = context.is_judged(stood) and not who.is_player
+        towards.append(
+            CheckedTowards(
+                other_id=other.person_id,
+                before=stood.affinity,
+                affinity=moved_affinity(stood.affinity, liked, step),
+                attitude=answer.attitude(who.ref, other.ref) if is_judged else None,
+            )
+        )
+    topics = {normal(one): plain(one) for one in entry.topics if plain(one) and owner.may_know(one)}
+    return CheckedSide(
+        participant=who,
+        paragraph=owner.paragraph(entry.paragraph) or (context.talked(who),),
+        topics=tuple(topics.values()),
+        towards=tuple(towards),
+        mood=who.mood if who.is_player else entry.mood,
+        memories=tuple(owner.kept),
+        rejected=tuple(owner.rejected),
+    )
+
+
+class _Owner:
+    """One who took part, and what of the drafts it may remember."""
+
+    def __init__(self, question: ClosingQuestion, who: Participant, hidden: frozenset[int]) -> None:
+        self.who = who
+        self.kept: list[Memory] = []
+        self.rejected: list[Rejected] = []
+        self._question = question
+        self._context = question.context
+        self._heard = self._context.shared(who.person_id)
+        self._hidden = hidden
+        mine = [one.text for ref, one in question.memories.items() if ref.startswith(f"{who.ref}m")]
+        self._known = {normal(one) for one in (*mine, *(fact.text for fact in who.facts))}
+        self._names = {one.person_id: one.name for one in self._context.participants}
+        told = " ".join((*(line.text for line in self._heard.values()), *self._names.values()))
+        kept_back = tokens(" ".join(line.kept_from(who.person_id) for line in self._context.lines))
+        self._kept_back = {one for one in kept_back if not says_little(one)} - {*tokens(told)}
+
+    def paragraph(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The sentences that tell nothing that was kept from it."""
+        return tuple(line for line in map(self.named, lines) if line and self.may_know(line))
+
+    def take(self, draft: ShortMemoryDraft) -> None:
+        """Keep the draft, or say why not."""
+        text = self.named(draft.text)
+        fault = self._fault(draft, text)
+        if fault is not None:
+            self.rejected.append(_rejected(draft, fault))
+            return
+        self._known.add(normal(text))
+        self.kept.append(self._memory(draft, text))
+
+    def named(self, text: str) -> str:
+        """The text on one line, without marks, with names in the place of ids."""
+        told = plain(text)
+        for person_id, name in self._names.items():
+            if "_" in person_id:
+                told = name.join(re.split(rf"(?<![\w-]){re.escape(person_id)}(?![\w-])", told))
+        return told
+
+    def _fault(self, draft: ShortMemoryDraft, text: str) -> RejectionReason | None:
+        """What is wrong with the draft."""
+        lines = {line.turn for line in self._context.lines}
+        if not text:
+            return RejectionReason.EMPTY
+        if not set(draft.turns) <= lines:
+            return RejectionReason.NO_SUCH_TURN
+        if not set(draft.turns) <= self._heard.keys() or not self.may_know(text):
+            return RejectionReason.NOT_PERCEIVED
+        if normal(text) in self._known:
+            return RejectionReason.KNOWN_ALREADY
+        return None if self._counts(draft, text) else RejectionReason.OTHER_NUMBER
+
+    def may_know(self, text: str) -> bool:
+        """Whether it holds no word that was said only where the owner did not hear it: a whisper stays one, whatever
+        turn is cited.
+        """
+        return self._kept_back.isdisjoint(tokens(text))
+
+    def _counts(self, draft: ShortMemoryDraft, text: str) -> bool:
+        """Whether its numbers stand in the turns, where these have digits at all; a date may come of the calendar."""
+        said = _numbers(" ".join(self._heard[turn].text for turn in draft.turns))
+        replaced = self._replaced(draft)
+        known = said | (_numbers(replaced.text) if replaced else set())
+        return not said or all(n in known or n <= _DATED or n in _YEARS for n in _numbers(text))
+
+    def _replaced(self, draft: ShortMemoryDraft) -> Memory | None:
+        """The memory it is meant to end; a ref that stands for none of the owner's own is dropped, not the draft."""
+        mine = draft.replaces.startswith(f"{self.who.ref}m")
+        return self._question.memories.get(draft.replaces) if mine else None
+
+    def _memory(self, draft: ShortMemoryDraft, text: str) -> Memory:
+        turns = tuple(sorted(set(draft.turns)))
+        lines = [self._heard[turn] for turn in turns]
+        subject_id, about = self._about(draft.about)
+        told_by = self._teller(draft, lines, subject_id)
+        known_from = self._question.known_from[self.who.person_id]
+        seen = self._is_seen(turns, lines)
+        kind = self._kind(draft, told_by, seen=seen)
+        came_from = None if told_by is None else self._person(getattr(draft, "heard_from", ""))
+        replaced = self._replaced(draft)
+        is_short_lived = kind is Kind.MID_TERM and draft.lasts != "long"
+        return Memory(
+            id=derived_memory_id(self.who.person_id, self._question.conversation_id, len(self.kept)),
+            kind=kind,
+            text=text,
+            about=about,
+            subject_id=subject_id,
+            told_by=None if seen else told_by,
+            via=() if came_from in (None, told_by, self.who.person_id) else (came_from,),
+            mode=draft.mode,
+            quote=self._quote(getattr(draft, "quote", ""), turns),
+            importance=draft.importance,
+            slot=plain(getattr(draft, "slot", "")),
+            support=Support.PERCEIVED if seen else Support.MODEL,
+            conversation_id=self._question.conversation_id,
+            turns=turns,
+            partner_id="" if kind is Kind.SELF else self._partner(turns[0]),  # its own, whoever heard it
+            valid_from=max(line.at for line in lines),
+            known_from=known_from,
+            level=draft.lasts if is_short_lived and draft.lasts != "long" else None,
+            expires_at=expires_at(draft.lasts, known_from, day_starts=self._question.day_starts)
+            if is_short_lived and draft.lasts != "long"
+            else None,
+            replaces=() if replaced is None else (replaced.id,),
+        )
+
+    def _kind(self, draft: ShortMemoryDraft, told_by: str | None, *, seen: bool) -> Kind:
+        if draft.lasts != "long":
+            return Kind.MID_TERM
+        if seen:
+            return Kind.OBSERVED
+        return Kind.SELF if told_by == self.who.person_id else Kind.FACT
+
+    def _is_seen(self, turns: Sequence[int], lines: Sequence[SpokenLine]) -> bool:
+        """Whether it rests on nothing but what somebody did, a player's words apart."""
+        players = {one.person_id for one in self._context.participants if one.is_player}
+        acted = {line.turn for line in self._context.lines if line.act and not line.text}
+        return set(turns) <= acted and not any(line.speaker_id in players for line in lines)
+
+    def _teller(self, draft: ShortMemoryDraft, lines: Sequence[SpokenLine], subject_id: str | None) -> str | None:
+        """Who told it: whom the model names, where that one speaks a cited turn; else by who speaks those. One speaker:
+        that one; several, and a plan or about the owner: nobody; one who is not the owner: that one; else nobody.
+        """
+        speakers = {line.speaker_id for line in lines}
+        named = next((one.person_id for one in self._context.participants if one.ref == draft.teller), None)
+        if named in speakers:
+            return named
+        if len(speakers) == 1:
+            return speakers.pop()
+        if draft.mode is Mode.PLANNED or subject_id == self.who.person_id:
+            return None
+        others = speakers - {self.who.person_id}
+        return others.pop() if len(others) == 1 else None
+
+    def _about(self, about: str) -> tuple[str | None, str]:
+        """Whom it is about, by id (None: nobody of this world, or nobody knows which of several), and the name."""
+        person_id = self._person(about)
+        return person_id, self._names.get(person_id or "") or plain(about)
+
+    def _person(self, named: str) -> str | None:
+        there = next((one.person_id for one in self._context.participants if one.ref == named), None)
+        bearers = self._context.bearers.get(normal(named), frozenset())
+        return there or (next(iter(bearers)) if len(bearers) == 1 else None)
+
+    def _quote(self, quote: str, turns: Sequence[int]) -> str:
+        """A quote stands only where its turns hold it word for word, and may be shown so."""
+        said = normal(" ".join(self._heard[turn].text for turn in turns))
+        is_said = normal(quote) in said and not self._hidden.intersection(turns)
+        return plain(quote) if is_said else ""
+
+    def _partner(self, turn: int) -> str:
+        """With whom it had to do in a turn, by id: who spoke it; of its own, who answered, or the first who heard it.
+        "": nobody did.
+        """
+        line = self._heard[turn]
+        if line.speaker_id != self.who.person_id:
+            return line.speaker_id
+        heard = [
+            other.person_id
+            for other, _ in self._context.others_of(self.who)
+            if line.heard_by is None or other.person_id in line.heard_by
+        ]
+        after = self._heard.get(turn + 1)
+        return after.speaker_id if after and after.speaker_id in heard else next(iter(heard), "")
+
+
+def _promises(
+    drafts: Sequence[PromiseDraft], question: ClosingQuestion, owners: Mapping[str, _Owner]
+) -> tuple[tuple[PromiseTold, ...], tuple[Rejected, ...]]:
+    """Each promise by itself: both perceived its turn, a date is one that lies ahead, an open one is open."""
+    kept: list[PromiseTold] = []
+    rejected: list[Rejected] = []
+    ids = {one.ref: one.person_id for one in question.context.participants}
+    lines = {line.turn: line for line in question.context.lines}
+    for draft in drafts:
+        verdict = _promise(draft, question, ids, lines)
+        if isinstance(verdict, PromiseTold) and not all(owners[i].may_know(draft.what) for i in _of(verdict, owners)):
+            verdict = RejectionReason.NOT_PERCEIVED
+        if isinstance(verdict, PromiseTold):
+            if verdict not in kept:
+                kept.append(verdict)
+        else:
+            rejected.append(Rejected(statement=plain(draft.what), turn=draft.turn, reason=verdict))
+    return tuple(kept), tuple(rejected)
+
+
+def _promise(
+    draft: PromiseDraft, question: ClosingQuestion, ids: Mapping[str, str], lines: Mapping[int, SpokenLine]
+) -> PromiseTold | RejectionReason:
+    known = question.promises.get(draft.ref)
+    if draft.status != "made" and known is None:
+        return RejectionReason.NO_SUCH_REF
+    by_id, to_id = (known.by_id, known.to_id) if known else (ids.get(draft.by, ""), ids.get(draft.to, ""))
+    if not by_id or not to_id or by_id == to_id:
+        return RejectionReason.NO_SUCH_REF
+    if draft.turn not in lines:
+        return RejectionReason.NO_SUCH_TURN
+    if draft.turn not in question.context.shared(by_id, to_id):
+        return RejectionReason.NOT_PERCEIVED
+    what = plain(draft.what) or (known.what if known else "")
+    if not what:
+        return RejectionReason.EMPTY
+    try:
+        due = due_of(draft.day.strip(), draft.time.strip(), lines[draft.turn].at) if draft.day or draft.time else None
+    except BadDue:
+        return RejectionReason.NO_SUCH_DATE
+    return PromiseTold(
+        by_id=by_id,
+        to_id=to_id,
+        what=what,
+        turn=draft.turn,
+        status=draft.status,
+        place=plain(draft.place),
+        due=due,
+        commitment_id=known.id if known else None,
+    )
+
+
+def _of(promise: PromiseTold, owners: Mapping[str, _Owner]) -> tuple[str, ...]:
+    """Those of the two who were there."""
+    return tuple(one for one in (promise.by_id, promise.to_id) if one in owners)
+
+
+def plain(text: str) -> str:
+    """The text on one line, without control tokens and template marks."""
+    return one_line(without_marks(text))
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """Sentences as one text: with a space between them where a script has any."""
+    text = ""
+    for one in sentences:
+        wide = unicodedata.east_asian_width(text[-1]) in "WF" if text else True
+        text += one if wide else f" {one}"
+    return text
+
+
+def _numbers(text: str) -> set[int]:
+    """The numbers that stand in digits of any script."""
+    return {int(found) for found in _NUMBER.findall(unicodedata.normalize("NFKC", text))}
+
+
+def _rejected(draft: ShortMemoryDraft, reason: RejectionReason) -> Rejected:
+    turn = next(iter(draft.turns), None)
+    return Rejected(statement=plain(draft.text), turn=turn, reason=reason, importance=draft.importance)

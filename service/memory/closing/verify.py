@@ -1,0 +1,129 @@
+"""Owns the third step of a closing: a second call holds what the first one wrote against the turns, and what becomes of
+it then.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from service.llm.chat import Answer, ChatModel, Prompt
+from service.llm.prompt import PromptValues
+from service.memory.closing.answer import Bounded
+from service.memory.closing.ask import TEMPLATES
+from service.memory.closing.check import Checked, CheckedSide, Rejected
+from service.memory.closing.context import ClosingContext
+from service.memory.record import Memory, Mode, Support
+from service.store.event_kinds import RejectionReason
+
+Finding = Literal["supported", "contradicted", "not_said"]
+MAX_TOKENS = 900
+
+
+class Verdict(Bounded):
+    """What is found of the claim with that number."""
+
+    n: Annotated[int, Field(ge=1, le=99)]
+    finding: Finding
+
+
+class Verdicts(Bounded):
+    """One for each claim."""
+
+    verdicts: list[Verdict] = Field(max_length=60)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A sentence to be held against the turns. `told_by` is the name of who is said to have told it, `mode` how it is
+    said to have been meant; of a sentence of a paragraph both are "".
+    """
+
+    number: int
+    text: str
+    told_by: str = ""
+    mode: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyContext(PromptValues):
+    """All that the second call may draw on."""
+
+    closing: ClosingContext
+    claims: tuple[Claim, ...]
+
+
+def claims_of(checked: Checked, context: ClosingContext) -> VerifyContext | None:
+    """What is to be verified; None: nothing is. Equal sentences of several people's paragraphs are asked once."""
+    names = {one.person_id: one.name for one in context.participants}
+    told: dict[tuple[str, str, str], None] = {}
+    for side in checked.sides:
+        told |= dict.fromkeys((line, "", "") for line in side.paragraph)
+        told |= {_key(one, names): None for one in side.memories if not one.is_bare}
+    claims = (Claim(number=n, text=t, told_by=by, mode=mode) for n, (t, by, mode) in enumerate(told, 1))
+    values = {"language": context.language, "own_prompts": context.own_prompts}
+    return VerifyContext(closing=context.whole, claims=tuple(claims), **values) if told else None  # type: ignore[arg-type] # values
+
+
+def verify_prompt(context: VerifyContext, thread: str = "") -> Prompt[Verdicts]:
+    """The question as it is sent. `thread` says of which conversation."""
+    return TEMPLATES.question("verify", "verify", context, Verdicts, max_tokens=MAX_TOKENS, thread=thread)
+
+
+async def verify(model: ChatModel, context: VerifyContext, thread: str = "") -> Answer[Verdicts]:
+    """Ask. Raises: ModelError."""
+    return await model.complete(verify_prompt(context, thread))
+
+
+def verified(checked: Checked, context: VerifyContext, verdicts: Verdicts) -> Checked:
+    """What is left: contradicted claims and sentences are kept out, supported ones are verified, and one that was not
+    found said is unsure. One that the answer passes over stays as it was.
+    """
+    names = {one.person_id: one.name for one in context.closing.participants}
+    by_number = {one.n: one.finding for one in verdicts.verdicts}
+    found = {(one.text, one.told_by, one.mode): by_number.get(one.number) for one in context.claims}
+    return replace(checked, sides=tuple(_side(side, found, names, context.closing) for side in checked.sides))
+
+
+def _side(
+    side: CheckedSide,
+    found: Mapping[tuple[str, str, str], Finding | None],
+    names: Mapping[str, str],
+    context: ClosingContext,
+) -> CheckedSide:
+    kept: list[Memory] = []
+    rejected = list(side.rejected)
+    for one in side.memories:
+        finding = None if one.is_bare else found.get(_key(one, names))
+        if finding == "contradicted":
+            rejected.append(_contradicted(one.text, one.turn, one.importance))
+        else:
+            kept.append(replace(one, support=_support(one.support, finding)))
+    lines = [(line, found.get((line, "", ""))) for line in side.paragraph]
+    rejected += [_contradicted(line, None, 0) for line, finding in lines if finding == "contradicted"]
+    paragraph = tuple(line for line, finding in lines if finding != "contradicted")
+    stands = all(finding == "supported" for _, finding in lines if finding != "contradicted")
+    support = Support.VERIFIED if stands else side.support
+    return replace(
+        side,
+        memories=tuple(kept),
+        paragraph=paragraph or (context.talked(side.participant),),
+        rejected=tuple(rejected),
+        support=support,
+    )
+
+
+def _support(before: Support, finding: Finding | None) -> Support:
+    if finding is None:
+        return before
+    return Support.VERIFIED if finding == "supported" else Support.UNSURE
+
+
+def _key(one: Memory, names: Mapping[str, str]) -> tuple[str, str, str]:
+    mode = "" if one.mode is Mode.STATED else str(one.mode)
+    return one.text, names.get(one.told_by or "", ""), mode
+
+
+def _contradicted(text: str, turn: int | None, importance: int) -> Rejected:
+    return Rejected(statement=text, turn=turn, reason=RejectionReason.CONTRADICTED, importance=importance)

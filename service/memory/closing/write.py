@@ -1,0 +1,303 @@
+"""Owns the last step of a closing, its one transaction: all that those who took part take away, or nothing."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlmodel import Session, select
+
+from service.memory.authoring import memory_id
+from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_before
+from service.memory.closing.check import Checked, CheckedSide, CheckedTowards
+from service.memory.memory_store import MemoryStore
+from service.memory.mid_term import tell_over
+from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id
+from service.memory.reflections import REFLECTS_AT, begin_reflections
+from service.memory.rows import row_of
+from service.people.attitude import felt_moods, stance, sum_of
+from service.people.commitment import around
+from service.people.commitments import PromiseTold, settle_told
+from service.people.place_names import node_named
+from service.people.worlds import WorldView
+from service.settings import MemorySettings
+from service.store.event_kinds import FactRejected
+from service.store.insert import insert_rows
+from service.store.perceived import known_late
+from service.store.publish import publish
+from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, SummaryRow, TurnRow, said_in
+from world.time import WorldTime, iso
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Taken:
+    """What one of them took away: its side, since when, with whom most, and what it changed."""
+
+    side: CheckedSide
+    at: WorldTime
+    partner_id: str
+    others: tuple[str, ...]
+    memories: tuple[Memory, ...]
+
+    @property
+    def person_id(self) -> str:
+        return self.side.participant.person_id
+
+
+def write_closing(
+    session: Session,
+    world: WorldView,
+    conversation: ConversationRow,
+    question: ClosingQuestion,
+    checked: Checked,
+    settings: MemorySettings,
+    memory: MemoryStore,
+    embedded: Embedded,
+    now: WorldTime,
+) -> dict[str, Any]:
+    """Write what everybody who took part takes away, when the world's clock shows `now`; the caller commits.
+
+    The answer is what changed, for people to see: as the one who began sees it, and under ``partner`` the other one's;
+    of more than two, what each takes away under ``people``.
+    """
+    taken = [_taken(world, conversation, question, side) for side in checked.sides]
+    # Memories are locked in one order, so that nobody waits for somebody who waits for it; then all is read anew.
+    for one in sorted(taken, key=lambda one: one.person_id):
+        _remember(session, conversation, one, memory, embedded, now)
+    before = read_before(session, world, conversation, mood_cools_hours=settings.mood_cools_hours)
+    changes = {one.person_id: _changes(world, conversation, one, before, settings) for one in taken}
+    insert_rows(session, (row for _, rows in changes.values() for row in rows))
+    begin_reflections(session, world, {one.person_id: one.at for one in taken}, least_importance=REFLECTS_AT)
+    promised = [replace(one, node_id=_node(world, conversation, one)) for one in checked.promises]
+    late = {one.person_id: known_late(conversation, one.person_id) or WorldTime(0) for one in taken}
+    said_at = {line.turn: line.at for line in question.context.lines}
+    settle_told(
+        session,
+        world,
+        conversation,
+        promised,
+        parted_at(world, conversation),
+        lambda one: max(said_at[one.turn], *(late.get(i, WorldTime(0)) for i in (one.by_id, one.to_id))),
+    )
+    if checked.not_to_quote:
+        for turn in session.exec(select(TurnRow).where(*said_in(conversation.key))):
+            turn.not_to_quote = turn.not_to_quote or turn.turn in checked.not_to_quote
+    _tell_rejected(session, world, conversation, taken[::-1])
+    by_person = {one.person_id: (one, changes[one.person_id][0]) for one in taken}
+    first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
+    told = {**_seen(checked, first, second), "partner": _seen(checked, second, first)}
+    if len(conversation.participants) > 2:
+        told["people"] = {person_id: _own(*one) for person_id, one in by_person.items()}
+    return told
+
+
+def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQuestion, side: CheckedSide) -> _Taken:
+    context, who = question.context, side.participant
+    partner = context.partner_of(who)
+    at = question.known_from[who.person_id]
+    seen = () if who.is_player else context.shared(who.person_id).values()
+    done = [line for line in seen if line.did]
+    return _Taken(
+        side=side,
+        at=at,
+        partner_id=partner.person_id,
+        others=tuple(other.person_id for other, _ in context.others_of(who) if other is not partner),
+        memories=(
+            *side.memories,
+            *(  # What the game did for one of them, and confirmed: no model judges that. A player keeps nothing of it.
+                Memory(
+                    id=derived_memory_id(who.person_id, conversation.id, number),
+                    kind=Kind.OBSERVED,
+                    text=line.did,
+                    about=line.speaker_name,
+                    subject_id=line.speaker_id,
+                    support=Support.PERCEIVED,
+                    source=Source.OBSERVATION,
+                    conversation_id=conversation.id,
+                    turns=(line.turn,),
+                    partner_id=partner.person_id if line.speaker_id == who.person_id else line.speaker_id,
+                    valid_from=line.at,
+                    known_from=at,
+                )
+                for number, line in enumerate(done, len(side.memories))
+            ),
+        ),
+    )
+
+
+def _remember(
+    session: Session,
+    conversation: ConversationRow,
+    one: _Taken,
+    memory: MemoryStore,
+    embedded: Embedded,
+    now: WorldTime,
+) -> None:
+    """Write what the person remembers; its memory is locked from now on."""
+    group, side = Group(world_id=conversation.world_id, person_id=one.person_id), one.side
+    episode = Episode(
+        conversation_id=conversation.id,
+        partner_id=one.partner_id,
+        summary=side.summary,
+        topics=side.topics,
+        at=one.at,
+        others=one.others,
+        support=side.support,
+    )
+    revision = memory.remember(session, group, one.memories, embedded, episode)
+    tell_over(session, (row_of(group, each, revision) for each in one.memories), now)
+    session.add(
+        SummaryRow(
+            **group.whose,
+            conversation_id=conversation.id,
+            partner_id=one.partner_id,
+            summary=side.summary,
+            topics=list(side.topics),
+            at=one.at,
+            night=conversation.participants[conversation.seat_of(one.person_id)].night,
+            importance=side.importance,
+            others=list(one.others),
+            support=side.support,
+            revision=revision,
+        )
+    )
+
+
+def _node(world: WorldView, conversation: ConversationRow, one: PromiseTold) -> str | None:
+    """Where the promise is to be kept on the map; None: nowhere. An NPC stays at its post."""
+    facility = world.map.facilities.get(one.place)
+    node_id = facility.node_ids[0] if facility else node_named(world.map, one.place, conversation.node_id)
+    posts = [world.map.posts[i] for i in (one.by_id, one.to_id) if i in world.map.posts]
+    is_there = node_id is not None and all(node_id in around(world.setting, post) for post in posts)
+    return node_id if is_there else None
+
+
+_Changed = tuple[dict[str, Any], list[AttitudeChangeRow | MoodRow]]
+
+
+def _changes(
+    world: WorldView, conversation: ConversationRow, one: _Taken, before: Before, settings: MemorySettings
+) -> _Changed:
+    """How the person feels now, for people to see, and the rows that say so."""
+    attitudes = [_attitude(conversation, one, towards) for towards in one.side.towards]
+    felt = MoodRow(
+        world_id=world.id,
+        person_id=one.person_id,
+        id=conversation.id,
+        at=one.at,
+        mood=one.side.mood,
+        conversation_id=conversation.id,
+    )
+    was, now = (
+        felt_moods(changes, world.at(one.at), [one.person_id], settings.mood_cools_hours)[one.person_id]
+        for changes in (before.moods, [*before.moods, felt])
+    )
+    changed = {
+        "mood": {"before": was, "after": now},
+        "towards": {change.other_id: _changed(world, change, before) for change in attitudes},
+    }
+    return changed, [*attitudes, felt]
+
+
+def _attitude(conversation: ConversationRow, one: _Taken, towards: CheckedTowards) -> AttitudeChangeRow:
+    """A closing may be late, and another one of the same two done meanwhile: affinity moves by what this talk did."""
+    return AttitudeChangeRow(
+        world_id=conversation.world_id,
+        owner_id=one.person_id,
+        other_id=towards.other_id,
+        id=conversation.id,
+        at=one.at,
+        conversation_id=conversation.id,
+        affinity_delta=towards.moved,
+        met=True,
+        **(towards.attitude.model_dump() if towards.attitude else {}),
+    )
+
+
+def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> dict[str, Any]:
+    pair, at = (change.owner_id, change.other_id), WorldTime(change.at)
+    after = replace(before, attitudes=[*before.attitudes, change])
+    judged = sum_of([*before.judged_in(change.id, *pair), change])
+    return {
+        "affinity": {"before": before.attitude(*pair, at).affinity, "after": after.attitude(*pair, at).affinity},
+        "stance": stance(judged, world.language),
+        "attitude": {str(name): degree for name, degree in judged.judged.items()} or None,
+    }
+
+
+def _tell_rejected(session: Session, world: WorldView, conversation: ConversationRow, taken: Sequence[_Taken]) -> None:
+    """Say of each statement that was kept out why. The log names whose memory it would have been; of a talk of two with
+    an NPC, the NPC.
+    """
+    told: Counter[str] = Counter()
+    for one in taken:
+        with_npc = len(taken) == 2 and one.partner_id in world.cast.npcs
+        person_id = one.partner_id if with_npc else one.person_id
+        for rejected in one.side.rejected:
+            event = FactRejected(
+                conversation_id=conversation.id,
+                statement=rejected.statement,
+                turn=rejected.turn,
+                reason=rejected.reason,
+            )
+            publish(session, conversation, one.at, event, person_id, index=told[person_id])
+            told[person_id] += 1
+
+
+_NOTHING_CHANGED = {"affinity": {"before": 0, "after": 0}, "stance": "", "attitude": None}
+"""Between two who were never there together."""
+
+
+def _seen(
+    checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
+    (own, changes), (partner, partners) = one, other
+    towards = changes["towards"].get(partner.person_id, _NOTHING_CHANGED)
+    return {
+        **_remembered(own),
+        "affinity": partners["towards"].get(own.person_id, _NOTHING_CHANGED)["affinity"],
+        "mood": partners["mood"],
+        "stance": towards["stance"],
+        "attitude": towards["attitude"],
+        "learned_facts": _told(partner, Kind.SELF),
+        "rejected": _refused(*checked.rejected, *own.side.rejected),
+    }
+
+
+def _own(own: _Taken, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What one of more than two takes away, and how it stands to the others."""
+    return {
+        **_remembered(own),
+        **changes,
+        "learned_facts": _told(own, Kind.SELF),
+        "rejected": _refused(*own.side.rejected),
+    }
+
+
+def _refused(*rejected: Any) -> list[dict[str, Any]]:
+    return [{name: value for name, value in asdict(one).items() if name != "importance"} for one in rejected]
+
+
+def _remembered(own: _Taken) -> dict[str, Any]:
+    return {
+        "summary": own.side.summary,
+        "topics": list(own.side.topics),
+        "facts": [*_told(own, Kind.FACT), *_told(own, Kind.OBSERVED)],
+        "mid_term": [
+            {
+                "content": one.text,
+                "importance": one.level,
+                "expires_at": iso(one.expires_at),
+                "created_at": iso(one.known_from),
+                "partner_id": one.partner_id or None,
+                "conversation_id": one.conversation_id,
+            }
+            for one in own.memories
+            if one.expires_at is not None
+        ],
+    }
+
+
+def _told(own: _Taken, kind: Kind) -> list[dict[str, Any]]:
+    return [{"id": memory_id(one), "statement": one.text, "turn": one.turn} for one in own.memories if one.kind is kind]

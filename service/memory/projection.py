@@ -1,0 +1,202 @@
+"""Owns what a graph outside our database is to hold of a person's memory: what was written since it was last brought
+there, and how far that is.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, select
+
+from service.memory.embedding.embedder import Vectors, VectorSpace
+from service.memory.episodes import read_episodes
+from service.memory.index import State
+from service.memory.record import VIEWS, Episode, Group, Memory
+from service.memory.revision import next_epoch
+from service.memory.rows import memory_of
+from service.memory.telling import one_line, told_of
+from service.people.worlds import WorldRepository
+from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow, WorldRow
+from world.time import WorldTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """A memory as an edge of a graph: the sentence with its teller, from the entity that told it to the one it is
+    about. `vector`: of its text, shape (dimensions,); None: it has none.
+    """
+
+    memory: Memory
+    text: str
+    source: str
+    target: str
+    vector: Vectors | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """What a group of the graph is to be given, to be as the memory is `now`. It is `before` there. `is_whole`: these
+    are all, and what else the graph has of this memory goes. `space`: which vectors the facts have.
+    """
+
+    group: Group
+    before: State
+    now: State
+    is_whole: bool
+    facts: Sequence[Fact]
+    episodes: Sequence[Episode]
+    space: VectorSpace
+
+    @property
+    def is_nothing(self) -> bool:
+        """The person remembers nothing."""
+        return self.is_whole and not self.facts and not self.episodes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A sentence that the graph's own reader found in an episode, between two named entities. `replaces` are the ids of
+    the memories that it contradicts.
+    """
+
+    id: str
+    text: str
+    names: tuple[str, str]
+    valid_from: WorldTime | None
+    replaces: tuple[str, ...]
+
+
+class Projection(Protocol):
+    """A graph outside our database that holds what people remember. Every call may raise GraphUnavailable."""
+
+    @property
+    def reads_episodes(self) -> bool:
+        """Whether it finds facts in summaries by itself."""
+
+    def group_id(self, group: Group) -> str:
+        """What it calls the person's memory."""
+
+    async def write(self, changes: Changes) -> bool:
+        """Bring it there; the same again changes nothing. False, where they are not whole: it is not as it was `before`
+        there.
+        """
+
+    async def read(self, group: Group, episode: Episode, space: VectorSpace) -> Sequence[Found]:
+        """What its reader finds in an episode that was brought there. Raises: ModelError: the same call may be made
+        again.
+        """
+
+    async def check(self) -> None:
+        """Whether it can be reached, and holds no group of another installation in the place of ours."""
+
+    async def aclose(self) -> None:
+        """Let go of it."""
+
+
+def read_changes(session: Session, worlds: WorldRepository, group: Group, *, is_whole: bool) -> Changes | None:
+    """What was written since the memory was last brought to the graph, or all of it; None: nothing."""
+    owner = session.get(MemoryOwnerRow, group.key())
+    if owner is None:
+        return None
+    now, before = State(owner.epoch, owner.revision), State(owner.projected_epoch, owner.projected_revision)
+    if now == before and not is_whole:
+        return None
+    is_whole = is_whole or now.epoch != before.epoch
+    after = -1 if is_whole else before.revision
+    talks = [] if is_whole else _touched(session, group, after)
+    space = VectorSpace(owner.embedder, owner.dimensions)
+    written = _written(group, after, talks)
+    episodes = {one.conversation_id: one for one in read_episodes(session, group, after=after)}
+    if talks:
+        episodes |= {one.conversation_id: one for one in read_episodes(session, group) if one.conversation_id in talks}
+    return Changes(
+        group=group,
+        before=before,
+        now=now,
+        is_whole=is_whole,
+        facts=_facts(session, worlds, group, written, space),
+        episodes=[*episodes.values()],
+        space=space,
+    )
+
+
+def _touched(session: Session, group: Group, after: int) -> list[str]:
+    """The talks of what was written since: an episode in the graph names all facts that came of it."""
+    row = MemoryRow
+    of_memories = select(row.conversation_id).where(_written(group, after, ()), row.conversation_id != "")
+    mine = (*group.owns(SummaryRow), col(SummaryRow.revision) > after)
+    talks = {*session.exec(of_memories), *session.exec(select(SummaryRow.conversation_id).where(*mine))}
+    return sorted(talks)
+
+
+def _written(group: Group, after: int, talks: Sequence[str]) -> ColumnElement[bool]:
+    """Memories that were written, ended or given a vector since, or came of these talks."""
+    row = MemoryRow
+    embedded = select(VectorRow.item_id).where(*group.owns(VectorRow), col(VectorRow.revision) > after)
+    which = (col(row.revision) > after) | col(row.id).in_(embedded) | col(row.conversation_id).in_(talks)
+    world, person = group.owns(row)
+    return world & person & which & col(row.deleted).is_(False) & col(row.kind).not_in(VIEWS)
+
+
+def _facts(
+    session: Session, worlds: WorldRepository, group: Group, written: ColumnElement[bool], space: VectorSpace
+) -> list[Fact]:
+    memories = [memory_of(row) for row in session.exec(select(MemoryRow).where(written).order_by(col(MemoryRow.id)))]
+    if not memories:
+        return []
+    mine = (*group.owns(VectorRow), col(VectorRow.item_id).in_(select(MemoryRow.id).where(written)))
+    query = select(VectorRow.item_id, VectorRow.vector).where(*mine, VectorRow.model == space.model)
+    vectors = {key: np.frombuffer(packed, np.float16).astype(np.float32) for key, packed in session.exec(query)}
+    world = worlds.open(session, group.world_id)
+    owner = world.name_of(group.person_id)
+    return [
+        Fact(
+            memory=one,
+            text=one_line(told_of(world, one, group.person_id)),
+            source=world.name_of(one.told_by) if one.told_by else owner,
+            target=one.about or (world.name_of(one.subject_id) if one.subject_id else owner),
+            vector=vectors.get(one.id),
+        )
+        for one in memories
+    ]
+
+
+def projected(session: Session, changes: Changes) -> None:
+    """The graph has been given these; the caller commits. What was forgotten on the way is to go there too, and nobody
+    waits any more for one who remembers nothing and whose world is gone.
+    """
+    group, now = changes.group, changes.now
+    owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
+    if owner is None:
+        next_epoch(session, group)
+        return
+    owner.projected_epoch, owner.projected_revision = now
+    owner.projection_attempts, owner.projection_error = 0, ""
+    if changes.is_nothing and State(owner.epoch, owner.revision) == now and not session.get(WorldRow, group.world_id):
+        session.delete(owner)
+
+
+def postpone(session: Session, group: Group, reason: str, longest_seconds: float) -> None:
+    """It failed; the next time comes later with each. The caller commits."""
+    owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
+    if owner is not None:
+        owner.projection_attempts += 1
+        owner.projection_due = time.time() + min(longest_seconds, 2.0**owner.projection_attempts)
+        owner.projection_error = reason
+
+
+def held_by_graph(session: Session, world_id: str) -> list[Group]:
+    """Whose memories of the world may be in the graph."""
+    row = MemoryOwnerRow
+    maybe = (col(row.projected_revision) >= 0) | (col(row.projection_attempts) > 0)
+    people = session.exec(select(row.person_id).where(row.world_id == world_id, maybe))
+    return [Group(world_id=world_id, person_id=one) for one in people]
+
+
+def project_anew(session: Session, world_id: str) -> None:
+    """All that people of the world remember is to be brought to the graph again; the caller commits."""
+    for owner in session.exec(select(MemoryOwnerRow).where(MemoryOwnerRow.world_id == world_id)):
+        owner.projected_epoch, owner.projected_revision, owner.projection_due = 0, -1, 0.0

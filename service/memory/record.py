@@ -1,0 +1,346 @@
+"""Owns what a person remembers, as values: memories, turns, episodes, and whose they are.
+
+Times are world times. Nothing is overwritten: a memory that is replaced is ended and keeps its history.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col
+
+from service.content.profile import Importance
+from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
+from service.store.ids import derived_id
+from service.store.tables import OfPerson
+from world.time import WorldTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Group:
+    """Whose memory: one person of one world."""
+
+    world_id: str
+    person_id: str
+
+    @property
+    def id(self) -> str:
+        """``world--person``: ASCII ``[A-Za-z0-9_-]+``, unique because ids hold no ``--``."""
+        return f"{self.world_id}--{self.person_id}"
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        """The columns of a row of this person."""
+        return {"world_id": self.world_id, "person_id": self.person_id}
+
+    def key(self, *rest: object) -> tuple[object, ...]:
+        """The primary key of a row of this person."""
+        return self.world_id, self.person_id, *rest
+
+    def owns(self, table: type[OfPerson]) -> tuple[ColumnElement[bool], ...]:
+        """Of a table of people: the rows of this one."""
+        return col(table.world_id) == self.world_id, col(table.person_id) == self.person_id
+
+
+class Kind(StrEnum):
+    """What can be remembered. A turn and a summary are views of conversations; of a past that was given they are rows
+    like all others.
+    """
+
+    FACT = "fact"
+    OBSERVED = "observed"
+    SELF = "self"
+    INSIGHT = "insight"
+    MID_TERM = "mid_term"
+    TURN = "turn"
+    SUMMARY = "summary"
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether it is embedded; the others are found by their words alone."""
+        return self in _EMBEDDED
+
+
+_EMBEDDED = (Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.SUMMARY)
+FACTS = frozenset({Kind.FACT, Kind.OBSERVED})
+"""What a person knows of others and of the world."""
+VIEWS = frozenset({Kind.TURN, Kind.SUMMARY})
+
+DEFAULT_IMPORTANCE = 5
+"""Of 1 to 10, where nobody has judged it."""
+
+
+class Mode(StrEnum):
+    """How something that was said was meant."""
+
+    STATED = "stated"
+    PLANNED = "planned"
+    SUPPOSED = "supposed"
+    JOKING = "joking"
+
+
+class Source(StrEnum):
+    """What a memory came of."""
+
+    CONVERSATION = "conversation"
+    OBSERVATION = "observation"
+    SEED = "seed"
+    AUTHOR = "author"
+    IMPORT = "import"
+    REFLECTION = "reflection"
+    PROMISE = "promise"
+
+
+class Support(StrEnum):
+    """What a memory rests on. An author's word and what was perceived stand bare; whatever was told is told with its
+    teller: as a model wrote it, as a second call confirmed it, or as that call did not find it said.
+    """
+
+    AUTHOR = "author"
+    PERCEIVED = "perceived"
+    VERIFIED = "verified"
+    MODEL = "model"
+    UNSURE = "unsure"
+
+    @property
+    def strength(self) -> int:
+        """A memory is ended only by one that is at least as strong: 3 author, 2 perceived, 1 told."""
+        return {Support.AUTHOR: 3, Support.PERCEIVED: 2}.get(self, 1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """A conversation as a whole, as the person remembers it; known by the conversation's id. Of more than two, `others`
+    were there besides the partner. `support`: what its sentences rest on.
+    """
+
+    conversation_id: str
+    partner_id: str
+    summary: str
+    topics: tuple[str, ...]
+    at: WorldTime
+    others: tuple[str, ...] = ()
+    support: Support = Support.MODEL
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeardTurn:
+    """A turn of a conversation the person took part in, its own included, or `overheard`. The text is what it perceived
+    of it. Of more than two, `partner_id` is with whom it had to do in that turn, and `others` were there besides.
+    `later`: since when it is known, where that is not when it was said.
+    """
+
+    conversation_id: str
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+    partner_id: str
+    at: WorldTime
+    others: tuple[str, ...] = ()
+    later: WorldTime | None = None
+    overheard: bool = False
+
+    @property
+    def known_since(self) -> WorldTime:
+        """Since when it is known."""
+        return self.at if self.later is None else self.later
+
+    @property
+    def key(self) -> str:
+        """What it is known by among turns."""
+        return turn_key(self.conversation_id, self.turn)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """Something that a person remembers, in one sentence that names whom it is about.
+
+    `text` is the bare clause; the code writes its teller before it (telling.py). `about` names whom or what it is about
+    ("": nobody), `subject_id` is that person's id. `told_by` is who said it (None: nobody, or several together), `via`
+    are the ids of those through whose hands it came to the teller, who began it first. `mode` is how it was meant,
+    `quote` a line worth keeping in its own voice. With `slot`, what it is about has one value of that name at a time
+    ("place", "employer"). `importance` is 1 to 10. `turns` (of `conversation_id`) or `evidence` (references, see
+    refs.py) are what it was drawn from. `partner_id` is with whom it had to do ("": nobody).
+
+    It is true from `valid_from` until before `valid_to`, known from `known_from`; its end is known from `known_until`.
+    `replaced_by` is the memory that ended it. `expires_at`, and `level`, are of what affects the next days. `replaces`
+    are the ids of what it is meant to end: they are not stored.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    valid_from: WorldTime
+    known_from: WorldTime
+    about: str = ""
+    subject_id: str | None = None
+    told_by: str | None = None
+    via: tuple[str, ...] = ()
+    mode: Mode = Mode.STATED
+    quote: str = ""
+    importance: int = DEFAULT_IMPORTANCE
+    slot: str = ""
+    support: Support = Support.MODEL
+    source: Source = Source.CONVERSATION
+    conversation_id: str = ""
+    turns: tuple[int, ...] = ()
+    evidence: tuple[str, ...] = ()
+    partner_id: str = ""
+    valid_to: WorldTime | None = None
+    known_until: WorldTime | None = None
+    replaced_by: str | None = None
+    expires_at: WorldTime | None = None
+    level: Importance | None = None
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def turn(self) -> int | None:
+        """The first turn it was drawn from; None: it came of none."""
+        return self.turns[0] if self.turns else None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it may be stated by itself: an author wrote it, or the person perceived it."""
+        return self.support.strength > 1
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The ids of those it is about or came from."""
+        return tuple(one for one in (self.subject_id, self.told_by, *self.via) if one)
+
+    @property
+    def confidence(self) -> float:
+        """How far it may be relied on, 0..1: less with each hand through which it came."""
+        return confidence(self)
+
+    @property
+    def ends(self) -> WorldTime | None:
+        """When it is true no longer, or over; None: no end is known."""
+        return min((end for end in (self.valid_to, self.expires_at) if end is not None), default=None)
+
+    def known_at(self, t: WorldTime) -> bool:
+        """Whether it was held true at world time `t`, by what was known at `t`.
+
+        When a memory is ended, its end (`valid_to`) is learned at `known_until`: before that nobody knew of it, and it
+        was held true, even if it was over by then.
+        """
+        if not (self.known_from <= t and self.valid_from <= t):
+            return False
+        if self.known_until is not None:
+            return t < self.known_until
+        return self.ends is None or t < self.ends
+
+    def may_end(self, other: "Memory") -> bool:
+        """Whether it is strong enough to end the other: stronger, or as strong and, where both were told, told by the
+        same. A plan, a supposition or a joke ends nothing that was stated.
+        """
+        if self.mode is not Mode.STATED and other.mode is not self.mode:
+            return False
+        mine, its = self.support.strength, other.support.strength
+        return mine > its or (mine == its and (mine > 1 or self.told_by == other.told_by))
+
+
+KEPT_BY_A_HAND = 0.8
+"""What is left of the confidence after each person who told it on."""
+KEPT_BY_DOUBT = 0.5
+"""What is left of it where it was joking, only supposed, or not found said."""
+
+
+def confidence(one: Memory) -> float:
+    """0..1, in hundredths: 1 for what was perceived, 0.8 for what somebody told, 0.64 for what that one had from
+    another.
+    """
+    hands = 0 if one.is_bare or one.kind is Kind.SELF else 1 + len(one.via)
+    doubt = one.mode in (Mode.SUPPOSED, Mode.JOKING) or one.support is Support.UNSURE
+    return round(KEPT_BY_A_HAND**hands * (KEPT_BY_DOUBT if doubt else 1.0), 2)
+
+
+Item = Memory | HeardTurn | Episode
+
+
+def known_since(item: Item) -> WorldTime:
+    """Since when the person knows it."""
+    if isinstance(item, Memory):
+        return item.known_from
+    return item.known_since if isinstance(item, HeardTurn) else item.at
+
+
+def company(item: Item) -> tuple[str, ...]:
+    """With whom it came, where there were more than the partner; of a memory whom it is about, and who told it."""
+    return item.people if isinstance(item, Memory) else item.others
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recalled:
+    """What a search found; `score` orders the answers of one search and means nothing beyond it. `parts` are what it
+    is the sum of, by name, where something was asked.
+
+    `bears`: it bears on what was asked, and is not only the nearest there is. `answers`: so much of what was asked
+    stands around it that the memory may be said to hold an answer. Where nothing was asked, everything does both.
+    """
+
+    item: Item
+    score: float
+    bears: bool = True
+    answers: bool = True
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> Memory:
+        """The item of a search for memories.
+
+        Raises:
+            TypeError: it is none.
+        """
+        if isinstance(self.item, Memory):
+            return self.item
+        raise TypeError(f"{type(self.item).__name__} is no memory")
+
+    @property
+    def turn(self) -> HeardTurn:
+        """The item of a search for turns.
+
+        Raises:
+            TypeError: it is none.
+        """
+        if isinstance(self.item, HeardTurn):
+            return self.item
+        raise TypeError(f"{type(self.item).__name__} is no turn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """Vectors of texts, shape (dimensions,) each, made by `model`; a text that could not be embedded is missing."""
+
+    model: str = ""
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)
+
+    @property
+    def space(self) -> VectorSpace:
+        """Which vectors these are."""
+        return VectorSpace(self.model, next(iter(self.vectors.values())).size) if self.vectors else NO_VECTORS
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupDump:
+    """All that a person remembers for long."""
+
+    episodes: tuple[Episode, ...]
+    memories: tuple[Memory, ...]
+
+
+Remember = Callable[[Session, Group, Sequence[Memory]], int]
+"""`MemoryStore.remember` (memory_store.py) with the vectors given."""
+
+
+def derived_memory_id(person_id: str, conversation_id: str, index: int) -> str:
+    """The id of memory number `index` that the person took from a conversation: the same on every retry."""
+    return derived_id(conversation_id, person_id, "memory", index)
+
+
+def turn_key(conversation_id: str, turn: int) -> str:
+    """What a turn is known by among turns: it sorts as the turns do."""
+    return f"{conversation_id}/{turn:04}"

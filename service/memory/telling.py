@@ -1,0 +1,172 @@
+"""Owns how what is remembered reads to the one who remembers it: truth by form.
+
+What its author wrote, or what it perceived itself, stands by itself. Whatever it was told is told with who told it, and
+when; so it is true whatever is the case.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from service.llm.chat import estimate_tokens
+from service.locales.time import ago
+from service.memory.lexical import normal
+from service.memory.record import (
+    Episode,
+    HeardTurn,
+    Item,
+    Kind,
+    Memory,
+    Mode,
+    Recalled,
+    Support,
+    known_since,
+    turn_key,
+)
+from service.memory.refs import ref_of
+from service.people.worlds import WorldView
+
+_ENDS = ".。 "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """Lines of a prompt, and the references to what they tell of (refs.py)."""
+
+    lines: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+
+
+class _Group(NamedTuple):
+    """What stands together in a line: of what sort, and from whom ("": nobody)."""
+
+    sort: str
+    person_id: str
+
+
+_ALONE = _Group("", "")
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and repeated white space."""
+    return " ".join(text.split())
+
+
+def clause(world: WorldView, one: Memory, *, dated: bool = False) -> str:
+    """What a memory says, without its teller: with through whose hands it came, and how it was meant. `dated`: and when
+    it was learned.
+    """
+    text = one.text
+    if one.via:
+        text = world.say("remembered.by_way_of", text=text.rstrip(_ENDS), source=_names(world, one.via))
+    notes = [world.say(f"remembered.meant.{one.mode}")] if one.mode is not Mode.STATED else []
+    notes += [world.say("remembered.unsure")] if one.support is Support.UNSURE else []
+    notes += [_since(world, one)] if dated else []
+    if one.quote:
+        text = world.say("remembered.quoted", text=text.rstrip(_ENDS), quote=one.quote)
+    return world.say("remembered.noted", text=text.rstrip(_ENDS), notes="; ".join(notes)) if notes else text
+
+
+def told_of(world: WorldView, item: Item, owner_id: str) -> str:
+    """What the owner is told of it, without when: with who told it, where it was told."""
+    if isinstance(item, HeardTurn):
+        text = f"{item.speaker_name}: {item.text}"
+        return world.say("remembered.overheard", text=text) if item.overheard else text
+    if isinstance(item, Episode):
+        return episode_told(world, item)
+    group = _group(item, owner_id)
+    return clause(world, item) if group == _ALONE else _grouped(world, group, [clause(world, item)])
+
+
+def episode_told(world: WorldView, one: Episode) -> str:
+    """A summary; one that was not verified is told as what one recalls of it."""
+    if one.support in (Support.VERIFIED, Support.AUTHOR) or not one.partner_id:
+        return one.summary
+    return world.say("remembered.recalled_talk", name=world.name_of(one.partner_id), summary=one.summary)
+
+
+def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
+    """A line of its own that tells the owner of it: with when it was learned, or said."""
+    item = one.item if isinstance(one, Recalled) else one
+    return f"({_since(world, item)}) {told_of(world, item, owner_id)}"
+
+
+def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: int, told: Iterable[str] = ()) -> Told:
+    """What the owner is told of what was found, best first, in at most so many tokens: what one teller told stands in
+    one line. What does not fit is passed over, and what stands in a text that is `told` already, or in a line before,
+    also as another memory of the same turn. Of several values of one slot the newest comes first, and the older ones
+    are marked.
+    """
+    known, sources = [normal(text) for text in told], set[str]()
+    groups: dict[_Group, list[str]] = {}
+    refs: list[str] = []
+    for item, is_old in _newest_first(found):
+        said = normal(item.text if not isinstance(item, Episode) else item.summary).rstrip(_ENDS + "!?")
+        turns = _turns(item)
+        if any(said in text for text in known) or (isinstance(item, HeardTurn) and turns & sources):
+            continue
+        group = _group(item, owner_id) if isinstance(item, Memory) else _ALONE
+        if group == _ALONE:
+            line = remembered_as(world, item, owner_id)
+        elif isinstance(item, Memory):
+            line = clause(world, item, dated=True)
+        line = world.say("remembered.before", text=line.rstrip(_ENDS)) if is_old else line
+        taken = estimate_tokens(line)
+        if group != _ALONE and group not in groups:
+            taken += estimate_tokens(_grouped(world, group, []))
+        if taken > tokens:
+            continue
+        tokens -= taken
+        known.append(said)
+        sources |= turns
+        refs.append(ref_of(item))
+        groups.setdefault(group if group != _ALONE else _Group(line, ""), []).append(line)
+    lines = (lines[0] if group.sort == lines[0] else _grouped(world, group, lines) for group, lines in groups.items())
+    return Told(lines=tuple(lines), refs=tuple(dict.fromkeys(refs)))
+
+
+def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
+    """The items in their order, but the values of one slot among themselves the newest first; and which are older."""
+    items = [one.item for one in found]
+    slots: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        if isinstance(item, Memory) and item.slot and item.mode is Mode.STATED:
+            slots.setdefault(item.slot, []).append(place)
+    old = set[int]()
+    for places in slots.values():
+        values = sorted((items[place] for place in places), key=lambda one: -known_since(one))
+        for place, value in zip(places, values, strict=True):
+            items[place] = value
+        old.update(places[1:])
+    return [(item, place in old) for place, item in enumerate(items)]
+
+
+def _turns(item: Item) -> set[str]:
+    if isinstance(item, HeardTurn):
+        return {item.key}
+    return {turn_key(item.conversation_id, turn) for turn in item.turns} if isinstance(item, Memory) else set()
+
+
+def _group(one: Memory, owner_id: str) -> _Group:
+    """With what it stands together in a prompt. A plan of two, or what nobody in particular said, is of their talk."""
+    if one.kind is Kind.INSIGHT:
+        return _Group("thought", "")
+    if one.is_bare:
+        return _ALONE
+    if one.told_by == owner_id:
+        return _Group("self", "")
+    return _Group("told", one.told_by) if one.told_by else _Group("talk", one.partner_id)
+
+
+def _grouped(world: WorldView, group: _Group, told: Sequence[str]) -> str:
+    name = world.name_of(group.person_id) if group.person_id else ""
+    sentences = world.say("common.full_stop").join(one.rstrip(_ENDS) for one in told)
+    return world.say(f"remembered.group.{group.sort}", name=name, told=sentences)
+
+
+def _names(world: WorldView, person_ids: Sequence[str]) -> str:
+    return world.say("common.comma").join(map(world.name_of, reversed(person_ids)))
+
+
+def _since(world: WorldView, item: Item) -> str:
+    return ago(known_since(item), world.now, world.language, day_starts=world.settings.day_starts_minutes)

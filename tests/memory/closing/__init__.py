@@ -1,0 +1,1 @@
+"""Tests of service/memory/closing/, the pipeline of a closing."""

@@ -1,0 +1,77 @@
+"""What becomes of claims that a second call holds against the turns: tests of service/memory/closing/verify.py."""
+
+from service.memory.closing.check import Checked, check
+from service.memory.closing.verify import Verdict, Verdicts, VerifyContext, claims_of, verified, verify_prompt
+from service.memory.record import Support
+from service.store.event_kinds import RejectionReason
+from tests.memory.answers import closing, memory
+from tests.memory.closing.scenes import question, scene
+
+ANSWER = closing(
+    "Taro told Mio of his daughters.",
+    first={
+        "paragraph": ["Taro told Mio of his daughters.", "Taro stole the bell."],
+        "memories": [memory("Taro has twin daughters.", 1, teller="b"), memory("Taro stole the bell.", 1, teller="b")],
+    },
+    second={"memories": [memory("Mio is a spy.", 3, teller="b", mode="joking"), memory("Mio rows.", 2, teller="a")]},
+)
+
+
+def asked() -> tuple[Checked, VerifyContext]:
+    checked = check(ANSWER, question(scene()), affinity_step=20)
+    context = claims_of(checked, scene())
+    assert context is not None
+    return checked, context
+
+
+def found(**findings: str) -> Verdicts:
+    """A verdict for each claim whose text begins so."""
+    _, context = asked()
+    numbers = {one.number: one.text.replace(" ", "_") for one in context.claims}
+    told = [
+        Verdict.model_validate({"n": number, "finding": finding})
+        for number, text in numbers.items()
+        for begins, finding in findings.items()
+        if text.startswith(begins)
+    ]
+    return Verdicts(verdicts=told)
+
+
+def test_every_claim_and_sentence_is_asked_once_with_its_teller_and_mode() -> None:
+    _, context = asked()
+    assert [(one.text, one.told_by, one.mode) for one in context.claims] == [
+        ("Taro told Mio of his daughters.", "", ""),
+        ("Taro stole the bell.", "", ""),
+        ("Taro has twin daughters.", "Taro", ""),
+        ("Taro stole the bell.", "Taro", ""),
+        ("Mio is a spy.", "Taro", "joking"),
+        ("Mio rows.", "Mio", ""),
+    ]
+    system, user = (message.content for message in verify_prompt(context).messages)
+    assert "never an order" in system
+    assert "5 (told by Taro, joking) Mio is a spy." in user
+    assert user.index("<conversation>") < user.index("0 Mio:") < user.index("</conversation>") < user.index("<notes>")
+
+
+def test_what_is_contradicted_goes_and_what_was_not_said_is_unsure() -> None:
+    checked, context = asked()
+    verdicts = found(Taro_told="supported", Taro_has="supported", Taro_stole="contradicted", Mio_rows="not_said")
+    mio, taro = verified(checked, context, verdicts).sides
+    assert [(one.text, one.support) for one in mio.memories] == [("Taro has twin daughters.", Support.VERIFIED)]
+    assert mio.paragraph == ("Taro told Mio of his daughters.",)
+    assert mio.support is Support.VERIFIED
+    assert [one.reason for one in mio.rejected] == [RejectionReason.CONTRADICTED] * 2
+    assert [one.support for one in taro.memories] == [Support.MODEL, Support.UNSURE]
+
+
+def test_a_paragraph_of_which_nothing_stands_says_that_they_talked() -> None:
+    checked, context = asked()
+    mio, taro = verified(checked, context, found(Taro_told="contradicted", Taro_stole="contradicted")).sides
+    assert mio.summary == "Mio and Taro talked."
+    assert taro.summary == "Taro and Mio talked."
+
+
+def test_what_the_answer_passes_over_stays_as_it_was() -> None:
+    checked, context = asked()
+    assert verified(checked, context, Verdicts(verdicts=[])) == checked
+    assert {side.support for side in checked.sides} == {Support.MODEL}

@@ -1,0 +1,343 @@
+"""Owns the tests of a past that is given to a person, and of what an author changes, in the service's own database."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+import pytest
+from sqlmodel import Session, select
+
+from service.content.load import Content
+from service.errors import Invalid, LinesWrong
+from service.memory.authoring import Author, Change, change_memory, find, memory_id, seeds_of
+from service.memory.memory_store import MemoryStore
+from service.memory.past_lines import past_lines
+from service.memory.record import Embedded, Group, Item, Kind, Memory, Source, Support
+from service.memory.seed_lines import read_lines, read_past
+from service.memory.seeding import Seeded, seed
+from service.memory.telling import remembered_as
+from service.people.worlds import WorldRepository
+from service.settings import WorldSettings
+from service.store.session import Database
+from service.store.tables import MemoryAuditRow, MemoryRow, VectorRow
+from tests.memory.fake_embedder import FakeEmbedder
+from world.time import LATEST, WorldTime, parse_time
+
+AOI = Group(world_id="main", person_id="aoi")
+AUTHOR = Author(name="mika", reason="the second draft")
+
+BROTHER, OIL, BELL = (
+    "Taro's brother drowned in the bay.",
+    "灯台の油は階段の下にある。",
+    "The bell rang under the water.",
+)
+TALKED = "They spoke of the bell."
+
+PAST: dict[str, Any] = {
+    "statements": [
+        {"id": "s1", "statement": BROTHER, "about": "npc_taro", "at": "2020-01-01"},
+        {"id": "s2", "statement": OIL, "at": "2020-01-02", "importance": 8},
+        {
+            "id": "s3",
+            "statement": "Ren was the ferryman.",
+            "about": "ren",
+            "at": "2019-01-01",
+            "valid_to": "2020-01-01",
+        },
+    ],
+    "transcripts": [
+        {
+            "conversation": "night",
+            "at": "2020-02-01T20:00",
+            "summary": TALKED,
+            "turns": [
+                {"id": "t1", "speaker": "Old Sato", "text": "Did you hear it too?"},
+                {"id": "t2", "speaker": "npc_taro", "text": BELL},
+            ],
+        }
+    ],
+}
+
+
+class Authored:
+    """A person's memory, with what is given to it and changed by hand."""
+
+    def __init__(self, database: Database, content: Content, *, embeds: bool) -> None:
+        self.database = database
+        self.worlds = WorldRepository(content, WorldSettings(language="en"))
+        self.store = MemoryStore(database, FakeEmbedder() if embeds else None)
+
+    async def seed(self, past: dict[str, Any] = PAST, group: Group = AOI) -> Seeded:
+        return await self.database.write(lambda s: self._seed(s, group, read_past(json.dumps(past).encode())))
+
+    async def seed_lines(self, lines: list[dict[str, Any]], group: Group) -> Seeded:
+        read = read_lines(enumerate((json.dumps(line).encode() for line in lines), 1))
+        return await self.database.write(lambda s: self._seed(s, group, read))
+
+    def _seed(self, session: Session, group: Group, lines: Any) -> Seeded:
+        world = self.worlds.open(session, group.world_id, lock=True)
+        return seed(session, world, self.store, group.person_id, lines, AUTHOR)
+
+    async def items(self, group: Group = AOI) -> list[Item]:
+        return await self.store.items(group, LATEST)
+
+    async def held(self, text: str) -> Memory:
+        (found,) = [one for one in await self.items() if isinstance(one, Memory) and one.text == text]
+        return found
+
+    async def called(self, text: str) -> str:
+        (found,) = {memory_id(item) for item in await self.items() if text in str(item)}
+        return found
+
+    async def change(self, text: str, change: Change | None) -> Item | None:
+        wanted = await self.called(text)
+        return await change_memory(self.database, self.worlds, self.store, AOI, wanted, change, AUTHOR)
+
+    async def found(self, query: str, **asked: Any) -> list[str]:
+        """What bears on the query."""
+        found = await self.store.recall(AOI, query, **{"at": LATEST, "kinds": frozenset(Kind), **asked})
+        return [memory_id(one.item) for one in found if one.bears]
+
+    async def line(self, text: str) -> str:
+        """How the memory reads to who remembers it."""
+        one = await self.held(text)
+        return await self.database.read(lambda s: remembered_as(self.worlds.open(s, AOI.world_id), one, AOI.person_id))
+
+
+@pytest.fixture(params=[False, True], ids=["by words alone", "with an embedder"])
+def given(request: pytest.FixtureRequest, database: Database, village: Content) -> Authored:
+    return Authored(database, village, embeds=request.param)
+
+
+def in_a_loop(test: Callable[[Authored], Awaitable[None]]) -> Callable[[Authored], None]:
+    """Run the test, and let go of its store."""
+
+    @wraps(test)
+    def run(given: Authored) -> None:
+        async def work() -> None:
+            try:
+                await test(given)
+            finally:
+                await given.store.aclose()
+
+        asyncio.run(work())
+
+    return run
+
+
+@in_a_loop
+async def test_all_of_a_past_is_found_by_its_words_and_nothing_lacks_a_vector_when_they_are_made(
+    given: Authored,
+) -> None:
+    assert await given.seed() == Seeded(statements=3, turns=2, summaries=1, insights=0, known=0)
+    store = given.store
+    assert await store.pending_vectors(AOI, LATEST) == (4 if store.embeds else 0)
+    for query, text in (("brother drowned", BROTHER), ("階段の油", OIL), ("the bell under the water", BELL)):
+        assert (await given.found(query))[0] == await given.called(text)
+    assert await given.found("bell", kinds={Kind.SUMMARY}) == [await given.called(TALKED)]
+    assert await store.fill_vectors(AOI, LATEST) == 0
+    assert await given.called(BROTHER) in await given.found("brother drowned")
+
+
+@in_a_loop
+async def test_an_authors_statement_stands_by_itself_and_what_somebody_told_with_its_teller(given: Authored) -> None:
+    told = {"id": "t", "statement": "Ren owes Taro a boat.", "told_by": "npc_taro", "via": ["ren"], "about": "ren"}
+    await given.seed({"statements": [{"id": "s", "statement": BROTHER}, told]})
+    bare, heard = await given.held(BROTHER), await given.held("Ren owes Taro a boat.")
+    assert (bare.support, bare.source, bare.told_by) == (Support.AUTHOR, Source.SEED, None)
+    assert (heard.support, heard.told_by, heard.via, heard.subject_id) == (Support.MODEL, "npc_taro", ("ren",), "ren")
+    assert (await given.line(BROTHER)).endswith(f") {BROTHER}"), "when, and no teller"
+    line = await given.line(heard.text)
+    assert "What Taro has told you: Ren owes Taro a boat, as Ren has it." in line
+
+
+@in_a_loop
+async def test_what_has_ended_is_found_as_of_then(given: Authored) -> None:
+    await given.seed()
+    ren = await given.called("ferryman")
+    assert ren not in await given.found("the ferryman")
+    assert ren in await given.found("the ferryman", history=True)
+
+
+@in_a_loop
+async def test_a_later_value_of_a_slot_ends_the_one_before_whatever_order_they_are_given_in(given: Authored) -> None:
+    jar = {"about": "the blue jar", "slot": "place"}
+    new = {"id": "2", "statement": "The blue jar is in the loft.", "at": "2020-03-01", **jar}
+    old = {"id": "1", "statement": "The blue jar is in the shop.", "at": "2020-02-01", **jar}
+    await given.seed({"statements": [new]})
+    await given.seed({"statements": [old]})
+    shop, loft = await given.held(old["statement"]), await given.held(new["statement"])
+    assert (shop.valid_to, shop.replaced_by) == (parse_time("2020-03-01"), loft.id)
+    assert loft.valid_to is None
+    await given.change("in the loft", None)
+    assert (await given.held(old["statement"])).valid_to is None, "what had ended it is gone"
+
+
+@in_a_loop
+async def test_what_affects_the_next_days_is_given_with_its_level(given: Authored) -> None:
+    worry = {"id": "w", "statement": "The roof leaks.", "kind": "mid_term", "level": "medium", "at": "2020-02-01T10:00"}
+    await given.seed({"statements": [worry]})
+    one = await given.held("The roof leaks.")
+    assert (one.kind, one.level, one.expires_at) == (Kind.MID_TERM, "medium", parse_time("2020-02-03T10:00"))
+    with pytest.raises(LinesWrong) as caught:
+        await given.seed({"statements": [{"id": "x", "statement": "It rains.", "level": "low"}]})
+    assert [one.where for one in caught.value.found] == ["statements.0.level"]
+
+
+@in_a_loop
+async def test_the_same_line_again_changes_nothing_also_where_it_was_deleted(given: Authored) -> None:
+    await given.seed()
+    await given.change(BROTHER, None)
+    await given.change("Did you hear it too?", None)
+    assert (await given.seed()).known == 6
+    assert len(await given.items()) == 4
+    with pytest.raises(LinesWrong):
+        await given.seed({"statements": [{"id": "s1", "statement": "Another one."}]})
+
+
+@in_a_loop
+async def test_an_edited_memory_is_found_by_its_new_words_alone_and_its_author_says_so(given: Authored) -> None:
+    await given.seed({"statements": [{"id": "s1", "statement": BROTHER, "told_by": "npc_taro", "mode": "supposed"}]})
+    await given.seed({"transcripts": PAST["transcripts"]})
+    brother, bell = await given.called(BROTHER), await given.called(BELL)
+    await given.store.fill_vectors(AOI, LATEST)
+    await given.change(BROTHER, Change(text="Taro's cousin vanished at sea.", importance=9))
+    await given.change(BELL, Change(text="The gong rang."))
+    await given.change(TALKED, Change(text="They spoke of a gong."))
+    assert brother not in await given.found("brother drowned bay", kinds={Kind.FACT})
+    assert (await given.found("cousin vanished"))[0] == brother
+    assert await given.found("the gong", kinds={Kind.TURN, Kind.SUMMARY}) != []
+    assert bell not in await given.found("bell under water", kinds={Kind.TURN})
+    item = find(await given.items(), brother)
+    assert isinstance(item, Memory)
+    assert (item.text, item.support, item.mode, item.importance) == (
+        "Taro's cousin vanished at sea.",
+        "author",
+        "stated",
+        9,
+    )
+    await given.store.fill_vectors(AOI, LATEST)
+    assert await given.store.pending_vectors(AOI, LATEST) == 0
+
+
+@in_a_loop
+async def test_a_weight_alone_makes_no_lie_true(given: Authored) -> None:
+    await given.seed({"statements": [{"id": "s1", "statement": BROTHER, "told_by": "npc_taro"}]})
+    await given.change(BROTHER, Change(importance=9))
+    assert (await given.held(BROTHER)).support is Support.MODEL
+
+
+@in_a_loop
+async def test_a_memory_is_closed_and_holds_again_and_a_view_has_no_end(given: Authored) -> None:
+    await given.seed()
+    await given.change(OIL, Change(ends=True, valid_to=parse_time("2020-06-01")))
+    assert await given.called(OIL) not in await given.found("階段の油")
+    await given.change(OIL, Change(ends=True))
+    assert await given.called(OIL) in await given.found("階段の油")
+    for text in (BELL, TALKED):
+        with pytest.raises(Invalid):
+            await given.change(text, Change(ends=True, valid_to=parse_time("2020-06-01")))
+    with pytest.raises(Invalid):
+        await given.change(OIL, Change(ends=True, valid_to=parse_time("2019-06-01")))
+
+
+@in_a_loop
+async def test_with_a_turn_goes_what_was_drawn_from_it_and_with_that_what_was_thought_of_it(given: Authored) -> None:
+    drawn = {"id": "d", "statement": "There is a bell in the pond.", "conversation": "night", "turns": [1]}
+    thought = {"id": "i", "insight": "Taro is afraid of the water.", "evidence": ["memory:d", "talk:night"]}
+    past = PAST | {"statements": [*PAST["statements"], drawn], "insights": [thought]}
+    await given.seed(past)
+    await given.change(BELL, None)
+    left = {one.text for one in await given.items() if isinstance(one, Memory)}
+    assert left == {BROTHER, OIL, "Ren was the ferryman."}
+    rows = await given.database.read(lambda s: s.exec(select(MemoryAuditRow).order_by(MemoryAuditRow.id)).all())
+    assert [(row.action, row.author, row.reason) for row in rows[1:]] == [("deleted", "mika", AUTHOR.reason)] * 3
+
+
+@in_a_loop
+async def test_a_deleted_memory_is_never_found_again(given: Authored) -> None:
+    await given.seed()
+    await given.store.fill_vectors(AOI, LATEST)
+    for text in (BROTHER, BELL, TALKED):
+        await given.change(text, None)
+    assert await given.found("brother drowned") == []
+    assert await given.found("the bell") == []
+    assert len(await given.items()) == 3
+    dump = await given.store.export(AOI)
+    assert (len(dump.memories), dump.episodes) == (2, ())
+    rows = await given.database.read(lambda s: s.exec(select(MemoryRow).where(MemoryRow.deleted)).all())
+    assert {(row.text, row.about, row.quote) for row in rows} == {("", "", "")}
+    kept = await given.database.read(lambda s: {row.item_id for row in s.exec(select(VectorRow))})
+    assert not kept & {row.id for row in rows}
+    await given.seed({"statements": [{"id": "s7", "statement": BROTHER}]})
+    assert await given.found("brother drowned") == [await given.called(BROTHER)]
+
+
+@in_a_loop
+async def test_what_is_forgotten_wholly_leaves_nothing_of_a_past(given: Authored) -> None:
+    await given.seed()
+    await given.database.write(lambda s: given.store.forget(s, AOI))
+    assert await given.items() == []
+    await given.seed()
+    assert len(await given.items()) == 6
+
+
+@in_a_loop
+async def test_what_came_of_a_person_goes_by_its_id_and_what_that_had_ended_holds_again(given: Authored) -> None:
+    at = WorldTime(1_000_000)
+
+    def memory(key: str, text: str, **more: Any) -> Memory:
+        times = {"valid_from": at, "known_from": at, **more}
+        return Memory(id=key, kind=Kind.FACT, text=text, **times)
+
+    later = {"valid_from": WorldTime(at + 1), "known_from": WorldTime(at + 1)}
+    latest = {"valid_from": WorldTime(at + 2), "known_from": WorldTime(at + 2)}
+    jar = {"about": "the jar", "slot": "place", "support": Support.PERCEIVED}
+    memories = [
+        memory("by", "Bo told it.", told_by="bo"),
+        memory("of", "It is about Bo.", subject_id="bo"),
+        memory("via", "It came by Bo.", via=("bo", "npc_taro"), told_by="npc_taro"),
+        memory("with", "It was with Bo.", partner_id="bo"),
+        memory("boathouse", "The boathouse burns.", about="the boathouse"),
+        memory("one", "The jar is in the shop.", **jar),
+        memory("two", "Bo took the jar.", subject_id="bo", **jar | {"about": "the jar", "replaces": ("one",)}, **later),
+        memory("three", "The jar is in the loft.", **jar, replaces=("two",), **latest),
+    ]
+    await given.database.write(lambda s: given.store.remember(s, AOI, memories, Embedded()))
+    await given.database.write(lambda s: given.store.forget(s, AOI, "bo"))
+    left = {one.id: one for one in await given.items() if isinstance(one, Memory)}
+    assert left.keys() == {"boathouse", "one", "three"}
+    assert (left["one"].valid_to, left["one"].replaced_by) == (latest["valid_from"], "three")
+
+
+@in_a_loop
+async def test_what_one_remembers_is_told_in_lines_from_which_another_remembers_the_same(given: Authored) -> None:
+    told = {
+        "id": "t",
+        "statement": "Ren owes Taro a boat.",
+        "told_by": "npc_taro",
+        "via": ["ren"],
+        "about": "ren",
+        "mode": "supposed",
+        "quote": "A whole boat!",
+        "conversation": "night",
+        "turns": [0, 1],
+        "importance": 7,
+    }
+    seen = {"id": "o", "statement": "The jar is in the loft.", "about": "the jar", "slot": "place", "kind": "observed"}
+    mind = {"id": "m", "statement": "The roof leaks.", "kind": "mid_term", "level": "high"}
+    thought = {"id": "i", "insight": "Ren hides.", "evidence": ["memory:t", "talk:night"], "importance": 8}
+    past = PAST | {"statements": [*PAST["statements"], told, seen, mind], "insights": [thought]}
+    await given.seed(past)
+    items = await given.items()
+    rows = await given.database.read(lambda s: seeds_of(s, AOI, items))
+    lines = list(past_lines(items, rows))
+    assert {line["id"] for line in lines} >= {"s1", "s2", "s3", "t1", "t2", "night", "t", "o", "m", "i"}
+    ren = Group(world_id="main", person_id="ren")
+    await given.seed_lines(lines, ren)
+    again = await given.items(ren)
+    others = await given.database.read(lambda s: seeds_of(s, ren, again))
+    assert list(past_lines(again, others)) == lines
+    assert (await given.seed_lines(lines, ren)).known == len(lines)

@@ -108,7 +108,7 @@ class ClosingAnswer(Bounded):
 
     people: Entries
     memories: list[MemoryDraft] = Field(max_length=2 * MOST_EACH)
-    promises: list[PromiseDraft] = Field(max_length=6)
+    promises: list[PromiseDraft] = Field(max_length=12)
     not_to_quote: list[Turn] = Field(max_length=20)
 
     def entry(self, ref: str) -> Any:

@@ -41,8 +41,11 @@ def words_of(name: str, text: str, language: Language) -> str:
 
 
 def _recollection(ago: str, name: str, clause: str, language: Language) -> Recollection:
-    quoted = _form(language, "remembered.said").fullmatch(clause) or (None if name else _TURN.fullmatch(clause))
-    return Recollection(ago, name or (quoted["name"] if quoted else ""), clause, quoted["told"] if quoted else clause)
+    if name:
+        words = _form(language, "remembered.words").fullmatch(clause)
+        return Recollection(ago, name, clause, words["told"] if words else clause)
+    quoted = _form(language, "remembered.said").fullmatch(clause) or _TURN.fullmatch(clause)
+    return Recollection(ago, quoted["name"] if quoted else "", clause, quoted["told"] if quoted else clause)
 
 
 @cache

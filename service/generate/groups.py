@@ -15,9 +15,10 @@ from service.app import chosen_worlds
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
 from service.content.load import Content
 from service.content.profile import CharacterProfile
+from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import ScenePerson, SceneStart, go_on, start_scene
+from service.conversation.scenes import go_on, start_scene
 from service.generate.checks import Said, fault
 from service.generate.dataset import Line
 from service.generate.making import Item, Plan, failed
@@ -26,7 +27,7 @@ from service.generate.stage import PLACE, on_stage, read_plan, stage
 from service.locales import Language, sentence
 from service.people.worlds import WorldRepository
 from service.settings import Settings
-from service.store.phase import EndReason, Modulator, TurnPolicy
+from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 
 _ROLES = ("user", "assistant")
@@ -139,17 +140,19 @@ class GroupsPlan:
 
     def _begin(self, session: Session, deps: ConversationDependencies, key: ConversationKey, group: AgentGroup) -> None:
         world = deps.worlds.open(session, key.world_id, lock=True)
-        scene = SceneStart(
-            people=tuple(ScenePerson(person_id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents),
-            max_turns=self.file.rounds * len(group.agents),
-            place=group.location,
-            told=tuple(filter(None, (group.situation,))),
-            turn_policy=TurnPolicy(self.file.turn_policy),
-            modulator=Modulator(self.file.modulator),
+        scene = Scene(
+            id=key.conversation_id,
+            location=group.location,
+            situation=group.situation,
+            participants=tuple(
+                SceneParticipant(id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents
+            ),
+            turn_policy=self.file.turn_policy,
+            modulator=self.file.modulator,
             perceptions=self.file.perceptions,
-            conversation_id=key.conversation_id,
+            max_turns=self.file.rounds * len(group.agents),
         )
-        start_scene(session, world, scene, deps.models.names())
+        start_scene(session, world, scene, deps.models.names(), key.conversation_id)
         go_on(session, deps.worlds, key)
 
 

@@ -73,7 +73,9 @@ def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeD
 
 def _entry(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
     """How one who took part leaves it: with whom it talked, and what was told first."""
-    told = [text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words, "said")]
+    told = [
+        text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words, "said")
+    ]
     others = context.others_of(owner)
     there = {owner.ref, *(other.ref for other, _ in others)}
     first, *rest = (one.name for one in context.participants if one.ref in there)

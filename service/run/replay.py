@@ -2,13 +2,12 @@
 not lived.
 """
 
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import httpx
 from fastapi import FastAPI
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from sqlmodel import Session
 
 from service.app import create_app
@@ -22,21 +21,23 @@ from service.conversation.engine import Engine
 from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
 from service.conversation.interventions import write_down
 from service.conversation.long_term import fail, judge, propose
-from service.conversation.scenes import SceneStart, join, leave, start_scene
+from service.conversation.scenes import join, leave, start_scene
 from service.conversation.staging import stage
-from service.conversation.start import PlayerStart, Start, start_with_player
+from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError, system_reason
 from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable
 from service.export.read import require_new
 from service.export.record import Minute, parsed
+from service.llm.chat import Role
 from service.llm.choose import Models
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
+from service.runtime.world_session import WorldSession
 from service.settings import Settings
 from service.store.commands import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker
-from service.store.tables import ConversationKey, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -167,20 +168,26 @@ class _Replay:
             await self._deps.database.write(lambda s: _do(s, self._deps, key, line.kind, line.data))
 
     async def _start(self, data: dict[str, Any]) -> None:
-        names, worlds = self._deps.models.names(), self._deps.worlds
-        if "people" not in data and "player_id" not in data:
-            begun = TypeAdapter(Start).validate_python(data)
-            await self._runner.command(self._world_id, lambda s, lived: talk(s, lived, begun, names))
+        names = self._deps.models.names()
+        worlds = self._deps.worlds
+        if "scene" in data:
+            scene, named = Scene.model_validate(data["scene"]), data["conversation_id"]
+            await self._deps.database.write(
+                lambda s: start_scene(s, worlds.open(s, self._world_id, lock=True), scene, names, named)
+            )
             return
-        if "people" in data:
-            begins = partial(start_scene, wanted=TypeAdapter(SceneStart).validate_python(data), models=names)
-        else:
-            wanted = TypeAdapter(PlayerStart).validate_python(data)
-            if wanted.chat_idle_minutes is None:
-                await self._runner.command(self._world_id, lambda s, lived: talk_with_player(s, lived, wanted, names))
-                return
-            begins = partial(start_with_player, wanted=wanted, models=names)
-        await self._deps.database.write(lambda s: begins(s, worlds.open(s, self._world_id, lock=True)))
+        wanted = START.validate_python(data)
+        if wanted.chat_idle_minutes is None:
+            await self._runner.command(self._world_id, lambda s, lived: _begin(s, lived, wanted, names))
+            return
+        await self._deps.database.write(
+            lambda s: start_with_player(s, worlds.open(s, self._world_id, lock=True), wanted, names)
+        )
+
+
+def _begin(session: Session, lived: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+    begins = talk_with_player if wanted.opener_id in lived.world.cast.players else talk
+    return begins(session, lived, wanted, models)
 
 
 def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, kind: Command, data: Any) -> None:

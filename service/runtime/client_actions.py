@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
-from service.conversation.start import PlayerStart, Start, start, start_with_player
+from service.conversation.start import Start, start, start_with_player
 from service.conversation.transcript import leave_opening
 from service.decision.descriptions import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
@@ -67,11 +67,11 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
     Raises:
         NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
     """
-    world_session.world.character(wanted.character_id)
-    for person_id in (wanted.character_id, wanted.partner_id):
+    world_session.world.character(wanted.opener_id)
+    for person_id in (wanted.opener_id, wanted.partner_id):
         require_not_talking(world_session, person_id)
     row = start(session, world_session.world, wanted, models)
-    set_decision(session, world_session, wanted.character_id, "client")
+    set_decision(session, world_session, wanted.opener_id, "client")
     for person_id in row.person_ids:
         if person_id in world_session.world.cast.characters:
             hold(session, world_session, person_id)
@@ -79,7 +79,7 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
 
 
 def talk_with_player(
-    session: Session, world_session: WorldSession, wanted: PlayerStart, models: dict[Role, str]
+    session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]
 ) -> ConversationRow:
     """Let a player talk to somebody, who stands still until they are done; the caller commits. Where it holds the
     clock, the world goes no farther now.
@@ -87,7 +87,7 @@ def talk_with_player(
     Raises:
         NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.
     """
-    leave_opening(session, world_session.world, wanted.player_id)
+    leave_opening(session, world_session.world, wanted.opener_id)
     if not wanted.place_waived:
         require_not_talking(world_session, wanted.partner_id)
     row = start_with_player(session, world_session.world, wanted, models)

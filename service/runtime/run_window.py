@@ -204,7 +204,7 @@ class RunWindow:
             self.world_session.world.at(talk.start),
             talk,
             Start(
-                character_id=talk.person_id,
+                opener_id=talk.person_id,
                 partner_id=talk.partner_id,
                 goal=goal,
                 max_turns=deps.settings.max_turns,

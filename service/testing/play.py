@@ -13,7 +13,7 @@ from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, say
-from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end, turns_of
 from service.errors import ModelError
 from service.llm.chat import ChatModel
@@ -125,8 +125,8 @@ class _Talk:
             await self._close(key)
 
     async def _begin(self, number: int) -> ConversationKey:
-        wanted = PlayerStart(
-            player_id=PLAYER,
+        wanted = Start(
+            opener_id=PLAYER,
             partner_id=self.case.npc_id,
             max_turns=2 * len(self.case.test.say) + 2,
             place_waived=True,

@@ -207,7 +207,7 @@ def begin(
     world_id: str = "main",
 ) -> str:
     """Start a conversation where the character stands; the answer is its id."""
-    wanted = Start(character_id=character_id, partner_id=npc_id, goal=goal, max_turns=max_turns)
+    wanted = Start(opener_id=character_id, partner_id=npc_id, goal=goal, max_turns=max_turns)
     names = room.models.names()
     row = room.database.write_now(lambda s: start(s, room.worlds.open(s, world_id, lock=True), wanted, names))
     return row.id
@@ -236,7 +236,7 @@ def begin_living(
             with_npc=partner_id.startswith("npc_"),
         )
         wanted = Start(
-            character_id="aoi",
+            opener_id="aoi",
             partner_id=partner_id,
             goal=goal,
             max_turns=max_turns,

@@ -115,7 +115,7 @@ async def hold(
         key = ConversationKey(world_id, f"s{number + 1}")
         opener, partner = two.people if number % 2 == 0 else two.people[::-1]
         wanted = Start(
-            character_id=opener.id,
+            opener_id=opener.id,
             partner_id=partner.id,
             goal=_goal(two.language, opener, partner, new[opener.id]),
             max_turns=two.max_turns,

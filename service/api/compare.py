@@ -9,6 +9,7 @@ from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.memory.record import Kind
+from service.people.attitude import Attitude
 from service.runtime.compare import compare
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
@@ -62,14 +63,8 @@ class OneSidedMemoryOut(Out):
     text: str = Field(description="what it says, without who told it")
 
 
-class StandingOut(Out):
+class StandingOut(Out, of=Attitude, shows="affinity power intimacy task_oriented times_met"):
     """How one person stands to another."""
-
-    affinity: int = Field(description="-100..100")
-    power: int | None = Field(description="-3 (submits) to 3 (has the say); null: not judged yet")
-    intimacy: int | None = Field(description="-3 (closed) to 3 (as close as can be)")
-    task_oriented: int | None = Field(description="-3 (company alone) to 3 (the matter at hand alone)")
-    times_met: int = Field(description="how many conversations the two have had")
 
 
 class AttitudeDifferenceOut(Out):

@@ -8,6 +8,9 @@ from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, W
 from service.content.profile import Mood
 from service.locales import Language
 from service.store.event_kinds import ActionId, PlannedBlock, Stopped
+from world.movement import Segment
+from world.needs import Need
+from world.option import Option
 
 ClockMode = Annotated[Literal["manual", "running"], Field(description="manual: by ticks alone; running: by itself")]
 ClockPace = Annotated[
@@ -61,11 +64,10 @@ class SleptOut(Out):
     cleared_conversations: int = Field(description="how many conversations of the day it no longer has in mind")
 
 
-class MovedOut(Out):
+class MovedOut(Out, of=Segment, shows="path"):
     """The way that is walked now: `path[i]` is reached at `times[i]`."""
 
     type: Literal["move"] = Field(default="move", description="says that it walks")
-    path: list[str] = Field(description="the nodes of the way, from where it stands")
     times: list[WorldTimeText] = Field(description="the world time at which each node of `path` is reached")
     arrives_at: WorldTimeText = Field(description="the world time at which it is there")
     minutes: int = Field(description="world minutes the whole way takes")
@@ -155,15 +157,12 @@ class AnnouncementOut(Out):
     until: WorldTimeText = Field(description="the world time before which it holds")
 
 
-class NeedOut(Out):
+class NeedOut(Out, of=Need, shows="lowest highest critical"):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
     id: str = Field(description="id of the need in actions.json")
     name: str = Field(description="its name in the world's language")
     level: float = Field(description="how full it is now")
-    lowest: float = Field(description="the level it cannot fall below")
-    highest: float = Field(description="the level it cannot rise above")
-    critical: float | None = Field(description="at this level or below it is urgent; null: it never is")
 
 
 class ActivityOut(Out):
@@ -189,14 +188,10 @@ class _Named(Out):
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")
 
 
-class OptionOut(_Named):
+class OptionOut(_Named, of=Option, shows="node_id target_id walk_minutes minutes"):
     """Something possible now."""
 
-    node_id: str = Field(description="the node where it can be done")
     place: str = Field(description="name of that node and its surroundings")
-    target_id: str | None = Field(description="who would be spoken to")
-    walk_minutes: int = Field(description="world minutes to walk there; 0: it stands there")
-    minutes: int = Field(description="world minutes it takes; 0: until it is over")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 

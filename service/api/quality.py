@@ -13,7 +13,7 @@ from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.quality.marks import DIMENSIONS, Dimension
-from service.quality.summary import summed
+from service.quality.summary import Mean, Span, summed
 from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows
 from service.store.tables import QualityRow
@@ -49,22 +49,13 @@ class QualityOutcomesOut(Out):
     unscored: int = Field(description="taken without marks, because the model that scores failed")
 
 
-class QualityMeanOut(Out):
+class QualityMeanOut(Out, of=Mean, shows="dimension mean below"):
     """One dimension."""
 
-    dimension: Dimension = Field(
-        description="persona (fits the person), consistency (contradicts nothing of its own), fluency (well said), "
-        "suitability (fits the moment), similarity (9: like nothing it said before)"
-    )
-    mean: float | None = Field(description="the mean score, 0 to 9; null: nothing was marked in it")
-    below: int = Field(description="how many of the lines that were taken are below the threshold")
 
-
-class QualitySpanOut(Out):
+class QualitySpanOut(Out, of=Span, shows="at checked"):
     """What was checked in an hour, or on a day where it is more than three days in all."""
 
-    at: WorldTimeText = Field(description="when the hour or day begins")
-    checked: int = Field(description="how many were checked")
     means: list[QualityMeanOut] = Field(description="one for each dimension")
 
 
@@ -83,21 +74,16 @@ class RefusedLineOut(Out):
     marks: list[MarkOut] = Field(description="those that it was given")
 
 
-class WorstLineOut(Out):
+class WorstLineOut(Out, of=QualityRow, shows="person_id line conversation_id turn model"):
     """A line that was taken, with its marks."""
 
     role: ScoredRole = Field(description="what characters say, what NPCs say, or what characters decide")
-    person_id: str = Field(description="id of who said or decided it")
     name: str = Field(description="name of that person")
     at: WorldTimeText = Field(description="the world time")
-    line: str = Field(description="the words; what is done stands in brackets; of a decision what is done, and why")
     lowest: int = Field(description="the lowest of its scores")
     marks: list[MarkOut] = Field(description="its marks; where a rule found a fault, those of a model are left out")
     outcome: QualityOutcome = Field(description="how it came to be taken")
     refused: list[RefusedLineOut] = Field(description="what else was made, and was not taken")
-    conversation_id: str | None = Field(description="id of the conversation; null: it is a decision")
-    turn: int | None = Field(description="its turn, counted from 0; null: it is a decision")
-    model: str = Field(description="which model scored; empty: rules alone")
 
 
 class QualityOut(Out):

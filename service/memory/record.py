@@ -117,10 +117,13 @@ class Episode:
     """
 
     conversation_id: str
+    """id of the conversation"""
     partner_id: str
+    """id of the one spoken with"""
     summary: str
     topics: tuple[str, ...]
     at: WorldTime
+    """the world time of the conversation"""
     others: tuple[str, ...] = ()
     support: Support = Support.MODEL
 

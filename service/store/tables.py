@@ -63,6 +63,7 @@ class OfPerson(_OfWorld):
     """A row that is a person's."""
 
     person_id: str = Field(primary_key=True)
+    """whose it is"""
 
 
 @Policy(copied=False)
@@ -249,7 +250,9 @@ class ConversationRow(_OfWorld, table=True):
     )
 
     id: str = Field(primary_key=True)
+    """id of the conversation"""
     node_id: str
+    """the node at which the character stands"""
     clock_policy: str = "none"
     talk_id: str | None = None
     language: str
@@ -257,7 +260,9 @@ class ConversationRow(_OfWorld, table=True):
     success_criteria: str | None = None
     goal_given: bool = False
     goal_achieved: bool = False
+    """what the character wanted of it has been reached"""
     max_turns: int
+    """after so many turns it ends at the latest"""
     phase: str
     end_reason: str | None = None
     failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
@@ -265,11 +270,13 @@ class ConversationRow(_OfWorld, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     closed_at: int | None = Field(default=None, sa_type=BigInteger)
     models: dict[str, str] = _json()
+    """who answers per role: openai:gpt-4.1-mini, rehearsal"""
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     changes: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     awaits: str | None = None
+    """id of the person whose words a human is to find next; null: nobody's"""
     silent_at: float = 0.0
     silent_at_minute: int = Field(default=0, sa_type=BigInteger)
     attempts: int = 0
@@ -284,6 +291,7 @@ class ConversationRow(_OfWorld, table=True):
     turn_policy: str = TurnPolicy.IN_ORDER
     modulator: str = Modulator.ALL
     perceptions: int = 3
+    """so many of what it perceived last a speaker goes by"""
     place: str = ""
     stands_at: int | None = None
     runner: str | None = None
@@ -343,14 +351,20 @@ class ParticipantRow(_OfWorld, table=True):
 
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
+    """id of the person"""
     seat: int
     speaker: str = Speaker.MODEL
     joined_turn: int = 0
+    """the first turn, from 0, that it may perceive"""
     left_turn: int | None = None
+    """the first turn that it does not perceive any more; null: it is there"""
     night: int = 0
     goal: str = ""
+    """what it wants of this scene; empty: nothing was said"""
     plan: str = ""
+    """how it means to get it; empty: nothing was said"""
     spot: str = ""
+    """where it stands; empty: where the others are"""
 
 
 class Suggestion(NamedTuple):
@@ -380,32 +394,47 @@ class TurnRow(_OfWorld, table=True):
 
     conversation_id: str = Field(primary_key=True)
     turn: int = Field(primary_key=True)
+    """its place in the conversation, counted from 0"""
     speaker_id: str
+    """id of the person who says it"""
     speaker_name: str
+    """name of the person who says it"""
     text: str
+    """what is said, in the world's language; in a scene empty where nothing is"""
     emotion: str
     goal_achieved: bool = False
     wants_to_end: bool = False
     note: str = ""
+    """what its speaker was told before it; empty: nothing, or it is not kept any more"""
     recalled: str = ""
     reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: int = Field(sa_type=BigInteger)
     model: str
+    """which model made it: openai:gpt-4.1-mini, rehearsal"""
     calls: int
+    """how often a model was called; more than once: an answer could not be used"""
     prompt_tokens: int
+    """tokens of the prompt it was made of"""
     completion_tokens: int
+    """tokens the model wrote for it"""
     cached_tokens: int = 0
+    """tokens of the prompt that the provider had in its cache"""
     duration_ms: int
+    """how long the model took, in real milliseconds"""
     message_id: str | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     choices: list[str] | None = Field(default=None, sa_column=Column(JSON))
     think: str = ""
+    """what its speaker thinks, in a scene; nobody else perceives that; empty: nothing"""
     act: str = ""
+    """what its speaker does, in a scene; empty: nothing"""
     addressed: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    """ids of those to whom it is said; null: to all"""
     loudness: str = Loudness.NORMAL
     seen_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     urgency: int | None = None
+    """how much its speaker wants to go on, 0 to 10; null: it was not asked"""
     not_to_quote: bool = False
     shifts: list[tuple[str, int]] | None = Field(default=None, sa_column=Column(JSON))
 
@@ -443,11 +472,14 @@ class InterventionRow(_OfWorld, table=True):
 
     conversation_id: str = Field(primary_key=True)
     number: int = Field(primary_key=True)
+    """its place among them, from 0"""
     before_turn: int
+    """the first turn, from 0, for which it holds"""
     kind: str
     target_id: str | None = None
     details: dict[str, Any] = _json()
     rule: str | None = None
+    """id of the scene's own rule that did it; null: its writer's hand"""
     at: int = Field(sa_type=BigInteger)
 
 
@@ -477,11 +509,15 @@ class LongTermRow(OfPerson, table=True):
     __table_args__ = (_of_conversation(),)
 
     id: str = Field(primary_key=True)
+    """by which it is accepted or refused"""
     conversation_id: str
     kind: str
     text: str
+    """what is proposed"""
     importance: int
+    """how much it matters, 1 to 10"""
     evidence: list[int] = _json()
+    """the turns, from 0, that it rests on"""
     state: str
     at: int = Field(sa_type=BigInteger)
 
@@ -506,19 +542,27 @@ class ActionCallRow(_OfWorld, table=True):
     )
 
     id: str = Field(primary_key=True)
+    """by which the game says what became of it"""
     conversation_id: str
     number: int
     turn: int
     person_id: str
+    """id of the speaker"""
     action_id: str
+    """id of the action, of `gameActions` in actions.json"""
     args: dict[str, Any] = _json()
     words: str
+    """what it is, in the talk's language"""
     state: str
     reason: str | None = None
     why: str = ""
+    """what is wrong with the arguments; empty: nothing"""
     message: str = ""
+    """the game's own word about it"""
     awaited: bool = False
+    """the answer to what is said next waits for the game's word"""
     deadline: float = 0.0
+    """until when the game may say so: seconds since 1970, by the machine's clock"""
     at: int = Field(sa_type=BigInteger)
     told_turn: int | None = None
 
@@ -739,13 +783,17 @@ class MemoryAuditRow(OfPerson, table=True):
     __tablename__ = "memory_audit"
 
     id: str = Field(primary_key=True)
+    """id of this entry; later ones sort after earlier ones"""
     action: str
     kind: str | None = None
     memory_id: str | None = None
     before: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    """what the memory said before; null: a past was given"""
     after: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    """what it says now; of a past how many lines of each kind; null: it is deleted"""
     author: str = ""
     reason: str = ""
+    """why, as the caller said; empty: it did not say"""
     at: int = Field(sa_type=BigInteger)
     written_at: str
 
@@ -815,22 +863,33 @@ class CommitmentRow(_OfWorld, table=True):
     )
 
     id: str = Field(primary_key=True)
+    """id of the promise"""
     by_id: str
+    """id of the person who promised"""
     to_id: str
+    """id of the person it was promised to"""
     what: str
+    """what was promised"""
     place: str = ""
+    """where, as it was said"""
     node_id: str | None = None
+    """where, if that is on the map"""
     due_at: int | None = Field(default=None, sa_type=BigInteger)
     since_at: int | None = Field(default=None, sa_type=BigInteger)
     has_hour: bool = False
+    """an hour was said"""
     conversation_id: str
+    """id of the conversation it was made in"""
     turn: int
+    """the turn it was made in, counted from 0"""
     made_at: int = Field(sa_type=BigInteger)
     expires_at: int = Field(sa_type=BigInteger)
     state: str = CommitmentState.OPEN
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     ended_in: str | None = None
+    """id of the conversation that ended it; null: none did"""
     moved_to: str | None = None
+    """id of the promise that stands in its place; null: it was not moved"""
 
 
 @Policy(whose="person_id", known="at", goes=GoesWith.MEMORY, words=("prompt",), shown=True)
@@ -923,10 +982,13 @@ class UsageRow(_OfWorld, table=True):
     role: str = Field(primary_key=True)
     calls: int = 0
     failures: int = 0
+    """calls that gave no answer"""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    """tokens of `prompt_tokens` that the server had at hand from before"""
     estimated: bool = False
+    """true: a server did not report its tokens, and they were estimated"""
 
 
 @Policy(
@@ -955,10 +1017,14 @@ class QualityRow(_OfWorld, table=True):
     id: str = Field(primary_key=True)
     role: str
     person_id: str
+    """id of who said or decided it"""
     conversation_id: str | None = None
+    """id of the conversation; null: it is a decision"""
     turn: int | None = None
+    """its turn, counted from 0; null: it is a decision"""
     at: int = Field(sa_type=BigInteger)
     line: str
+    """the words; what is done stands in brackets; of a decision what is done, and why"""
     outcome: str
     lowest: int | None = None
     marks: dict[str, list[Any]] = _json()
@@ -966,6 +1032,7 @@ class QualityRow(_OfWorld, table=True):
     failure: str | None = None
     threshold: int
     model: str
+    """which model scored; empty: rules alone"""
     calls: int
     failures: int
     prompt_tokens: int
@@ -1000,7 +1067,9 @@ class SnapshotRow(_OfWorld, table=True):
     name: str = Field(primary_key=True)
     at: int = Field(sa_type=BigInteger)
     made_at: str
+    """when it was made: the machine's time, in UTC"""
     automatic: bool
+    """kept by itself, when a world day began"""
     schema_revision: str
     digest: str
     size: int

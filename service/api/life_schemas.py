@@ -8,6 +8,7 @@ from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, W
 from service.content.profile import Mood
 from service.locales import Language
 from service.store.event_kinds import ActionId, PlannedBlock, Stopped
+from service.store.tables import NoticeRow
 from world.movement import Segment
 from world.needs import Need
 from world.option import Option
@@ -149,12 +150,8 @@ class ClockOut(Out):
     )
 
 
-class AnnouncementOut(Out):
+class AnnouncementOut(Out, of=NoticeRow, shows="text at until"):
     """Something everybody knows of from `at` until before `until`."""
-
-    text: str = Field(description="what everybody knows, as a sentence")
-    at: WorldTimeText = Field(description="the world time from which it is known")
-    until: WorldTimeText = Field(description="the world time before which it holds")
 
 
 class NeedOut(Out, of=Need, shows="lowest highest critical"):

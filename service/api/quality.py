@@ -7,7 +7,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
-from service.api.fields import Out, Slug, WorldTimeText
+from service.api.fields import Out, Slug
 from service.api.problem import describe
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
@@ -74,12 +74,11 @@ class RefusedLineOut(Out):
     marks: list[MarkOut] = Field(description="those that it was given")
 
 
-class WorstLineOut(Out, of=QualityRow, shows="person_id line conversation_id turn model"):
+class WorstLineOut(Out, of=QualityRow, shows="person_id line conversation_id turn model at"):
     """A line that was taken, with its marks."""
 
     role: ScoredRole = Field(description="what characters say, what NPCs say, or what characters decide")
     name: str = Field(description="name of that person")
-    at: WorldTimeText = Field(description="the world time")
     lowest: int = Field(description="the lowest of its scores")
     marks: list[MarkOut] = Field(description="its marks; where a rule found a fault, those of a model are left out")
     outcome: QualityOutcome = Field(description="how it came to be taken")

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole, WorldTimeText
+from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
 from service.api.schemas import CostOut, FailureOut, Page
 from service.content.profile import Emotion
 from service.content.scenes import MOST_TURNS, InterventionKind, Scene
@@ -77,26 +77,28 @@ class SceneParticipantOut(Out, of=ParticipantRow, shows="person_id goal plan spo
     name: str = Field(description="name of the person")
 
 
-class SceneTurnOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text think act addressed urgency note model"):
+class SceneTurnOut(
+    Out,
+    of=TurnRow,
+    shows="turn speaker_id speaker_name text think act addressed urgency note model at",
+):
     """A turn: what its speaker thinks, does and says, and who perceives it."""
 
     emotion: Emotion = Field(description="how it shows itself")
     loudness: Loudness = Field(description="how loud it speaks")
     seen_by: list[str] = Field(description="ids of the others who see what it does")
     heard_by: list[str] = Field(description="ids of the others who hear what it says")
-    at: WorldTimeText = Field(description="the world time")
 
 
-class ProposalOut(Out, of=LongTermRow, shows="id person_id text importance evidence"):
+class ProposalOut(Out, of=LongTermRow, shows="id person_id text importance evidence at"):
     """Something that may be added to what is a person's for long."""
 
     person_name: str = Field(description="name of the person")
     kind: LongTermKind = Field(description="an experience, a goal, or a memory")
     state: ProposalState = Field(description="only what is accepted holds")
-    at: WorldTimeText = Field(description="the world time of its state")
 
 
-class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule"):
+class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule at"):
     """Something that was done to a scene."""
 
     kind: InterventionKind = Field(description="what was done to it")
@@ -105,10 +107,9 @@ class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule"):
     text: str = Field(description="how things stand, what happens, or what is realised; empty: of other kinds")
     spot: str = Field(description="where who comes in stands; empty: where the others are")
     failure: str | None = Field(description="type of the problem that kept the model from proposing; null: none")
-    at: WorldTimeText = Field(description="the world time")
 
 
-class SceneOut(Out, of=ConversationRow, shows="perceptions max_turns models"):
+class SceneOut(Out, of=ConversationRow, shows="perceptions max_turns models started_at"):
     """A scene that was begun, without its turns."""
 
     id: str = Field(description="its id; with a number behind it, where it was played before", examples=["S001"])
@@ -128,7 +129,6 @@ class SceneOut(Out, of=ConversationRow, shows="perceptions max_turns models"):
     failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
     previous_scene: str | None = Field(description="id of the scene before it; null: it is a first one")
     carried: str = Field(description="the summary of the scene before it; empty: there is none")
-    started_at: WorldTimeText = Field(description="the world time it began at")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
     cost: CostOut = Field(description="what its model calls came to")
     links: dict[str, str] = Field(description="addresses: `self`, `turns`, `interventions`, `proposals`, `page`")

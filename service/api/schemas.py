@@ -26,11 +26,22 @@ from service.conversation.human import WORDS_MAX
 from service.llm.chat import Message
 from service.locales import Language
 from service.memory.mid_term import OnMind
-from service.memory.record import Kind, Mode, Source, Support
+from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
 from service.store.phase import CallState, EndReason, Loudness, Phase
-from service.store.tables import ActionCallRow, CommitmentRow, ConversationRow, TurnRow, UsageRow
+from service.store.tables import (
+    ActionCallRow,
+    CommitmentRow,
+    ConversationRow,
+    EventRow,
+    MemoryRow,
+    Suggestion,
+    SummaryRow,
+    TurnRow,
+    UsageRow,
+    WorldRow,
+)
 from service.usage import Usage
 from world.movement import Position
 from world.places import Edge, Facility, Node
@@ -224,11 +235,10 @@ class GoalOut(Out, of=Goal, shows="goal success_criteria"):
     given: bool = Field(description="False: the character set it itself")
 
 
-class SuggestionOut(Out):
+class SuggestionOut(Out, of=Suggestion, shows="text"):
     """A line that a human may say next."""
 
     id: str = Field(description="by which it is chosen", examples=["1.0"])
-    text: str = Field(description="the words")
 
 
 def _known(emotion: object) -> object:
@@ -245,7 +255,7 @@ def _usually(value: Any, description: str, example: object) -> Any:
 class TurnOut(
     Out,
     of=TurnRow,
-    shows="speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms",
+    shows="speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms at",
 ):
     """One utterance."""
 
@@ -253,7 +263,6 @@ class TurnOut(
     emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
         description="how the speaker shows itself while saying it"
     )
-    at: WorldTimeText = Field(description="the world time at which it is said")
     choices: list[SuggestionOut] = Field(
         validation_alias="suggestions",
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
@@ -321,7 +330,8 @@ class CommitmentIn(In):
 class CommitmentOut(
     Out,
     of=CommitmentRow,
-    shows="id by_id to_id what place node_id has_hour ended_in moved_to conversation_id turn",
+    shows="id by_id to_id what place node_id has_hour ended_in moved_to conversation_id turn due_at since_at "
+    "made_at expires_at ended_at",
 ):
     """A promise. What was not said is empty, or null."""
 
@@ -329,16 +339,7 @@ class CommitmentOut(
         description="open, or what became of it; moved: another one stands in its place; lapsed: its time went by and "
         "nobody said"
     )
-    due_at: WorldTimeText | None = Field(
-        description="when: a minute, or the end of the day, or of the part of it, that was said"
-    )
-    since_at: WorldTimeText | None = Field(description="of a part of a day: when it begins")
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
-    made_at: WorldTimeText = Field(description="the world time at which it was made")
-    expires_at: WorldTimeText = Field(description="until when it is open, if nothing ends it before")
-    ended_at: WorldTimeText | None = Field(
-        description="the world time from which it is not open any more; null: it is open"
-    )
 
 
 class RejectedOut(Out):
@@ -433,7 +434,11 @@ class _WithPartner(Out):
         return self.partner_name
 
 
-class ConversationOut(_WithPartner, of=ConversationRow, shows="id awaits node_id goal_achieved max_turns models"):
+class ConversationOut(
+    _WithPartner,
+    of=ConversationRow,
+    shows="id awaits node_id goal_achieved max_turns models started_at ended_at closed_at",
+):
     """A conversation without its turns."""
 
     character_id: str = Field(description="id of the character, or player, that began it")
@@ -448,11 +453,6 @@ class ConversationOut(_WithPartner, of=ConversationRow, shows="id awaits node_id
     goal: GoalOut | None = Field(description="null: the character has not set itself one yet")
     end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
     failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
-    started_at: WorldTimeText = Field(description="the world time it began at")
-    ended_at: WorldTimeText | None = Field(description="the world time of its end; null: it goes on")
-    closed_at: WorldTimeText | None = Field(
-        description="the world time from which both remember it; null: they do not yet"
-    )
     rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
     cost: CostOut = Field(description="what its model calls came to")
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
@@ -509,13 +509,10 @@ class ConversationPage(Page):
     items: list[ConversationOut] = Field(description="the conversations of this page")
 
 
-class EventOut(Out):
+class EventOut(Out, of=EventRow, shows="id at person_id"):
     """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
-    id: int = Field(description="grows within a world; `after` asks for what is later")
-    at: WorldTimeText = Field(description="the world time at which it happened")
     kind: str = Field(description="what happened, as a word; it says what `data` is")
-    person_id: str | None = Field(description="whose event it is; null: nobody's")
     data: Payload = Field(description="what is told of an event of that kind")
 
 
@@ -589,13 +586,12 @@ class PeopleOut(Page):
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldOut(Out):
+class WorldOut(Out, of=WorldRow, shows="started_at weather"):
     """A world's clock and how it is played."""
 
     id: str = Field(description="id of the world, as the header X-World-Id names it")
     name: str = Field(description="the world's name, as its author calls it")
     language: Language = Field(description="the language of the world's texts and talks")
-    started_at: WorldTimeText = Field(description="the world time at which its story begins")
     now: Now
     label: str = Field(description="date and time as a person would say them")
     tick_minutes: int = Field(description="how many world minutes a tick is")
@@ -613,7 +609,6 @@ class WorldOut(Out):
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
     decision: Decides = Field(description="how characters decide that say nothing of their own")
-    weather: str = Field(description="the weather in words; empty: there is nothing to say of it")
     announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
     circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
@@ -646,7 +641,7 @@ class MapOut(Out):
     posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 
 
-class OneMemoryOut(Out):
+class OneMemoryOut(Out, of=MemoryRow, shows="text subject_id quote slot topics turns replaced_by"):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 
     id: str = Field(
@@ -656,15 +651,11 @@ class OneMemoryOut(Out):
         description="fact; observed: it perceived it itself; self: it has told it of itself; insight: it has come to "
         "think it; mid_term: it affects its next days; turn: it was said in a talk; summary: of a talk"
     )
-    text: str = Field(
-        description="what it says, as a sentence: without who told it, so that it alone is no more than that"
-    )
     line: str = Field(
         description="as the person is told of it in a prompt, with its teller and when: true whatever is the case",
         examples=["(yesterday) What Harue has told you: Misaki was her best friend."],
     )
     about: str | None = Field(description="whom or what it is about, by name; null: nobody")
-    subject_id: str | None = Field(description="id of the person it is about; null: it is of nobody of this world")
     told_by: str | None = Field(
         description="id of the person who told it, or spoke the turn; null: nobody, several together, or nobody of "
         "this world",
@@ -676,7 +667,6 @@ class OneMemoryOut(Out):
         examples=[["mio"]],
     )
     mode: Mode | None = Field(description="how it was meant")
-    quote: str = Field(description="a line of it, word for word; empty: none")
     support: Support | None = Field(
         description="what it rests on. author: its author says so; perceived: it was perceived; these stand by "
         "themselves. verified, model, unsure: somebody told it, as a second look at the talk confirms, as a model "
@@ -688,13 +678,10 @@ class OneMemoryOut(Out):
         description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
         examples=[0.64],
     )
-    slot: str = Field(description="what has one value at a time, as the place of a thing; empty: nothing")
     level: Importance | None = Field(description="of mid_term: how much it matters, and how long it lasts")
-    topics: list[str] = Field(description="of a summary: what the talk was about, a few words each")
     overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
     partner_id: str | None = Field(description="with whom it had to do, or whom the talk was with; null: nobody")
     conversation_id: str | None = Field(description="id of the conversation it comes of; null: it is of none")
-    turns: list[int] = Field(description="the turns it was said in, counted from 0; empty: not known, or a whole talk")
     evidence: list[str] = Field(
         description="what it was drawn from, where that is no turn", examples=[["talk:6f1c0a94d2b7", "memory:9f0a3c52"]]
     )
@@ -704,7 +691,6 @@ class OneMemoryOut(Out):
     )
     known_from: WorldTimeText = Field(description="the world time since which it is known")
     known_until: WorldTimeText | None = Field(description="the world time at which its end was learned; null: none was")
-    replaced_by: str | None = Field(description="id of the memory that ended it, without its kind; null: none did")
     expires_at: WorldTimeText | None = Field(description="of mid_term: the world time at which it is over")
     ago: str = Field(description="the world time since it is known, in the world's language")
 
@@ -762,37 +748,25 @@ class CharacterOut(_AuthoredPerson, LifeOut):
     today: list["TodayOut"] = Field(description="its conversations of the current day")
 
 
-class TodayOut(_WithPartner):
+class TodayOut(_WithPartner, of=SummaryRow, shows="conversation_id summary at"):
     """A conversation of the character's current day."""
 
-    conversation_id: str = Field(description="id of the conversation")
-    summary: Summary
-    at: WorldTimeText = Field(description="the world time of the conversation")
 
-
-class LastMeetingOut(Out):
+class LastMeetingOut(Out, of=SummaryRow, shows="conversation_id summary topics at"):
     """The last closed conversation of the two."""
 
-    conversation_id: str = Field(description="id of the conversation")
-    summary: Summary
-    topics: Topics
-    at: WorldTimeText = Field(description="the world time of the conversation")
     elapsed_minutes: int = Field(description="world minutes since then")
     ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
 
 
-class RecalledOut(OneMemoryOut):
+class RecalledOut(OneMemoryOut, of=Recalled, shows="score bears"):
     """Something that a search found."""
 
-    score: float = Field(
-        description="how well it fits what was asked; orders the answers of one search, and means nothing beyond it"
-    )
     parts: dict[str, float] = Field(
         description="what the score is made of: `words` (its own), `around` (the words beside it in its talk), `cues` "
         "(who speaks, when, question or answer, length), `cosine` (likeness, where there are vectors), `about`",
         examples=[{"words": 1.0, "around": 1.8, "cues": -0.2, "cosine": 0.9, "about": 0.0}],
     )
-    bears: bool = Field(description="it bears on what was asked, and is not only the nearest there is")
 
 
 class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_oriented"):

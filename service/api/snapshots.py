@@ -36,11 +36,10 @@ class SnapshotIn(In):
     name: Slug = Field(description="what was kept under that name before is gone", examples=["before-the-festival"])
 
 
-class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic"):
+class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic at"):
     """A world as it was kept."""
 
     name: str = Field(description="by which it is restored", examples=["before-the-festival"])
-    at: WorldTimeText = Field(description="the world time that it is of")
     size: int = Field(description="in bytes", examples=[52_340])
 
 

@@ -102,11 +102,9 @@ class BarOut(Out):
     count: int = Field(description="how many")
 
 
-class SurveyOut(Out):
+class SurveyOut(Out, of=Survey, shows="question stimulus"):
     """What all of them answered."""
 
-    question: str = Field(description="as it was asked; empty: there was none")
-    stimulus: str = Field(description="what they were shown; empty: nothing")
     kind: AnswerKind = Field(description="what was to be answered")
     language: Language = Field(description="the language in which they answer")
     at: WorldTimeText = Field(description="the world time")

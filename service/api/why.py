@@ -12,6 +12,7 @@ from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns
 from service.conversation.knowledge import Knowledge
+from service.decision.basis import Basis
 from service.locales import Language, language_named
 from service.memory.refs import Remembered
 from service.people.worlds import WorldView
@@ -93,15 +94,13 @@ class ImpossibleOut(Out):
     reason: str = Field(description="why it was not possible, as a word: closed, no_seat, too_little, …")
 
 
-class QuestionOut(AnswerCostOut):
+class QuestionOut(AnswerCostOut, of=Basis, shows="places needs"):
     """What a model was asked for a decision, or for a plan of the day, and what its prompt held."""
 
     call: FailedCall = Field(description="decision, or plan")
     failures: int = Field(description="answers that could not be used")
     offered: list[ChoiceOut] = Field(description="what could be chosen; of a plan nothing")
     refused: list[ImpossibleOut] = Field(description="what it was told to be impossible")
-    places: list[str] = Field(description="of a plan: ids of the facilities it might name")
-    needs: dict[str, int] = Field(description="how its needs stood, by id")
     memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory")
     messages: Messages
 

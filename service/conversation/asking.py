@@ -64,7 +64,9 @@ class Survey:
     """What many are asked. `stimulus` is what they are shown before it; without a question, what they say to that."""
 
     question: str
+    """as it was asked; empty: there was none"""
     stimulus: str = ""
+    """what they were shown; empty: nothing"""
     form: AnswerForm = AnswerForm()
 
 

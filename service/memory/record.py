@@ -287,7 +287,9 @@ class Recalled:
 
     item: Item
     score: float
+    """how well it fits what was asked; orders the answers of one search, and means nothing beyond it"""
     bears: bool = True
+    """it bears on what was asked, and is not only the nearest there is"""
     answers: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 

@@ -43,7 +43,6 @@ class Attitude:
     """
 
     affinity: int = 0
-    """-100..100"""
     power: int | None = None
     """-3 (submits) to 3 (has the say); null: not judged yet"""
     intimacy: int | None = None

@@ -24,6 +24,10 @@ WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-
 """A world time as text; rows and values have it in minutes."""
 
 
+WorldMinute = Annotated[int, "world time"]
+"""A world time as rows have it."""
+
+
 class Out(BaseModel, from_attributes=True):
     """What a client is answered. Rows and values become it by their attributes, those within it too.
 
@@ -48,7 +52,7 @@ class Out(BaseModel, from_attributes=True):
 
 
 def _travelling(kind: Any) -> Any:
-    if kind is WorldTime:
+    if kind in (WorldTime, WorldMinute):
         return WorldTimeText
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(map(_travelling, get_args(kind)))]  # noqa: UP007 - of a tuple

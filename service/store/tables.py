@@ -12,6 +12,7 @@ from service.content.profile import PersonKind
 from service.store.ids import new_id
 from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 from service.store.policy import GoesWith, Policy, TableT
+from service.store.shown import WorldMinute
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -100,12 +101,14 @@ class WorldRow(SQLModel, table=True):
 
     id: str = Field(primary_key=True)
     language: str
-    started_at: int = Field(sa_type=BigInteger)
+    started_at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which its story begins"""
     now: int = Field(sa_type=BigInteger)
     target: int | None = Field(default=None, sa_type=BigInteger)
     reached: int = Field(default=0, sa_type=BigInteger)
     decision: str | None = None
     weather: str = ""
+    """the weather in words; empty: there is nothing to say of it"""
     flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
     clock_mode: str = "manual"
     clock_speed: float = 1.0
@@ -206,8 +209,11 @@ class NoticeRow(_OfWorld, table=True):
 
     id: str = Field(primary_key=True)
     text: str
-    at: int = Field(sa_type=BigInteger)
-    until: int = Field(sa_type=BigInteger)
+    """what everybody knows, as a sentence"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time from which it is known"""
+    until: WorldMinute = Field(sa_type=BigInteger)
+    """the world time before which it holds"""
 
 
 @Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at", exported=False)
@@ -266,9 +272,12 @@ class ConversationRow(_OfWorld, table=True):
     phase: str
     end_reason: str | None = None
     failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
-    started_at: int = Field(sa_type=BigInteger)
-    ended_at: int | None = Field(default=None, sa_type=BigInteger)
-    closed_at: int | None = Field(default=None, sa_type=BigInteger)
+    started_at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time it began at"""
+    ended_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time of its end; null: it goes on"""
+    closed_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time from which both remember it; null: they do not yet"""
     models: dict[str, str] = _json()
     """who answers per role: openai:gpt-4.1-mini, rehearsal"""
     calls: int = 0
@@ -372,6 +381,7 @@ class Suggestion(NamedTuple):
 
     id: str
     text: str
+    """the words"""
 
 
 @Policy(conversation="conversation_id", turn="turn", known="at", exported=False)
@@ -408,7 +418,8 @@ class TurnRow(_OfWorld, table=True):
     """what its speaker was told before it; empty: nothing, or it is not kept any more"""
     recalled: str = ""
     reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it is said"""
     model: str
     """which model made it: openai:gpt-4.1-mini, rehearsal"""
     calls: int
@@ -480,7 +491,8 @@ class InterventionRow(_OfWorld, table=True):
     details: dict[str, Any] = _json()
     rule: str | None = None
     """id of the scene's own rule that did it; null: its writer's hand"""
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time"""
 
 
 @Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at", exported=False)
@@ -519,7 +531,8 @@ class LongTermRow(OfPerson, table=True):
     evidence: list[int] = _json()
     """the turns, from 0, that it rests on"""
     state: str
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time of its state"""
 
 
 @Policy(whose="person_id", conversation="conversation_id", turn="turn", known="at")
@@ -632,10 +645,14 @@ class SummaryRow(OfPerson, table=True):
     )
 
     conversation_id: str = Field(primary_key=True)
+    """id of the conversation"""
     partner_id: str
     summary: str
+    """the conversation in a few sentences"""
     topics: list[str] = _json()
-    at: int = Field(sa_type=BigInteger)
+    """what was talked about, a few words each"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time of the conversation"""
     night: int = 0
     importance: int = 0
     others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
@@ -731,26 +748,33 @@ class MemoryRow(OfPerson, table=True):
     id: str = Field(primary_key=True)
     kind: str
     text: str
+    """what it says, as a sentence: without who told it, so that it alone is no more than that"""
     about: str = ""
     subject_id: str | None = None
+    """id of the person it is about; null: it is of nobody of this world"""
     told_by: str | None = None
     via: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     mode: str = "stated"
     quote: str = ""
+    """a line of it, word for word; empty: none"""
     importance: int = 5
     slot: str = ""
+    """what has one value at a time, as the place of a thing; empty: nothing"""
     support: str
     source: str
     conversation_id: str = ""
     turns: list[int] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """the turns it was said in, counted from 0; empty: not known, or a whole talk"""
     evidence: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """of a summary: what the talk was about, a few words each"""
     partner_id: str = ""
     valid_from: int = Field(sa_type=BigInteger)
     valid_to: int | None = Field(default=None, sa_type=BigInteger)
     known_from: int = Field(sa_type=BigInteger)
     known_until: int | None = Field(default=None, sa_type=BigInteger)
     replaced_by: str | None = None
+    """id of the memory that ended it, without its kind; null: none did"""
     expires_at: int | None = Field(default=None, sa_type=BigInteger)
     level: str | None = None
     deleted: bool = False
@@ -794,7 +818,8 @@ class MemoryAuditRow(OfPerson, table=True):
     author: str = ""
     reason: str = ""
     """why, as the caller said; empty: it did not say"""
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it was done"""
     written_at: str
 
 
@@ -874,18 +899,23 @@ class CommitmentRow(_OfWorld, table=True):
     """where, as it was said"""
     node_id: str | None = None
     """where, if that is on the map"""
-    due_at: int | None = Field(default=None, sa_type=BigInteger)
-    since_at: int | None = Field(default=None, sa_type=BigInteger)
+    due_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """when: a minute, or the end of the day, or of the part of it, that was said"""
+    since_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """of a part of a day: when it begins"""
     has_hour: bool = False
     """an hour was said"""
     conversation_id: str
     """id of the conversation it was made in"""
     turn: int
     """the turn it was made in, counted from 0"""
-    made_at: int = Field(sa_type=BigInteger)
-    expires_at: int = Field(sa_type=BigInteger)
+    made_at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it was made"""
+    expires_at: WorldMinute = Field(sa_type=BigInteger)
+    """until when it is open, if nothing ends it before"""
     state: str = CommitmentState.OPEN
-    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time from which it is not open any more; null: it is open"""
     ended_in: str | None = None
     """id of the conversation that ended it; null: none did"""
     moved_to: str | None = None
@@ -923,9 +953,12 @@ class EventRow(_OfWorld, table=True):
     __tablename__ = "events"
 
     id: int = Field(sa_type=BigInteger, primary_key=True)
-    at: int = Field(sa_type=BigInteger)
+    """grows within a world; `after` asks for what is later"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it happened"""
     kind: str
     person_id: str | None = None
+    """whose event it is; null: nobody's"""
     data: dict[str, Any] = _json()
 
 
@@ -941,7 +974,8 @@ class ClientEventRow(_OfWorld, table=True):
 
     seq: int = Field(sa_type=BigInteger, primary_key=True)
     conversation_id: str
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it happened"""
     kind: str
     data: dict[str, Any] = _json()
 
@@ -1022,7 +1056,8 @@ class QualityRow(_OfWorld, table=True):
     """id of the conversation; null: it is a decision"""
     turn: int | None = None
     """its turn, counted from 0; null: it is a decision"""
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time"""
     line: str
     """the words; what is done stands in brackets; of a decision what is done, and why"""
     outcome: str
@@ -1065,7 +1100,8 @@ class SnapshotRow(_OfWorld, table=True):
     __tablename__ = "snapshots"
 
     name: str = Field(primary_key=True)
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time that it is of"""
     made_at: str
     """when it was made: the machine's time, in UTC"""
     automatic: bool

@@ -74,15 +74,18 @@ class MovedOut(Out, of=Segment, shows="path"):
     minutes: int = Field(description="world minutes the whole way takes")
 
 
-class DoingOut(Out):
+class _Acting(Out):
+    action_id: ActionId
+    facility_id: FacilityId
+
+
+class DoingOut(_Acting):
     """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
     it.
     """
 
     type: Literal["do"] = Field(default="do", description="says that it does an action")
-    action_id: ActionId
     node_id: str = Field(description="the node where it does it")
-    facility_id: FacilityId
     arrives_at: WorldTimeText = Field(description="the world time at which it is there and begins")
     until: WorldTimeText = Field(description="the world time at which it is done, if nothing cuts it")
 
@@ -162,13 +165,11 @@ class NeedOut(Out, of=Need, shows="lowest highest critical"):
     level: float = Field(description="how full it is now")
 
 
-class ActivityOut(Out):
+class ActivityOut(_Acting):
     """What a character does now."""
 
-    action_id: ActionId
     name: str = Field(description="as the author calls it, in the world's language")
     node_id: str = Field(description="the node where it is done")
-    facility_id: FacilityId
     since: WorldTimeText = Field(description="the world time at which it began")
     until: WorldTimeText | None = Field(
         description="the world time at which it is done; null: nobody knows, as in a talk"
@@ -176,10 +177,8 @@ class ActivityOut(Out):
     talking_in: str | None = Field(description="id of the conversation")
 
 
-class _Named(Out):
-    action_id: ActionId
+class _Named(_Acting):
     name: str = Field(description="the action's name, in the reader's language")
-    facility_id: FacilityId
     facility_name: str | None = Field(description="that facility's name; else null")
     target_id: str | None = Field(description="who would be spoken to; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")

@@ -12,7 +12,7 @@ from service.api.problem import describe
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.quality.marks import DIMENSIONS, Dimension
+from service.quality.marks import DIMENSIONS, Dimension, Mark
 from service.quality.summary import Mean, Span, summed
 from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows
@@ -30,13 +30,10 @@ class QualityRuleOut(Out):
     share: float = Field(description="the share that is checked, from 0 to 1")
 
 
-class QualityRulesOut(Out):
+class QualityRulesOut(Out, of=QualitySettings, shows="threshold attempts correct"):
     """What is checked from now on, as the service is set."""
 
     shares: list[QualityRuleOut] = Field(description="one for each role")
-    threshold: int = Field(description="what has a lower score in any dimension is made again")
-    attempts: int = Field(description="how often it is made again at most")
-    correct: bool = Field(description="whether it is then corrected by the model that scores")
 
 
 class QualityOutcomesOut(Out):
@@ -59,12 +56,10 @@ class QualitySpanOut(Out, of=Span, shows="at checked"):
     means: list[QualityMeanOut] = Field(description="one for each dimension")
 
 
-class MarkOut(Out):
+class MarkOut(Out, of=Mark, shows="score reason"):
     """A score, and why."""
 
     dimension: Dimension = Field(description="what was scored")
-    score: int = Field(description="0 (fails) to 9 (flawless)")
-    reason: str = Field(description="why, in the world's language")
 
 
 class RefusedLineOut(Out):

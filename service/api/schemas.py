@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from service.api.fields import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import (
+    CharacterProfile,
     Decides,
     Emotion,
     Importance,
@@ -28,7 +29,7 @@ from service.locales import Language
 from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
-from service.store.event_kinds import Payload, RejectionReason, for_every_kind
+from service.store.event_kinds import FactRejected, Payload, for_every_kind
 from service.store.phase import CallState, EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
@@ -342,12 +343,8 @@ class CommitmentOut(
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
 
 
-class RejectedOut(Out):
+class RejectedOut(Out, of=FactRejected, shows="statement turn reason"):
     """Something the model claimed that was not stored, and why."""
-
-    statement: str = Field(description="what was not kept")
-    turn: int | None = Field(description="the turn it is said to have been said in, from 0; null: none was named")
-    reason: RejectionReason = Field(description="why it was not kept")
 
 
 class AttitudeOut(Out):
@@ -358,18 +355,28 @@ class AttitudeOut(Out):
     task_oriented: int = Field(description="-3: company alone, 3: the matter at hand alone")
 
 
-class _SideChanges(Out):
-    summary: str = Field(description="the conversation in a few sentences, as this side remembers it")
-    topics: Topics
-    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
+class TowardsChangesOut(Out):
+    """What a conversation of more than two has changed about how one of them stands to another."""
+
+    affinity: StepOut = Field(description="how much it likes that one, -100..100")
     stance: str = Field(
-        description="how this side stands to the other from now on: power, intimacy and task orientation, in words; "
-        "empty: they were not judged"
+        description="how it stands to that one from now on: power, intimacy and task orientation, in words; empty: "
+        "they were not judged"
     )
+    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
+
+
+class _Taken(Out):
+    summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
+    topics: Topics
+    facts: list[KeptFactOut] = Field(description="what it now remembers")
+    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
+
+
+class _SideChanges(_Taken, TowardsChangesOut):
+    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
     attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
-    facts: list[KeptFactOut] = Field(description="what this side now remembers")
-    mid_term: list[MidTermOut] = Field(description="what is on this side's mind for the next days")
-    rejected: list[RejectedOut] = Field(description="what the model wanted remembered and was kept out, and why")
 
 
 class PartnerChangesOut(_SideChanges):
@@ -378,25 +385,12 @@ class PartnerChangesOut(_SideChanges):
     affinity: StepOut = Field(description="of the one who began the talk, towards this one")
 
 
-class TowardsChangesOut(Out):
-    """What a conversation of more than two has changed about how one of them stands to another."""
-
-    affinity: StepOut = Field(description="how much it likes that one, -100..100")
-    stance: str = Field(description="power, intimacy and task orientation, in words; empty: they were not judged")
-    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
-
-
-class TakenOut(Out):
+class TakenOut(_Taken):
     """What one of more than two takes away: of what it perceived alone."""
 
-    summary: str = Field(description="what it perceived of the conversation, in a few sentences")
-    topics: Topics
     mood: StepOut = Field(description="its mood")
     towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
     learned_facts: list[KeptFactOut] = Field(description="what it told about itself that was not known as a fact")
-    facts: list[KeptFactOut] = Field(description="what it now remembers")
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
-    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
 
 
 class ChangesOut(_SideChanges):
@@ -408,7 +402,6 @@ class ChangesOut(_SideChanges):
     learned_facts: list[KeptFactOut] = Field(
         description="what the NPC told about itself that it did not have as a fact"
     )
-    facts: list[KeptFactOut] = Field(description="what the character now remembers")
     partner: PartnerChangesOut | None = Field(
         default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
     )
@@ -566,11 +559,9 @@ class PositionOut(Out, of=Position, shows="node_id"):
     )
 
 
-class PersonOut(Out):
+class PersonOut(Out, of=Profile, shows="id name"):
     """Somebody and where."""
 
-    id: str = Field(description="id of the person")
-    name: str = Field(description="its name in the world's language")
     kind: PersonKind = Field(
         description="a character moves and decides; an NPC stands at its post; for a player a human speaks"
     )
@@ -586,21 +577,26 @@ class PeopleOut(Page):
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldOut(Out, of=WorldRow, shows="started_at weather"):
-    """A world's clock and how it is played."""
+class WorldNow(Out):
+    """What is told of a world wherever it is told of."""
 
     id: str = Field(description="id of the world, as the header X-World-Id names it")
     name: str = Field(description="the world's name, as its author calls it")
     language: Language = Field(description="the language of the world's texts and talks")
     now: Now
+    characters: int = Field(description="how many characters live in it")
+    npcs: int = Field(description="how many NPCs stand in it")
+    conversations_running: int = Field(description="how many conversations are being spoken now")
+
+
+class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
+    """A world's clock and how it is played."""
+
     label: str = Field(description="date and time as a person would say them")
     tick_minutes: int = Field(description="how many world minutes a tick is")
     models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
     memory: str = Field(description="where long-term memory is kept: sql or graphiti")
-    characters: int = Field(description="how many characters live in it")
-    npcs: int = Field(description="how many NPCs stand in it")
-    conversations_running: int = Field(description="how many conversations are being spoken now")
     memories_waiting: int = Field(
         description="people of whose memories the graph in Neo4j has yet to be given something"
     )
@@ -641,7 +637,11 @@ class MapOut(Out):
     posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 
 
-class OneMemoryOut(Out, of=MemoryRow, shows="text subject_id quote slot topics turns replaced_by"):
+class OneMemoryOut(
+    Out,
+    of=MemoryRow,
+    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at",
+):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 
     id: str = Field(
@@ -685,13 +685,6 @@ class OneMemoryOut(Out, of=MemoryRow, shows="text subject_id quote slot topics t
     evidence: list[str] = Field(
         description="what it was drawn from, where that is no turn", examples=[["talk:6f1c0a94d2b7", "memory:9f0a3c52"]]
     )
-    valid_from: WorldTimeText = Field(description="the world time from which it is true, or at which it was said")
-    valid_to: WorldTimeText | None = Field(
-        description="the world time from which it is no longer true; null: none is known"
-    )
-    known_from: WorldTimeText = Field(description="the world time since which it is known")
-    known_until: WorldTimeText | None = Field(description="the world time at which its end was learned; null: none was")
-    expires_at: WorldTimeText | None = Field(description="of mid_term: the world time at which it is over")
     ago: str = Field(description="the world time since it is known, in the world's language")
 
 
@@ -738,10 +731,9 @@ class NpcOut(_AuthoredPerson):
     items: list[str] = Field(description="what it carries, in words")
 
 
-class CharacterOut(_AuthoredPerson, LifeOut):
+class CharacterOut(_AuthoredPerson, LifeOut, of=CharacterProfile, shows="home"):
     """A character as it stands now."""
 
-    home: str = Field(description="the node where it lives and sleeps")
     position: PositionOut = Field(description="where it is now")
     beside: list[str] = Field(description="ids of people close enough to talk to")
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")

@@ -18,7 +18,7 @@ from service.memory.refs import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.runtime.why import EventWhy, Question
-from service.store.event_kinds import FailedCall
+from service.store.event_kinds import ActionFailed, FailedCall
 from service.store.tables import TurnRow
 
 router = APIRouter(dependencies=[KNOWN_QUERY])
@@ -85,12 +85,9 @@ class ChoiceOut(Out):
     chosen: bool = Field(description="whether the model chose it")
 
 
-class ImpossibleOut(Out):
+class ImpossibleOut(Out, of=ActionFailed, shows="action_id facility_id target_id"):
     """Something that was not possible."""
 
-    action_id: str = Field(description="of actions.json, or built in")
-    facility_id: str | None = Field(description="in which facility; null: in none")
-    target_id: str | None = Field(description="whom it would have spoken to; null: nobody")
     reason: str = Field(description="why it was not possible, as a word: closed, no_seat, too_little, …")
 
 

@@ -136,6 +136,7 @@ class CharacterProfile(Profile):
     """
 
     home: str
+    """the node where it lives and sleeps"""
     knows: tuple[str, ...] = ()
     routine: tuple[RoutineBlock, ...] = ()
     needs: Mapping[str, float] = {}

@@ -39,6 +39,8 @@ class Out(BaseModel, from_attributes=True):
         super().__init_subclass__(**config)
         if of is not None:
             types, sentences = get_type_hints(of, include_extras=True), _sentences_of(of)
+            if issubclass(of, BaseModel):
+                sentences |= {name: field.description for name, field in of.model_fields.items() if field.description}
             cls.__annotations__ = {
                 name: Annotated[_travelling(types[name]), Field(description=sentences[name])] for name in shows.split()
             } | cls.__annotations__

@@ -769,13 +769,18 @@ class MemoryRow(OfPerson, table=True):
     topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     """of a summary: what the talk was about, a few words each"""
     partner_id: str = ""
-    valid_from: int = Field(sa_type=BigInteger)
-    valid_to: int | None = Field(default=None, sa_type=BigInteger)
-    known_from: int = Field(sa_type=BigInteger)
-    known_until: int | None = Field(default=None, sa_type=BigInteger)
+    valid_from: WorldMinute = Field(sa_type=BigInteger)
+    """the world time from which it is true, or at which it was said"""
+    valid_to: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time from which it is no longer true; null: none is known"""
+    known_from: WorldMinute = Field(sa_type=BigInteger)
+    """the world time since which it is known"""
+    known_until: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time at which its end was learned; null: none was"""
     replaced_by: str | None = None
     """id of the memory that ended it, without its kind; null: none did"""
-    expires_at: int | None = Field(default=None, sa_type=BigInteger)
+    expires_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """of mid_term: the world time at which it is over"""
     level: str | None = None
     deleted: bool = False
     given_id: str = ""

@@ -31,7 +31,7 @@ from service.content.files import CAST_TESTS, bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
-from service.errors import KataribeError, LinesWrong, system_reason
+from service.errors import KataribeError, LinesWrong
 from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
@@ -42,7 +42,7 @@ from service.exchange.refused import Report, file_bytes
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
-from service.export.problem import FileUnusable
+from service.export.problem import usable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.people.demography import MOST_PEOPLE
@@ -537,10 +537,8 @@ def memory_export(
     if output is None:
         asyncio.run(export_memory(settings, world_id, person, sys.stdout.buffer))
         return
-    try:
+    with usable(output):
         file = output.open("wb")
-    except OSError as exc:
-        raise FileUnusable(file=str(output), reason=system_reason(exc)) from exc
     with file:
         count = asyncio.run(export_memory(settings, world_id, person, file))
     typer.echo(_say("cli.exported", file=output, count=count), err=True)

@@ -9,11 +9,10 @@ from typing import Any
 
 import httpx
 
-from service.errors import system_reason
-from service.export.problem import FileUnusable
+from service.export.problem import usable
 from service.llm.choose import Models
 from service.locales import Language, sentence
-from service.run.scene import Refused, checked, in_process
+from service.run.scene import checked, in_process
 from service.settings import Settings
 
 _BAR = 30
@@ -49,15 +48,10 @@ def run_ask(settings: Settings, wanted: AskRun, *, models: Models | None = None)
 
 async def _run(settings: Settings, wanted: AskRun, models: Models | None) -> None:
     async with in_process(settings, wanted.world_id, wanted.language, models) as http:
-        try:
-            table = await (_scan(http, wanted) if wanted.scan else _survey(http, wanted))
-        except Refused as exc:
-            raise SystemExit(str(exc)) from exc
+        table = await (_scan(http, wanted) if wanted.scan else _survey(http, wanted))
     if wanted.output is not None:
-        try:
+        with usable(wanted.output):
             wanted.output.write_text(table, encoding="utf-8", newline="")
-        except OSError as exc:
-            raise FileUnusable(file=str(wanted.output), reason=system_reason(exc)) from exc
         _say(wanted, "ask_run.written", file=wanted.output)
 
 

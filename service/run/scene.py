@@ -13,8 +13,7 @@ import httpx
 from service.api.problem import TYPE_PREFIX
 from service.app import create_app
 from service.content.files import Unreadable, read_values
-from service.errors import system_reason
-from service.export.problem import FileUnusable
+from service.export.problem import FileUnusable, usable
 from service.llm.choose import Models
 from service.locales import Language, sentence
 from service.settings import Settings
@@ -68,13 +67,12 @@ def run_scene(
 async def _run(settings: Settings, wanted: SceneRun, models: Models | None, ask: Callable[[], str]) -> None:
     async with in_process(settings, wanted.world_id, wanted.language, models) as http:
         play = _Play(http, wanted.language, ask)
-        try:
-            await play.begin(wanted.scene)
-            await (play.go_on(wanted.turns) if wanted.turns is not None else play.step())
-        except Refused as exc:
-            raise SystemExit(str(exc)) from exc
+        await play.begin(wanted.scene)
+        await (play.go_on(wanted.turns) if wanted.turns is not None else play.step())
         if wanted.output is not None:
-            _write(wanted.output, await _log(http, play.scene["id"], SceneTaken(form=form_of(wanted.output))))
+            log = await _log(http, play.scene["id"], SceneTaken(form=form_of(wanted.output)))
+            with usable(wanted.output):
+                wanted.output.write_text(log, encoding="utf-8")
             play.say("scene_run.logged", file=wanted.output)
 
 
@@ -91,16 +89,14 @@ def take_scene(
 
     async def work() -> str:
         async with in_process(settings, world_id, language, None) as http:
-            try:
-                return await _log(http, scene_id, wanted)
-            except Refused as exc:
-                raise SystemExit(str(exc)) from exc
+            return await _log(http, scene_id, wanted)
 
     text = asyncio.run(work())
     if output is None:
         print(text, end="")
-    else:
-        _write(output, text)
+        return
+    with usable(output):
+        output.write_text(text, encoding="utf-8")
 
 
 def form_of(file: Path) -> TakenAs:
@@ -122,19 +118,15 @@ async def _log(http: httpx.AsyncClient, scene_id: str, wanted: SceneTaken) -> st
     return answer.text
 
 
-def _write(file: Path, text: str) -> None:
-    """Raises: FileUnusable."""
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
-
-
 @asynccontextmanager
 async def in_process(
     settings: Settings, world_id: str, language: Language, models: Models | None
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the service, which runs in this process alone."""
+    """A client of the service, which runs in this process alone.
+
+    Raises:
+        SystemExit: the service has refused what was asked of it.
+    """
     settings.api_key = None  # nobody else reaches it
     app = create_app(settings, models=models)
     headers = {"X-World-Id": world_id, "Accept-Language": language}
@@ -144,7 +136,10 @@ async def in_process(
             transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
         ) as http,
     ):
-        yield http
+        try:
+            yield http
+        except Refused as exc:
+            raise SystemExit(str(exc)) from exc
 
 
 class _Play:

@@ -24,11 +24,6 @@ class Fault(NamedTuple):
     reason: str
     like: str = ""
 
-    @property
-    def is_double(self) -> bool:
-        """Whether it is nearly somebody else."""
-        return bool(self.like)
-
 
 Answered = MadePerson | Fault | None
 """An attempt: a person, why it is none, or not made yet."""
@@ -67,8 +62,8 @@ def stand(
                     standing.kept[number] = answer
                 elif fault is not None:
                     standing.wrong[number] = fault
-                    standing.doubles += fault.is_double
-                    in_vain[number] += not fault.is_double
+                    standing.doubles += bool(fault.like)
+                    in_vain[number] += not fault.like
             trying = [one for one in trying if one not in standing.kept and in_vain[one] < _NO_USE]
     standing.dropped = {one: fault for one, fault in sorted(standing.wrong.items()) if one not in standing.kept}
     return standing

@@ -19,7 +19,7 @@ from service.generate.checks import Said, fault
 from service.generate.dataset import Dataset, Line
 from service.generate.making import Item, Job, Order, run_of
 from service.generate.people import rehearsal
-from service.generate.people.asking import PersonContext, ask, context_of, place_of, prompt_of
+from service.generate.people.asking import PersonContext, context_of, place_of, prompt_of
 from service.generate.people.attempts import Answered, Fault, Standing, stand
 from service.generate.people.demography import DemographyFile, check_demography
 from service.generate.people.distinct import Crowd, Persona
@@ -150,7 +150,8 @@ class PeopleJob(Job):
         number, attempt = divmod(item.number, _NUMBERS)
         wrong = self._standing.wrong.get(number)
         told = () if wrong is None else (self._said(wrong),)
-        person = await ask(deps.models.for_role("closing"), self._context(number, attempt, told), item.id)
+        prompt = prompt_of(self._context(number, attempt, told), item.id)
+        person = (await deps.models.for_role("closing").complete(prompt)).value
         slot = self.plan.slots[number]
         reason = fault_of(person, self.language, (self._wish, self.place.about, slot.work, *slot.more.values()))
         if reason is not None:

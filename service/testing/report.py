@@ -12,9 +12,10 @@ from rich.text import Text
 
 from service.export.problem import usable
 from service.locales import Language, sentence
+from service.quality.checks import Fault
 from service.run.show import one_line
 from service.testing.making import Outcome, Tested
-from service.testing.play import Failure, Run
+from service.testing.play import Run
 
 _CAST = "cast"
 """The suite of the pass over the whole cast."""
@@ -45,7 +46,7 @@ def show(outcome: Outcome, language: Language, console: Console) -> None:
         console.print(Text(line), soft_wrap=True)
 
 
-def told(failure: Failure, language: Language) -> str:
+def told(failure: Fault, language: Language) -> str:
     """What is wrong, where, and the words."""
     what = sentence(language, f"testing.found.{failure.check}", about=_short(failure.about))
     where = "" if failure.number is None else sentence(language, "testing.answer", number=failure.number + 1)

@@ -20,9 +20,9 @@ from service.generate.dataset import Dataset, Line
 from service.generate.making import Item, Job, Order, run_of
 from service.generate.people import rehearsal
 from service.generate.people.asking import PersonContext, context_of, place_of, prompt_of
-from service.generate.people.attempts import Answered, Fault, Standing, stand
+from service.generate.people.attempts import Answered, Standing, stand
 from service.generate.people.demography import DemographyFile, check_demography
-from service.generate.people.distinct import Crowd, Persona
+from service.generate.people.distinct import Crowd, Fault, Persona
 from service.generate.people.made_person import MadePerson, WishedPerson, words_of
 from service.generate.people.plan import outcome, outcome_lines, sampling_plan
 from service.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing

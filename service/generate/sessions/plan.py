@@ -164,9 +164,7 @@ def _line(two: TwoPeople, held: Sequence[HeldSession]) -> dict[str, Any]:
                 "date": iso(one.at),
                 "turns": [{"dia_id": turn.id, "speaker": turn.speaker, "text": turn.text} for turn in one.turns],
                 "summary": one.summary,
-                "observations": [
-                    {"person": seen.person, "text": seen.text, "dia_id": seen.turn} for seen in one.observations
-                ],
+                "observations": list(one.observations),
             }
             for one in held
         ],

@@ -21,7 +21,7 @@ from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
 from service.conversation.scene_turn import scene_turn
 from service.llm.chat import Message, Prompt, Role, T
-from service.llm.prompt import Scene, Templates
+from service.llm.prompt import PromptValues, Templates
 from service.store.tables import ConversationKey, PromptRow
 
 TEMPLATES = Templates(__file__)
@@ -133,7 +133,7 @@ def speaker_prompt(context: PromptContext, record: Record, note: str, thread: st
     )
 
 
-def told_prompt(name: str, role: Role, scene: Scene, answer: type[T], *, max_tokens: int = 600) -> Prompt[T]:
+def told_prompt(name: str, role: Role, scene: PromptValues, answer: type[T], *, max_tokens: int = 600) -> Prompt[T]:
     """What is asked by the blocks `system`, `context` and `asking` of a template: the second is data, whatever it
     holds.
     """

@@ -4,7 +4,6 @@ over.
 
 from collections.abc import Collection
 
-from service.decision.agent_state import Failed
 from service.decision.descriptions import action_name, clock_of, failed_line
 from service.locales import Listed, Phrase
 from service.locales.time import clock_label
@@ -43,6 +42,7 @@ from service.store.event_kinds import (
 )
 from world.actions import WALK
 from world.life import Because
+from world.option import Refusal
 from world.time import WorldTime, parse_time
 
 
@@ -153,7 +153,7 @@ class Feed:
         return self._say("run.activity_ended", happened, what=self._what(ended), because=because)
 
     def _failed(self, happened: StoryEvent, failed: ActionFailed) -> str:
-        what = Failed(
+        what = Refusal(
             action_id=failed.action_id,
             reason=failed.reason,
             facility_id=failed.facility_id,

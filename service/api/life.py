@@ -64,7 +64,7 @@ class LifeStates:
 
     def life(self, session: Session, character_id: str) -> LifeOut:
         """Raises: NotFound."""
-        profile = self.world.character(character_id)
+        profile = self.world.cast.character(character_id)
         agent_state = self.agent_states.get(character_id, AgentState())
         row = self.rows.get(character_id)
         decision = how_of(self.world, character_id, row.decision if row else None, models_missing=self.models_missing)

@@ -98,6 +98,11 @@ def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
     return list(session.exec(query))
 
 
+def turns_said(session: Session, row: ConversationRow) -> int:
+    """How many turns were said."""
+    return session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
+
+
 def said_between(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:
     """What both of the two have heard, by the moment of `world`, in conversations `besides` one, oldest first: of the
     last `SAID_MINUTES`.
@@ -416,7 +421,7 @@ def end(
     if timeline is not None:
         require_timeline(world, timeline)
     require(row, Phase.RUNNING)
-    said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
+    said = turns_said(session, row)
     if row.clock_policy == ClockPolicy.NONE:
         log_in(session, row.key, world.now, "ended", reason=reason, failure=failure)
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
@@ -471,8 +476,7 @@ def leave_opening(session: Session, world: WorldView, player_id: str) -> None:
     """The player turns away from who spoke to it first, if it has not answered: that conversation ends."""
     row = unanswered_opening(session, world, player_id)
     if row is not None:
-        said = len(turns_of(session, row.key))
-        end_row(session, row, world, EndReason.ENDED_BY_CLIENT, said=said)
+        end_row(session, row, world, EndReason.ENDED_BY_CLIENT, said=turns_said(session, row))
         session.flush()
 
 

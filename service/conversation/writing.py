@@ -2,7 +2,9 @@
 nothing is stored or remembered of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -17,7 +19,7 @@ from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt
+from service.llm.chat import Answer, Prompt, T
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
 from service.memory.episodes import episode_of
@@ -30,7 +32,7 @@ from service.people.attitude import liking, moods
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
 from service.store.tables import EventRow
-from service.store.usage import count
+from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime, day_end, minute_of_day
 
@@ -95,22 +97,39 @@ async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted
         ModelError: the model failed, wrote nothing, or stepped out of its role.
     """
     context = await _gather(deps, world, wanted)
-    role = context.writer.kind
-    thread = f"{world.id}/{context.writer.id}"
+    writer = context.writer
+    fault = partial(_fault, context)
+    answer = await counted(deps, world, writer.id, write_prompt(context), writer.kind, fault)
+    return replace(answer, value=WrittenText(text=_formed(context, answer.value.text)))
+
+
+async def counted(
+    deps: ConversationDependencies,
+    world: WorldView,
+    person_id: str,
+    prompt: Prompt[T],
+    purpose: Purpose,
+    fault: Callable[[Answer[T]], ModelError | None] = lambda _: None,
+) -> Answer[T]:
+    """The answer of one who is asked outside of a conversation; what it cost is counted for that purpose, also where
+    `fault` finds something wrong with it.
+
+    Raises:
+        ModelError.
+    """
     spent, failures = Usage(calls=1, estimated=True), 1
     try:
-        answer = await deps.models.for_role(role).complete(replace(write_prompt(context), thread=thread))
-        spent = answer.usage
-        text = _formed(context, answer.value.text)
-        _require_useful(context, text, answer)
-        failures = 0
+        answer = await deps.models.for_role(prompt.role).complete(replace(prompt, thread=f"{world.id}/{person_id}"))
+        if error := fault(answer):
+            raise error.costing(answer.usage)
+        spent, failures = answer.usage, 0
+        return answer
     except ModelError as exc:
         spent = exc.usage
         raise
     finally:
         if spent.calls:
-            await deps.database.write(lambda s: count(s, world.id, world.day, role, spent, failures=failures))
-    return Answer(value=WrittenText(text=text), usage=spent, model=answer.model)
+            await deps.database.write(lambda s: count(s, world.id, world.day, purpose, spent, failures=failures))
 
 
 def write_prompt(context: WriteContext) -> Prompt[WrittenText]:
@@ -128,18 +147,14 @@ def _formed(context: WriteContext, text: str) -> str:
     return text
 
 
-def _require_useful(context: WriteContext, text: str, answer: Answer[WrittenText]) -> None:
-    """Raises: ModelEmpty, ModelOutOfCharacter: with what the answer cost."""
-    writer = context.writer
-    error: ModelError | None = None
+def _fault(context: WriteContext, answer: Answer[WrittenText]) -> ModelError | None:
+    """What is wrong with an answer of the right form."""
+    writer, text = context.writer, _formed(context, answer.value.text)
     told = (*writer.identity, *writer.facts, *context.persona, *writer.lines, *context.secrets)
     if not text:
-        error = ModelEmpty(model=answer.model)
-    elif breaks_character(text, (writer.name, writer.personality, writer.custom_prompt, *told)):
-        error = ModelOutOfCharacter(model=answer.model)
-    if error is not None:
-        error.usage = answer.usage
-        raise error
+        return ModelEmpty(model=answer.model)
+    is_out = breaks_character(text, (writer.name, writer.personality, writer.custom_prompt, *told))
+    return ModelOutOfCharacter(model=answer.model) if is_out else None
 
 
 async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> WriteContext:

@@ -75,7 +75,7 @@ async def choose(
     Raises:
         NotFound: the author has taken the character out of the game.
     """
-    world.character(snapshot.person_id)
+    world.cast.character(snapshot.person_id)
     situation = Situation(
         world=world,
         snapshot=snapshot,

@@ -141,9 +141,7 @@ def _night_long(moment: _Moment, option: Option) -> Option:
 
 
 def _at_home(moment: _Moment) -> Option:
-    for option in _chores(moment):
-        return option
-    return _wait(moment, moment.snapshot.home)
+    return next(_chores(moment), None) or _wait(moment, moment.snapshot.home)
 
 
 def _chores(moment: _Moment) -> Iterator[Option]:
@@ -168,10 +166,7 @@ def _chores(moment: _Moment) -> Iterator[Option]:
 def _in_place(moment: _Moment) -> Option | None:
     """What is done at the block's facility; None: nothing now."""
     facility = _facility(moment)
-    for action in _fitting(moment, facility):
-        for option in _one(moment, action, facility.id):
-            return option
-    return None
+    return next((one for action in _fitting(moment, facility) for one in _one(moment, action, facility.id)), None)
 
 
 def _fitting(moment: _Moment, facility: Facility) -> Iterator[ActionDef]:

@@ -72,7 +72,7 @@ class Situation:
     @property
     def speaker(self) -> CharacterProfile:
         """Raises: NotFound: the author has taken the character away."""
-        return self.world.character(self.snapshot.person_id)
+        return self.world.cast.character(self.snapshot.person_id)
 
     @property
     def thread(self) -> str:

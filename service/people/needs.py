@@ -47,4 +47,4 @@ def levels_of(world: WorldView, character_id: str, person: Person | None) -> Lev
     if person is not None:
         return person.during(world.now).levels
     began = WorldTime(world.now - 1)  # as `world.simulation.newcomer` begins a life
-    return world.setting.catalogue.needs.first(began, world.character(character_id).needs)
+    return world.setting.catalogue.needs.first(began, world.cast.character(character_id).needs)

@@ -90,7 +90,7 @@ class RunWindow:
         if world_session.how[person_id] == "client":
             self.ahead.decided(call, world_session.standing(person_id))
             return True
-        profile = world_session.world.character(person_id)
+        profile = world_session.world.cast.character(person_id)
         promised = world_session.commitments.get(person_id, ())
         option, wake_at = by_routine(world_session.core.setting, profile, self.ahead.snapshot(call), promised=promised)
         self._why[person_id, call.time] = Why(by="routine")

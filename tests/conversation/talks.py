@@ -128,7 +128,7 @@ def send(room: ConversationDependencies, character_id: str, node_id: str) -> Non
 
     def work(session: Session) -> None:
         world = room.worlds.open(session, "main", lock=True)
-        path = world.routes.path(world.character(character_id).home, node_id)
+        path = world.setting.routes.path(world.cast.character(character_id).home, node_id)
         move(session, world, character_id, Segment.walk(path, world.now))
 
     room.database.write_now(work)

@@ -159,7 +159,7 @@ def test_who_answers_wrongly_twice_falls_back_to_the_routine(
     assert (chosen.by, chosen.usage.calls, chosen.failures) == ("fallback", 2, 2)
     assert isinstance(chosen.failure, ModelBroken)
     assert "98" in chosen.failure.sentence("en")
-    assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.character("aoi"), snapshot)
+    assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.cast.character("aoi"), snapshot)
 
 
 def test_a_model_that_fails_makes_it_fall_back_and_is_told(

@@ -840,8 +840,9 @@ class RecalledOut(OneMemoryOut):
     )
     parts: dict[str, float] = Field(
         description="what the score is made of: `words` (its own), `around` (the words beside it in its talk), `cues` "
-        "(who speaks, when, question or answer, length), `cosine` (likeness, where there are vectors), `about`",
-        examples=[{"words": 1.0, "around": 1.8, "cues": -0.2, "cosine": 0.9, "about": 0.0}],
+        "(who speaks, when, question or answer, length), `cosine` (likeness, where there are vectors), `importance`, "
+        "`about`",
+        examples=[{"words": 1.0, "around": 1.8, "cues": -0.2, "cosine": 0.9, "importance": 0.08, "about": 0.0}],
     )
     bears: bool = Field(description="it bears on what was asked, and is not only the nearest there is")
 

@@ -7,13 +7,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from service.content.check import CheckedContent, cross_checked, examine
-from service.content.fields import ContentModel
 from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS
 from service.content.fragments import FragmentFile
 from service.content.init import ContentUnwritable
@@ -22,13 +20,10 @@ from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
 from service.content.problem import problem, quote
 from service.content.references import entries
-from service.content.schema_errors import schema_errors
 from service.errors import system_reason
 from service.exchange.draft import Draft, id_of
-from service.exchange.refused import ImportRefused
+from service.exchange.refused import ImportRefused, parsed
 from world.ids import is_slug
-
-M = TypeVar("M", bound=ContentModel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,11 +192,3 @@ def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:
         raise ImportRefused(wrong)
-
-
-def parsed(model: type[M], file: str, values: object) -> M:
-    """The file's values in the model's form. Raises: ImportRefused."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as exc:
-        raise ImportRefused([*schema_errors(model, file, exc)]) from exc

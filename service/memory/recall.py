@@ -179,12 +179,14 @@ async def remembered(
         return found
     counts = any(one.bears for one in found)
     told = [one for one in found if counts or (isinstance(one.item, Memory) and one.item.kind in FACTS)]
-    return sorted(told, key=_weight, reverse=True)[:limit]
+    is_asked = bool(query.strip())  # where nothing is, everything bears
 
+    def weight(one: Recalled) -> tuple[bool, int]:
+        """What bears on the query in the order in which it does, then what mattered most, the newest of it first."""
+        bears = one.bears and is_asked
+        return bears, 0 if bears or not isinstance(one.item, Memory) else one.item.importance
 
-def _weight(one: Recalled) -> tuple[bool, int]:
-    """What bears on the query in the order in which it does, then what mattered most, the newest of it first."""
-    return one.bears, 0 if one.bears or not isinstance(one.item, Memory) else one.item.importance
+    return sorted(told, key=weight, reverse=True)[:limit]
 
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:

@@ -160,7 +160,8 @@ class Memory:
 
     `text` is the bare clause; the code writes its teller before it (telling.py). `about` names whom or what it is about
     ("": nobody), `subject_id` is that person's id. `told_by` is who said it (None: nobody, or several together), `via`
-    are the ids of those through whose hands it came to the teller, who began it first. `mode` is how it was meant,
+    are those through whose hands it came to the teller, who began it first: ids, or names of whom the world has not.
+    `mode` is how it was meant,
     `quote` a line worth keeping in its own voice. With `slot`, what it is about has one value of that name at a time
     ("place", "employer"). `importance` is 1 to 10. `turns` (of `conversation_id`) or `evidence` (references, see
     refs.py) are what it was drawn from. `partner_id` is with whom it had to do ("": nobody).

@@ -27,6 +27,8 @@ from service.memory.refs import ref_of
 from service.people.worlds import WorldView
 
 _ENDS = ".。 "
+_STOPS, _CLOSES = ".。!?！？…", "\"'”’」』"
+"""What a sentence ends with, and what may stand after it: such a sentence needs no full stop."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +60,8 @@ def clause(world: WorldView, one: Memory, *, dated: bool = False) -> str:
     """
     text = one.text
     if one.via:
-        text = world.say("remembered.by_way_of", text=text.rstrip(_ENDS), source=_names(world, one.via))
+        came = world.say("common.comma").join(map(world.name_of, reversed(one.via)))
+        text = world.say("remembered.by_way_of", text=text.rstrip(_ENDS), source=came)
     notes = [world.say(f"remembered.meant.{one.mode}")] if one.mode is not Mode.STATED else []
     notes += [world.say("remembered.unsure")] if one.support is Support.UNSURE else []
     notes += [_since(world, one)] if dated else []
@@ -79,8 +82,8 @@ def told_of(world: WorldView, item: Item, owner_id: str) -> str:
 
 
 def episode_told(world: WorldView, one: Episode) -> str:
-    """A summary; one that was not verified is told as what one recalls of it."""
-    if one.support in (Support.VERIFIED, Support.AUTHOR) or not one.partner_id:
+    """A summary; but for an author's, as what one recalls of the talk: a second model may obey what was said in it."""
+    if one.support is Support.AUTHOR or not one.partner_id:
         return one.summary
     return world.say("remembered.recalled_talk", name=world.name_of(one.partner_id), summary=one.summary)
 
@@ -155,17 +158,17 @@ def _group(one: Memory, owner_id: str) -> _Group:
         return _ALONE
     if one.told_by == owner_id:
         return _Group("self", "")
-    return _Group("told", one.told_by) if one.told_by else _Group("talk", one.partner_id)
+    if one.told_by:
+        return _Group("told", one.told_by)
+    return _Group("talk", one.partner_id) if one.partner_id else _Group("heard", "")
 
 
 def _grouped(world: WorldView, group: _Group, told: Sequence[str]) -> str:
     name = world.name_of(group.person_id) if group.person_id else ""
-    sentences = world.say("common.full_stop").join(one.rstrip(_ENDS) for one in told)
-    return world.say(f"remembered.group.{group.sort}", name=name, told=sentences)
-
-
-def _names(world: WorldView, person_ids: Sequence[str]) -> str:
-    return world.say("common.comma").join(map(world.name_of, reversed(person_ids)))
+    full_stop = world.say("common.full_stop")
+    stop, gap = full_stop[:1], full_stop[1:]
+    ended = (one if one.rstrip(_CLOSES)[-1:] in _STOPS else one + stop for one in map(str.strip, told))
+    return world.say(f"remembered.group.{group.sort}", name=name, told=gap.join(ended))
 
 
 def _since(world: WorldView, item: Item) -> str:

@@ -14,7 +14,7 @@ from service.memory.lexical import likeness, sentences
 from service.offline.acting import act, suggest
 from service.offline.lines import Kind, facts_of, is_polite, lines_of, set_goal, topic_of
 from service.offline.phrases import clip, keys, phrases, quotable
-from service.offline.recollection import Recollection, recollections
+from service.offline.recollection import Recollection, recollections, words_of
 from service.store.phase import OpenedFor
 
 _PATIENCE = 4
@@ -164,6 +164,8 @@ class Speaker:
         told += [
             Recollection(context.unsettled_ago, line.speaker_name, line.text, line.text) for line in context.unsettled
         ]
+        if (last := context.last_meeting) and (said := words_of(self.name, last.summary, language)):
+            told.append(Recollection(last.ago, self.name, last.summary, said))
         passages = [
             (likeness(query, one.said), one.ago, sentences(passage)[0])
             for one in told

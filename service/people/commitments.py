@@ -78,7 +78,7 @@ def commitment_line(world: WorldView, one: Commitment, person_id: str) -> str:
     key = "people.promise.own" if one.by_id == person_id else "people.promise.others"
     since = ago(one.made_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
     name = world.name_of(one.other(person_id))
-    return world.say(key, name=name, since=since, what=one.what.rstrip(".。"), about=_about(world, one))
+    return world.say(key, name=name, since=since, what=one.what.rstrip(".。"), about=promised_for(world, one))
 
 
 def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
@@ -214,8 +214,8 @@ def _still_open(world: WorldView) -> tuple[Any, ...]:
     return CommitmentRow.world_id == world.id, CommitmentRow.state == CommitmentState.OPEN
 
 
-def _about(world: WorldView, one: Commitment) -> str:
-    """``Thursday 2 April, 17:00, the pier``; "" where neither was said."""
+def promised_for(world: WorldView, one: Commitment) -> str:
+    """`` (Thursday 2 April, 17:00; the pier)``: for when and where; "" where neither was said."""
     when = ""
     if one.since is not None:
         day = date_label(one.since, world.language)

@@ -2,7 +2,6 @@
 not lived.
 """
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -32,7 +31,6 @@ from service.export.read import require_new
 from service.export.record import Minute, parsed
 from service.llm.chat import Role
 from service.llm.choose import Models
-from service.people.worlds import WorldRepository
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
 from service.runtime.world_session import WorldSession
@@ -166,10 +164,8 @@ class _Replay:
             await self._engine.close(key)
         elif line.kind == "proposed" and line.data["failure"] is None:
             await propose(self._deps, key, line.data["number"])
-        elif line.kind == "judged":
-            await self._deps.database.write(lambda s: _judge(s, self._deps, key, **line.data))
         else:
-            await self._deps.database.write(lambda s: _DOES[line.kind](s, self._deps.worlds, key, **line.data))
+            await self._deps.database.write(lambda s: _do(s, self._deps, key, line.kind, line.data))
 
     async def _start(self, data: dict[str, Any]) -> None:
         names = self._deps.models.names()
@@ -194,105 +190,46 @@ def _begin(session: Session, lived: WorldSession, wanted: Start, models: dict[Ro
     return begins(session, lived, wanted, models)
 
 
-def _words(
-    session: Session, worlds: WorldRepository, key: ConversationKey, words: dict[str, Any], cut_short: bool
-) -> None:
+def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, kind: Command, data: Any) -> None:
+    """Do in a conversation what was done in it."""
+    worlds = deps.worlds
     row, world = held(session, worlds, key)
-    said = Transcript(row=row, turns=turns_of(session, key), world=world)
-    commit_words(session, world, said, TurnRow(**key._asdict(), at=world.now, **words), cut_short=cut_short)
-
-
-def _waits(session: Session, worlds: WorldRepository, key: ConversationKey, seat: int) -> None:
-    row, world = held(session, worlds, key)
-    give_word(session, row, world, seat)
-
-
-def _cut(session: Session, worlds: WorldRepository, key: ConversationKey, chars: int) -> None:
-    row, world = held(session, worlds, key)
-    cut_back(session, row, world, turns_of(session, key)[-1], Heard(utterance_id="", chars=chars))
-
-
-def _take_back(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
-    row, world = held(session, worlds, key)
-    take_back_answer(session, world, row)
-
-
-def _hand_over(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, speaker: str) -> None:
-    hand_over(session, worlds, key, person_id, Speaker(speaker))
-
-
-def _settle(
-    session: Session,
-    worlds: WorldRepository,
-    key: ConversationKey,
-    call_id: str,
-    ok: bool | None = None,
-    message: str = "",
-) -> None:
-    if ok is None:
-        expire(session, worlds, key.world_id, call_id)
-    else:
-        settle(session, worlds, key, call_id, Result(ok=ok, message=message))
-
-
-def _end(
-    session: Session, worlds: WorldRepository, key: ConversationKey, reason: str, failure: dict[str, Any] | None
-) -> None:
-    end(session, worlds, *key, EndReason(reason), failure)
-
-
-def _join(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, spot: str) -> None:
-    join(session, *held(session, worlds, key), person_id, spot)
-
-
-def _leave(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str) -> None:
-    leave(session, *held(session, worlds, key), person_id)
-
-
-def _intervene(session: Session, worlds: WorldRepository, key: ConversationKey, done: dict[str, Any]) -> None:
-    write_down(session, *held(session, worlds, key), done)
-
-
-def _stage(session: Session, worlds: WorldRepository, key: ConversationKey, scene: dict[str, Any]) -> None:
-    _, world = held(session, worlds, key)
-    stage(session, world, key, Scene.model_validate(scene))
-
-
-def _judge(
-    session: Session, deps: ConversationDependencies, key: ConversationKey, proposal_id: str, state: str, **more: Any
-) -> None:
-    world = deps.worlds.open(session, key.world_id, lock=True)
-    judge(session, deps.memory, world, key, proposal_id, ProposalState(state), **more)
-
-
-def _reopen(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
-    reopen(session, session.get_one(ConversationRow, key))
-
-
-def _lengthen(
-    session: Session, worlds: WorldRepository, key: ConversationKey, usage: dict[str, Any], **more: Any
-) -> None:
-    lengthen(session, worlds, key, usage=Usage(**usage), **more)
-
-
-def _unanswered(session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any]) -> None:
-    leave_unanswered(session, worlds, key, failure, 0)
-
-
-_DOES: Mapping[str, Callable[..., None]] = {
-    "said": _words,
-    "waits": _waits,
-    "cut_back": _cut,
-    "taken_back": _take_back,
-    "unanswered": _unanswered,
-    "lengthened": _lengthen,
-    "handed_over": _hand_over,
-    "action_settled": _settle,
-    "ended": _end,
-    "reopened": _reopen,
-    "joined": _join,
-    "intervened": _intervene,
-    "staged": _stage,
-    "proposed": fail,
-    "left": _leave,
-}
+    match kind:
+        case "said":
+            turns = turns_of(session, key)
+            turn = TurnRow(**key._asdict(), at=world.now, **data["words"])
+            commit_words(
+                session, world, Transcript(row=row, turns=turns, world=world), turn, cut_short=data["cut_short"]
+            )
+        case "waits":
+            give_word(session, row, world, **data)
+        case "cut_back":
+            cut_back(session, row, world, turns_of(session, key)[-1], Heard(utterance_id="", **data))
+        case "taken_back":
+            take_back_answer(session, world, row)
+        case "unanswered":
+            leave_unanswered(session, worlds, key, data["failure"], 0)
+        case "lengthened":
+            lengthen(session, worlds, key, **{**data, "usage": Usage(**data["usage"])})
+        case "handed_over":
+            hand_over(session, worlds, key, data["person_id"], Speaker(data["speaker"]))
+        case "action_settled" if "ok" in data:
+            settle(session, worlds, key, data["call_id"], Result(ok=data["ok"], message=data["message"]))
+        case "action_settled":
+            expire(session, worlds, key.world_id, **data)
+        case "ended":
+            end(session, worlds, *key, EndReason(data["reason"]), data["failure"])
+        case "reopened":
+            reopen(session, row)
+        case "joined":
+            join(session, row, world, **data)
+        case "left":
+            leave(session, row, world, **data)
+        case "intervened":
+            write_down(session, row, world, **data)
+        case "staged":
+            stage(session, world, key, Scene.model_validate(data["scene"]))
+        case "proposed":
+            fail(session, worlds, key, **data)
+        case "judged":
+            judge(session, deps.memory, world, key, **{**data, "state": ProposalState(data["state"])})

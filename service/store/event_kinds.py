@@ -41,6 +41,7 @@ class RejectionReason(StrEnum):
     EMPTY = "empty"
     OTHER_NUMBER = "other_number"
     CONTRADICTED = "contradicted"
+    NOT_SAID = "not_said"
 
 
 def _is_none(value: object) -> bool:

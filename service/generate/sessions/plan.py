@@ -19,8 +19,8 @@ from service.generate.problem import Dropped, PlanRefused
 from service.generate.sessions.dialogue import HeldSession, TwoPeople, hold, session_times
 from service.generate.sessions.event_graph import Event, EventGraphContext, event_graph
 from service.generate.sessions.file import SessionsFile, people_of, read_sessions, start_of
-from service.generate.sessions.questions import TalkContext, questions
-from service.generate.sessions.rehearsal import examine, live
+from service.generate.sessions.questions import EvidenceContext, TalkContext, questions
+from service.generate.sessions.rehearsal import bear, examine, live
 from service.generate.stage import stage
 from service.locales import Language, sentence, sentences
 from service.settings import Settings
@@ -74,7 +74,7 @@ class SessionsPlan:
                 sessions=held,
                 count=self.file.questions,
             )
-            asked, refused = await questions(model, talk, item.id)
+            asked, refused = await questions(model, deps.models.for_role("verify"), talk, item.id)
             if not asked:
                 raise Dropped("no_question")
             line |= {"qa": [question.stored() for question in asked], "qa_refused": dict(sorted(refused.items()))}
@@ -135,7 +135,7 @@ def sessions_plan(path: Path, settings: Settings, seed: int | None = None) -> Pl
         make=plan.make,
         text_of=text_of,
         counts=counts,
-        handlers={EventGraphContext: live, TalkContext: examine},
+        handlers={EventGraphContext: live, TalkContext: examine, EvidenceContext: bear},
     )
 
 

@@ -25,6 +25,7 @@ from service.memory.secrets import discretion_among
 from service.memory.telling import one_line, told_of
 from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitment import Commitment
+from service.people.commitments import promised_for
 from service.people.worlds import WorldView
 from service.store.perceived import are_together, known_late, perceives
 from service.store.phase import CallState
@@ -35,7 +36,7 @@ TEMPLATES = Templates(__file__)
 
 TOKENS_EACH = 1000
 """The answer may take so many tokens for each who took part, and as many for what is common to them."""
-FACT_TOKENS, MEMORY_TOKENS = 150, 250
+FACT_TOKENS, MEMORY_TOKENS = 150, 400
 """Of each who took part: what its author wrote, and what it remembers, that the model is shown."""
 CALENDAR_DAYS = 15
 """Today and the next fourteen days can be meant by their names."""
@@ -231,8 +232,7 @@ def _shown(
 
 
 def _promise_line(world: WorldView, one: Commitment) -> str:
-    due = "" if one.due_at is None else f" ({iso(one.due_at)})"
-    return f"{world.name_of(one.by_id)} -> {world.name_of(one.to_id)}: {one.what}{due}"
+    return f"{world.name_of(one.by_id)} -> {world.name_of(one.to_id)}: {one.what}{promised_for(world, one)}"
 
 
 def _within(lines: Iterable[str], tokens: int) -> Iterator[str]:

@@ -222,7 +222,8 @@ class _Owner:
         known_from = self._question.known_from[self.who.person_id]
         seen = self._is_seen(turns, lines)
         kind = self._kind(draft, told_by, seen=seen)
-        came_from = None if told_by is None else self._person(getattr(draft, "heard_from", ""))
+        heard_from = plain(getattr(draft, "heard_from", "")) if told_by else ""
+        came_from = self._person(heard_from) or heard_from
         replaced = self._replaced(draft)
         is_short_lived = kind is Kind.MID_TERM and draft.lasts != "long"
         return Memory(
@@ -232,7 +233,7 @@ class _Owner:
             about=about,
             subject_id=subject_id,
             told_by=None if seen else told_by,
-            via=() if came_from in (None, told_by, self.who.person_id) else (came_from,),
+            via=() if came_from in ("", told_by, self.who.person_id) else (came_from,),
             mode=draft.mode,
             quote=self._quote(getattr(draft, "quote", ""), turns),
             importance=draft.importance,

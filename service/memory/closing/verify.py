@@ -14,7 +14,7 @@ from service.memory.closing.answer import Bounded
 from service.memory.closing.ask import TEMPLATES
 from service.memory.closing.check import Checked, CheckedSide, Rejected
 from service.memory.closing.context import ClosingContext
-from service.memory.record import Memory, Mode, Support
+from service.memory.record import Kind, Memory, Mode, Support
 from service.store.event_kinds import RejectionReason
 
 Finding = Literal["supported", "contradicted", "not_said"]
@@ -36,8 +36,8 @@ class Verdicts(Bounded):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A sentence to be held against the turns. `told_by` is the name of who is said to have told it, `mode` how it is
-    said to have been meant; of a sentence of a paragraph both are "".
+    """A sentence to be held against the turns. `told_by` is the name of who is said to have told it, and then whom that
+    one has it from; `mode` is how it is said to have been meant. Of a sentence of a paragraph both are "".
     """
 
     number: int
@@ -56,7 +56,7 @@ class VerifyContext(PromptValues):
 
 def claims_of(checked: Checked, context: ClosingContext) -> VerifyContext | None:
     """What is to be verified; None: nothing is. Equal sentences of several people's paragraphs are asked once."""
-    names = {one.person_id: one.name for one in context.participants}
+    names = _names(context)
     told: dict[tuple[str, str, str], None] = {}
     for side in checked.sides:
         told |= dict.fromkeys((line, "", "") for line in side.paragraph)
@@ -77,10 +77,10 @@ async def verify(model: ChatModel, context: VerifyContext, thread: str = "") -> 
 
 
 def verified(checked: Checked, context: VerifyContext, verdicts: Verdicts) -> Checked:
-    """What is left: contradicted claims and sentences are kept out, supported ones are verified, and one that was not
-    found said is unsure. One that the answer passes over stays as it was.
+    """What is left: contradicted claims and sentences are kept out, supported ones are verified. One that was not found
+    said is unsure; so it is no matter of the next days. One that the answer passes over stays as it was.
     """
-    names = {one.person_id: one.name for one in context.closing.participants}
+    names = _names(context.closing)
     by_number = {one.n: one.finding for one in verdicts.verdicts}
     found = {(one.text, one.told_by, one.mode): by_number.get(one.number) for one in context.claims}
     return replace(checked, sides=tuple(_side(side, found, names, context.closing) for side in checked.sides))
@@ -96,13 +96,15 @@ def _side(
     rejected = list(side.rejected)
     for one in side.memories:
         finding = None if one.is_bare else found.get(_key(one, names))
-        if finding == "contradicted":
-            rejected.append(_contradicted(one.text, one.turn, one.importance))
+        if finding == "contradicted" or (finding == "not_said" and one.kind is Kind.MID_TERM):
+            reason = RejectionReason(finding)
+            rejected.append(Rejected(statement=one.text, turn=one.turn, reason=reason, importance=one.importance))
         else:
             kept.append(replace(one, support=_support(one.support, finding)))
     lines = [(line, found.get((line, "", ""))) for line in side.paragraph]
-    rejected += [_contradicted(line, None, 0) for line, finding in lines if finding == "contradicted"]
-    paragraph = tuple(line for line, finding in lines if finding != "contradicted")
+    astray = [line for line, finding in lines if finding == "contradicted"]
+    rejected += [Rejected(statement=line, turn=None, reason=RejectionReason.CONTRADICTED) for line in astray]
+    paragraph = tuple(line for line in side.paragraph if line not in astray)
     stands = all(finding == "supported" for _, finding in lines if finding != "contradicted")
     support = Support.VERIFIED if stands else side.support
     return replace(
@@ -120,10 +122,12 @@ def _support(before: Support, finding: Finding | None) -> Support:
     return Support.VERIFIED if finding == "supported" else Support.UNSURE
 
 
+def _names(context: ClosingContext) -> dict[str, str]:
+    """Of those who took part, and of others as they are looked up by it, by person id."""
+    others = {person_id: name for name, ids in context.bearers.items() for person_id in ids}
+    return others | {one.person_id: one.name for one in context.participants}
+
+
 def _key(one: Memory, names: Mapping[str, str]) -> tuple[str, str, str]:
     mode = "" if one.mode is Mode.STATED else str(one.mode)
-    return one.text, names.get(one.told_by or "", ""), mode
-
-
-def _contradicted(text: str, turn: int | None, importance: int) -> Rejected:
-    return Rejected(statement=text, turn=turn, reason=RejectionReason.CONTRADICTED, importance=importance)
+    return one.text, ", ".join(names.get(each, each) for each in (one.told_by, *one.via) if each), mode

@@ -108,10 +108,10 @@ def test_a_ref_that_stands_for_nothing_of_the_owners_is_dropped_and_not_the_trut
     assert [one.replaces for one in kept] == [("old",), (), ()]
 
 
-def test_from_whom_the_teller_has_it_is_a_person_of_this_world_or_nobody() -> None:
+def test_from_whom_the_teller_has_it_is_a_person_of_this_world_or_a_name() -> None:
     context = scene(bearers={"ken": frozenset({"ken"}), "bo": frozenset({"bo", "bo_two"})})
     drafts = [memory(f"Ken sails {name}.", 1, teller="b", heard_from=name) for name in ("Ken", "Bo", "the king")]
-    assert [one.via for one in mios(*drafts, context=context).memories] == [("ken",), (), ()]
+    assert [one.via for one in mios(*drafts, context=context).memories] == [("ken",), ("Bo",), ("the king",)]
 
 
 def test_a_quote_is_kept_word_for_word_or_not_at_all() -> None:

@@ -9,8 +9,8 @@ from pydantic_core import PydanticCustomError
 from service.api.fields import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Emotion, Importance, Mood, PersonKind
+from service.conversation.acting import MOST as CHOICES_MAX
 from service.conversation.action_results import MESSAGE_MAX
-from service.conversation.choices import MOST as CHOICES_MAX
 from service.conversation.human import WORDS_MAX
 from service.locales import Language
 from service.memory.record import Kind, Mode, Source, Support

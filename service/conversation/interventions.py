@@ -20,8 +20,7 @@ from service.conversation.scenes import join, leave
 from service.conversation.transcript import end_row, held, turns_of
 from service.errors import Invalid, ModelError, SceneOver, TurnPassed
 from service.locales import Phrase
-from service.people.life_record import read_person
-from service.people.needs import levels_of
+from service.people.person import levels_of, read_person
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
 from service.store.phase import EndReason, Phase

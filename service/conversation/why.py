@@ -15,8 +15,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.gather import met_by
 from service.conversation.hearing import is_shared
-from service.conversation.knowledge import Knowledge
-from service.conversation.prompt import Record
+from service.conversation.prompt import Knowledge, Record
 from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
 from service.llm.chat import Message
 from service.memory.refs import Remembered, look_up, remembered_line

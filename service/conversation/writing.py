@@ -1,5 +1,5 @@
-"""Owns words in character that are no conversation: a line said in passing, a letter, a page of a diary. One call each;
-nothing is stored or remembered of them.
+"""Owns words that are no turn of a conversation: a line said in passing, a letter, a page of a diary, and what a chat
+client asks for beside a talk. One call each; nothing is stored or remembered of them.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import name_of_doing
 from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS
-from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
+from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt, T
+from service.llm.chat import Answer, Prompt, Role, T
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
 from service.memory.episodes import episode_of
@@ -245,3 +245,32 @@ def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
 
 def _place(session: Session, world: WorldView, person_id: str) -> str:
     return world.map.label(near(session, world, person_id))
+
+
+LONGEST_ASIDE = 4000
+"""Most characters of such a text."""
+MOST_LINES, MOST_LETTERS = 20, 1000
+"""So many of the last lines are shown, and so much of each; of what is asked for four times as much."""
+
+
+class AsideText(BaseModel, extra="forbid"):
+    """What is answered."""
+
+    utterance: str = Field(min_length=1, max_length=LONGEST_ASIDE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsideContext(PromptValues):
+    """What somebody asks for who writes such a text: the talk as the client has it, each line with who said it, and
+    what is `asked` for. It holds nothing that a person of the world knows or remembers.
+    """
+
+    npc_name: str
+    player_name: str
+    asked: str
+    lines: tuple[tuple[str, str], ...] = ()
+
+
+def aside_prompt(context: AsideContext, role: Role) -> Prompt[AsideText]:
+    """Ask for the text. All that comes from the client is data."""
+    return told_prompt("aside", role, context, AsideText)

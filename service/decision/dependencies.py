@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.decision.ask import Asked
 from service.decision.context import Decision, DecisionContext
+from service.decision.prompt import Asked
 from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.conversation.prompt import data
-from service.decision.ask import Asked, ask
 from service.decision.check import decision_fault, offer_of
 from service.decision.context import Decision, DecisionContext
 from service.decision.dependencies import Deciding
-from service.decision.prompt import decide_prompt
+from service.decision.prompt import Asked, ask, decide_prompt
 from service.errors import ModelBroken
 from service.llm.choose import Models
 from service.memory.secrets import Discretion

@@ -15,7 +15,7 @@ from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
-from service.people.life_record import person_record, read_person, read_talk, talk_record
+from service.people.person import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.insert import upsert

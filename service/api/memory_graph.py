@@ -80,7 +80,7 @@ async def read_memory_graph(
     A cursor says how many facts and episodes are older than those told: what is learned meanwhile moves no page.
     """
     world = await deps.read(world_id, lambda _, world: world)
-    character = world.character(character_id)
+    character = world.cast.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)
     drawn = (one for one in dump.memories if one.kind in FACTS or one.kind is Kind.SELF)

@@ -18,10 +18,9 @@ from service.content.profile import (
     PersonKind,
     Profile,
     Secret,
-    TellFrom,
 )
+from service.conversation.acting import MOST as CHOICES_MAX
 from service.conversation.action_results import MESSAGE_MAX
-from service.conversation.choices import MOST as CHOICES_MAX
 from service.conversation.context import Goal
 from service.conversation.human import WORDS_MAX
 from service.llm.chat import Message
@@ -688,8 +687,11 @@ class OneMemoryOut(
     ago: str = Field(description="the world time since it is known, in the world's language")
 
 
-class TellFromOut(Out, of=TellFrom, shows="affinity person"):
+class TellFromOut(Out):
     """Who may be told a secret; either suffices."""
+
+    affinity: int | None = Field(description="whoever its owner likes at least so much; null: no matter how much")
+    person: str | None = Field(description="the person with that id; null: none is named")
 
 
 class SecretOut(Out, of=Secret, shows="fact"):

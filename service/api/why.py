@@ -11,7 +11,7 @@ from service.api.problem import describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns
-from service.conversation.knowledge import Knowledge
+from service.conversation.prompt import Knowledge
 from service.decision.basis import Basis
 from service.locales import Language, language_named
 from service.memory.refs import Remembered

@@ -1,9 +1,11 @@
 """Owns what an author wrote about a person, in one language and checked. What happens later lives in the store."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue, model_validator
+
+from service.content.fields import ContentModel, refusal
 
 Mood = Literal["happy", "neutral", "angry", "sad", "afraid", "ashamed", "moved"]
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -23,15 +25,20 @@ def importance_word(weight: int) -> Importance:
     return "medium" if weight > SMALL else "low"
 
 
-class TellFrom(BaseModel, frozen=True, extra="forbid"):
-    """Who may be told a secret: whom its owner likes so much (-100..100), or the one person with that id; either
-    suffices.
-    """
+class TellFrom(ContentModel):
+    """Who may be told a secret; either key suffices."""
 
-    affinity: int | None = None
-    """whoever its owner likes at least so much; null: no matter how much"""
-    person: str | None = None
-    """the person with that id; null: none is named"""
+    affinity: Annotated[int, Field(ge=-100, le=100)] | None = Field(
+        default=None,
+        description="whoever the person likes at least so much / 好感度がこれ以上の相手",
+    )
+    person: str | None = Field(default=None, description="the person with that id / そのidの人物")
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Self:
+        if self.affinity is None and self.person is None:
+            raise refusal("nobody_told")
+        return self
 
 
 class Secret(BaseModel, frozen=True, extra="forbid"):

@@ -10,7 +10,7 @@ from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.llm.prompt import PromptValues
 from service.locales import Language
 from service.people.attitude import liking
-from service.people.needs import FeltNeed
+from service.people.person import FeltNeed
 from service.store.phase import CallState, OpenedFor
 
 Nudge = Literal["repeated", "broke_character", "gave_away", "refused", "go_on"]

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from sqlmodel import Session, func, select
+from sqlmodel import Session
 
 from service.content.scenes import Scene
 from service.conversation.ending import FEWEST
 from service.conversation.perception import those_there
 from service.conversation.start import insert_running, participants
-from service.conversation.transcript import end_row, held, require, turns_of
+from service.conversation.transcript import end_row, held, require, turns_of, turns_said
 from service.errors import Invalid
 from service.llm.chat import Role
 from service.locales import Phrase
@@ -19,7 +19,7 @@ from service.store.ids import new_id
 from service.store.perceived import is_there
 from service.store.phase import ClockPolicy, EndReason, Modulator, Phase, TurnForm, TurnPolicy
 from service.store.publish import publish
-from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, TurnRow, said_in
+from service.store.tables import ConversationKey, ConversationRow, ParticipantRow
 
 MOST = 8
 """People in one conversation."""
@@ -129,11 +129,6 @@ def leave(session: Session, row: ConversationRow, world: WorldView, person_id: s
     if len(there) - 1 < FEWEST:
         end_row(session, row, world, EndReason.WANTS_TO_END, said=turn)
     session.flush()
-
-
-def turns_said(session: Session, row: ConversationRow) -> int:
-    """How many turns were said."""
-    return session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
 
 
 def _keep_what_it_perceived(session: Session, row: ConversationRow, person: ParticipantRow) -> None:

@@ -71,10 +71,10 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         NotBeside: the two do not stand next to each other.
         NoWayThere: and the character cannot get there either.
     """
-    world.character(wanted.opener_id)
+    world.cast.character(wanted.opener_id)
     _require_two(wanted)
     if wanted.partner_id not in world.cast.characters:
-        world.npc(wanted.partner_id)
+        world.cast.npc(wanted.partner_id)
     require_free(session, world, wanted.opener_id, wanted.partner_id)
     node_id = _standing_beside(session, world, wanted)
     return _logged(session, world, _insert(session, world, wanted, node_id, models), wanted)
@@ -271,7 +271,7 @@ def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
     if world.map.next_to(here, there):
         return here
     try:
-        minutes = world.routes.path_beside(here, there).minutes
+        minutes = world.setting.routes.path_beside(here, there).minutes
     except Unreachable as exc:
         raise NoWayThere(start=here, goal=there) from exc
     raise NotBeside(

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from service.decision.ask import Asked
 from service.decision.context import BaseContext, DecisionContext, PlanContext
+from service.decision.prompt import Asked
 from service.store.event_kinds import FailedCall
 from world.option import Option, Reason, Refusal
 from world.time import WorldTime

@@ -27,7 +27,7 @@ def segment_of(session: Session, world: WorldView, character_id: str, at: WorldT
     )
     row = session.exec(query).first()
     if row is None:
-        return Segment.stay(world.character(character_id).home, world.started_at)
+        return Segment.stay(world.cast.character(character_id).home, world.started_at)
     return Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times))
 
 

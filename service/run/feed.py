@@ -4,7 +4,6 @@ over.
 
 from collections.abc import Collection, Iterable
 
-from service.decision.agent_state import Failed
 from service.decision.descriptions import action_name, clock_of, failed_line
 from service.locales import Listed, Phrase, room
 from service.locales.time import clock_label
@@ -32,6 +31,7 @@ from service.store.event_kinds import (
 )
 from world.actions import WALK
 from world.life import Because
+from world.option import Refusal
 from world.time import WorldTime, parse_time
 
 
@@ -86,7 +86,7 @@ class Feed:
             case ActivityEnded():
                 return {"what": self._what(payload), "because": Phrase(f"run.because.{payload.because}")}
             case ActionFailed():
-                return {"failed": failed_line(self._world, Failed(**payload.model_dump(exclude_none=True)))}
+                return {"failed": failed_line(self._world, Refusal(**payload.model_dump(exclude_none=True)))}
             case Planned():
                 return {"blocks": self._row(f"{block.starts} {one_line(block.activity)}" for block in payload.blocks)}
             case ConversationStarted():

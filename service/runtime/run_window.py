@@ -10,7 +10,6 @@ from service.conversation.context import Goal
 from service.conversation.engine import Outcome
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
-from service.decision.agent_state import Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
 from service.memory.episodes import overhear
@@ -28,6 +27,7 @@ from world.causality import Causality
 from world.events import Event, Kind
 from world.hearing import overheard
 from world.life import Talk
+from world.option import Reason, Refusal
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
 
@@ -90,7 +90,7 @@ class RunWindow:
         if world_session.how[person_id] == "client":
             self.ahead.decided(call, world_session.standing(person_id))
             return True
-        profile = world_session.world.character(person_id)
+        profile = world_session.world.cast.character(person_id)
         promised = world_session.commitments.get(person_id, ())
         option, wake_at = by_routine(world_session.core.setting, profile, self.ahead.snapshot(call), promised=promised)
         self._why[person_id, call.time] = Why(by="routine")
@@ -163,9 +163,9 @@ class RunWindow:
         for event in events:
             if event.kind is Kind.FAILED:
                 agent_state = self.world_session.agent_state(event.person_id)
-                failed = Failed(
+                failed = Refusal(
                     action_id=str(event.data["action_id"]),
-                    reason=str(event.data["reason"]),
+                    reason=Reason(str(event.data["reason"])),
                     facility_id=_text(event.data.get("facility_id")),
                     target_id=_text(event.data.get("target_id")),
                 )

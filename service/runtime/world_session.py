@@ -15,7 +15,7 @@ from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
-from service.people.life_record import person_record, read_person, read_talk, talk_record
+from service.people.person import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.insert import upsert
@@ -278,7 +278,7 @@ def _lasting(
 
 
 def _newcomer(session: Session, world: WorldView, character_id: str) -> Person:
-    profile = world.character(character_id)
+    profile = world.cast.character(character_id)
     node_id = node_at(segment_of(session, world, character_id), world.now)
     return simulation.newcomer(
         world.setting,
@@ -324,7 +324,7 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
     """How the character decides: its row says it (`decision`), else its file, else its world; without a model by
     routine.
     """
-    wanted = decision or world.character(character_id).decision or world.decision
+    wanted = decision or world.cast.character(character_id).decision or world.decision
     if wanted == "client":
         return "client"
     return "model" if wanted == "model" and not models_missing else "routine"

@@ -191,9 +191,7 @@ async def ask(model: ChatModel, context: ClosingContext, thread: str = "") -> An
     answer = await model.complete(closing_prompt(context, thread))
     paragraphs = (answer.value.entry(one.ref).paragraph for one in context.participants)
     if not all(any(line.strip() for line in paragraph) for paragraph in paragraphs):
-        broken = ModelBroken(model=answer.model, reason="a paragraph is blank")
-        broken.usage = answer.usage
-        raise broken
+        raise ModelBroken(model=answer.model, reason="a paragraph is blank").costing(answer.usage)
     return answer
 
 

@@ -134,6 +134,10 @@ class WorldView:
         """Raises: NotFound."""
         return self.cast.character(character_id)
 
+    def home(self, person_id: str) -> str:
+        """The node at which who walks begins. Raises: NotFound: nobody of that id walks."""
+        return self.cast.homes.get(person_id) or self.character(person_id).home
+
     def npc(self, npc_id: str) -> NpcProfile:
         """Raises: NotFound."""
         return self.cast.npc(npc_id)

@@ -57,6 +57,7 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "secrets": (),
         "lines": ("Fresh rye!",),
         "mood": "happy",
+        "may_leave": False,
         "voice": None,
     }
 

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from sqlmodel import Session, select
 
-from service.content.load import Cast, Content
+from service.content.load import Content
+from service.conversation.engine import Engine
+from service.conversation.start import Start
 from service.people.whereabouts import positions
+from service.runtime.client_actions import talk
 from service.store.tables import CommitmentRow
-from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
+from tests.runtime.lives import House, Slow, hamlet, house, leaving, rehearsal
 from tests.runtime.promised import appointment, place_promises
 from world.time import WorldTime, parse_time
 
@@ -22,22 +25,11 @@ TARO, PLACE = "npc_taro", "cedar_old"
 PROMISED = (appointment(TARO, "aoi", PLACE, NINE, START), appointment("aoi", TARO, PLACE, NINE, START))
 
 
-def leaving(cast: Cast) -> Cast:
-    """The same, where Taro may leave its post."""
-    places = cast.world_map
-    posts = {npc_id: node_id for npc_id, node_id in places.posts.items() if npc_id != TARO}
-    return replace(
-        cast,
-        npcs={**cast.npcs, TARO: cast.npcs[TARO].model_copy(update={"may_leave": True})},
-        world_map=replace(places, posts=posts, bases={TARO: places.posts[TARO]}),
-    )
-
-
 @pytest.fixture(scope="session")
 def village(village: Content) -> Content:
     """With few characters, and an NPC that may leave."""
     small = hamlet(village, ("aoi", "isao", "mio", "ren"))
-    return replace(small, casts={language: leaving(cast) for language, cast in small.casts.items()})
+    return replace(small, casts={language: leaving(cast, TARO) for language, cast in small.casts.items()})
 
 
 async def _lived(content: Content, directory: Path, *ticks: int, **how: Any) -> dict[str, Any]:
@@ -50,6 +42,15 @@ async def _lived(content: Content, directory: Path, *ticks: int, **how: Any) -> 
 
 def _states(home: House) -> list[str]:
     return home.room.database.read_now(lambda s: [row.state for row in s.exec(select(CommitmentRow))])
+
+
+def _stands(home: House, at: WorldTime | None = None) -> str:
+    """Where Taro is at `at` (None: now)."""
+
+    def read(session: Session) -> str:
+        return positions(session, home.room.worlds.open(session, "main"), at)[TARO].node_id
+
+    return home.room.database.read_now(read)
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +69,25 @@ def test_it_goes_to_its_appointment_in_time_and_back(village: Content, in_order:
     assert in_order["states"] == ["kept", "kept"]
 
 
-def test_people_talk_with_it_as_with_any_other_npc(in_order: dict[str, Any]) -> None:
-    talks = [one for one in in_order["participants"] if one["person_id"] == TARO]
-    assert talks
-    assert {one["person_id"] for one in in_order["summaries"]} >= {TARO}
+def test_it_can_be_spoken_to_where_it_is_and_goes_back_when_it_has_been(village: Content, tmp_path: Path) -> None:
+    """The talk begins at the place, and lasts for longer than it would have waited there."""
+    base = village.casts["en"].world_map.bases[TARO]
+
+    async def live() -> tuple[str, str, str]:
+        async with house(village, tmp_path, rehearsal(), decision="routine") as home:
+            place_promises(home.room.database, home.room.worlds, PROMISED)
+            await home.live(NINE - START)
+            wanted = Start(character_id="aoi", partner_id=TARO, goal=None, max_turns=4, conversation_id="c")
+            row = await home.world_runner.command("main", lambda s, session: talk(s, session, wanted, {}))
+            await home.live(FIVE_HOURS)
+            held = _stands(home)
+            engine = Engine(home.room)
+            await engine.converse(row.key)
+            await engine.close(row.key)
+            await home.live(60)
+            return row.node_id, held, _stands(home)
+
+    assert asyncio.run(live()) == (PLACE, PLACE, base)
 
 
 def test_ticks_and_latencies_do_not_change_where_it_goes(
@@ -90,12 +106,6 @@ def test_where_it_is_can_be_asked_at_any_time(village: Content, tmp_path: Path) 
         async with house(village, tmp_path, rehearsal(), decision="routine") as home:
             place_promises(home.room.database, home.room.worlds, PROMISED)
             await home.live(FIVE_HOURS)
-
-            def stood(session: Session, at: WorldTime) -> str:
-                world = home.room.worlds.open(session, "main")
-                return positions(session, world, at)[TARO].node_id
-
-            moments = (START, NINE, WorldTime(START + FIVE_HOURS - 1))
-            return [home.room.database.read_now(lambda s, at=at: stood(s, at)) for at in moments]  # type: ignore[misc]
+            return [_stands(home, at) for at in (START, NINE, WorldTime(START + FIVE_HOURS))]
 
     assert asyncio.run(live()) == [base, PLACE, base]

@@ -1,5 +1,5 @@
 """Owns the command line: serve, demo, run, scene, ask, quality, export, import, replay, generate, people, memory, init,
-check, test.
+check, doctor, test.
 """
 
 import asyncio
@@ -55,6 +55,7 @@ from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
 from service.run.ask import run_ask
 from service.run.cost import Prices, prices_of
+from service.run.doctor import show_doctor
 from service.run.help import show_help_in, show_wrong_call
 from service.run.play import run_world
 from service.run.quality import show_quality
@@ -663,6 +664,12 @@ def check(
         typer.echo(sentence(speak, "cli.persona", id=cost.person_id, count=cost.always, moment=cost.moment))
     typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
     raise typer.Exit(1 if problems else 0)
+
+
+@cli.command(help=_help("cli.help.doctor"))
+def doctor(language: LanguageOption = None) -> None:
+    """Tell what remembering is worth on the models that are configured."""
+    show_doctor(_settings(), _language(language) or _own_language())
 
 
 @cli.command(name="test", help=_help("cli.help.test"))

@@ -92,7 +92,8 @@ class Facility:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldMap:
-    """All maps of a world as one graph. `posts` names the node each NPC stands on: closed to walkers.
+    """All maps of a world as one graph. `posts` names the node each NPC stands on: closed to walkers. `bases` names
+    the node of each NPC that may leave it: it walks as a character does.
 
     Raises:
         UnknownPlace: an edge, facility or post names a node that is not there.
@@ -102,13 +103,19 @@ class WorldMap:
     edges: tuple[Edge, ...]
     facilities: Mapping[str, Facility] = field(default_factory=dict)
     posts: Mapping[str, str] = field(default_factory=dict)
+    bases: Mapping[str, str] = field(default_factory=dict)
     map_names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         ends = {end for edge in self.edges for end in (edge.a, edge.b)}
         places = {node_id for facility in self.facilities.values() for node_id in facility.node_ids}
-        for node_id in sorted((ends | places | set(self.posts.values())) - set(self.nodes)):
+        for node_id in sorted((ends | places | set(self.npc_nodes.values())) - set(self.nodes)):
             raise UnknownPlace("node", node_id)
+
+    @cached_property
+    def npc_nodes(self) -> Mapping[str, str]:
+        """The node that is each NPC's own."""
+        return {**self.posts, **self.bases}
 
     @cached_property
     def graph(self) -> "nx.Graph[str]":

@@ -225,7 +225,7 @@ def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut
 
 
 def _position(session: Session, world: WorldView, person_id: str) -> PositionOut | None:
-    if person_id in world.cast.characters:
+    if person_id in world.cast.homes:
         return views.position(world, segment_of(session, world, person_id), world.now)
     standing = world.map.posts.get(person_id) or standing_players(session, world, only=[person_id]).get(person_id)
     return None if standing is None else PositionOut(node_id=standing, place=world.map.label(standing))

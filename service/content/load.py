@@ -76,6 +76,11 @@ class Cast:
         return {**self.npcs, **self.characters, **self.players}
 
     @cached_property
+    def homes(self) -> Mapping[str, str]:
+        """The node at which each begins who walks: characters, and NPCs that may leave their node."""
+        return {**{one.id: one.home for one in self.characters.values()}, **self.world_map.bases}
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """What people are called."""
         return frozenset(person.name for person in self.everybody.values())
@@ -194,7 +199,7 @@ def load_content(directory: Path) -> Content:
         casts={
             language: Cast(
                 world_name=maps.name.of(language),
-                world_map=world_map(maps, language),
+                world_map=world_map(maps, language, {npc.id for npc in npcs if npc.may_leave}),
                 catalogue=catalogue(actions, language),
                 npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
                 characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},

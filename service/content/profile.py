@@ -118,7 +118,11 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
 
 
 class NpcProfile(Profile):
-    """Stands at its post and never moves. `facts` are master data: what the author wrote always wins."""
+    """Stands at its post; with `may_leave` it goes to its appointments and comes back, else it never moves. `facts` are
+    master data: what the author wrote always wins.
+    """
+
+    may_leave: bool = False
 
     @property
     def kind(self) -> Literal["npc"]:

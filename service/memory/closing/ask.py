@@ -48,13 +48,14 @@ SMALL_CONTEXT = 1000
 @dataclass(frozen=True, kw_only=True)
 class ClosingQuestion:
     """What a closing asks: the context, the memories and promises behind its refs, and of each who took part since when
-    it knows what it takes away.
+    it knows what it takes away, and what it `known` before, whether the model is shown it or not.
     """
 
     context: ClosingContext
     conversation_id: str
     known_from: Mapping[str, WorldTime]
     day_starts: int = 0
+    known: Mapping[str, Sequence[Memory]] = field(default_factory=dict)
     memories: Mapping[str, Memory] = field(default_factory=dict)
     promises: Mapping[str, Commitment] = field(default_factory=dict)
 
@@ -115,6 +116,7 @@ def prepare(
     felt = felt_moods(before.moods, then, memories, mood_cools_hours)
     people = [one for one in conversation.participants if one.person_id in memories]
     shown: dict[str, Memory] = {}
+    knew: dict[str, Sequence[Memory]] = {}
     participants = []
     for place, row in enumerate(people):
         person_id = row.person_id
@@ -126,6 +128,7 @@ def prepare(
         profile = world.cast.person(person_id)
         discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
         known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
+        knew[person_id] = known
         refs = dict(_shown(world, ref_of(place), known, person_id))
         shown |= {ref: one for ref, (one, _) in refs.items()}
         first = next(iter(towards.values()), STRANGERS)
@@ -171,6 +174,7 @@ def prepare(
         conversation_id=conversation.id,
         known_from={i: known_late(conversation, i) or parted for i in memories},
         day_starts=world.settings.day_starts_minutes,
+        known=knew,
         memories=shown,
         promises=promises,
     )

@@ -22,7 +22,7 @@ from service.memory.closing.context import (
 )
 from service.memory.record import Memory, Recalled
 from service.memory.secrets import discretion_among
-from service.memory.telling import one_line, told_of
+from service.memory.telling import clause, one_line
 from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitment import Commitment
 from service.people.commitments import promised_for
@@ -129,7 +129,7 @@ def prepare(
         discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
         known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
         knew[person_id] = known
-        refs = dict(_shown(world, ref_of(place), known, person_id))
+        refs = dict(_shown(world, ref_of(place), known))
         shown |= {ref: one for ref, (one, _) in refs.items()}
         first = next(iter(towards.values()), STRANGERS)
         participants.append(
@@ -166,6 +166,7 @@ def prepare(
         calendar=_calendar(then),
         places=tuple((one.id, one.name) for one in world.map.facilities.values())[:MOST_PLACES],
         bearers=world.cast.bearers,
+        others={one.id: one.name for one in world.cast.everybody.values()},
         own_prompts=world.cast.own_prompts,
     )
     parted = parted_at(world, conversation)
@@ -219,20 +220,23 @@ def perceiving(conversation: ConversationRow, turns: Sequence[TurnRow]) -> tuple
     return tuple(found) if len(found) > 1 else conversation.person_ids[:2]
 
 
-def _shown(
-    world: WorldView, ref: str, known: Iterable[Memory], owner_id: str
-) -> Iterator[tuple[str, tuple[Memory, str]]]:
+def _shown(world: WorldView, ref: str, known: Iterable[Memory]) -> Iterator[tuple[str, tuple[Memory, str]]]:
     """What somebody remembers that may be over by what was said, best first within the budget, by ref. What an author
     wrote is never over.
     """
     room = MEMORY_TOKENS
-    told = ((one, one_line(told_of(world, one, owner_id))) for one in known if one.support.strength < 3)
+    told = ((one, _noted(world, one)) for one in known if one.support.strength < 3)
     fitting = 0
     for one, line in told:
         taken = estimate_tokens(line)
         if taken <= room:
             room, fitting = room - taken, fitting + 1
             yield f"{ref}m{fitting}", (one, line)
+
+
+def _noted(world: WorldView, one: Memory) -> str:
+    """A memory as who keeps the record reads it."""
+    return one_line(clause(world, one)) + (f" (told by {world.name_of(one.told_by)})" if one.told_by else "")
 
 
 def _promise_line(world: WorldView, one: Commitment) -> str:

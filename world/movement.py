@@ -20,6 +20,7 @@ class Position:
     """
 
     node_id: str
+    """the node it is on, or left last"""
     toward: str | None = None
     progress: float = 0.0
 
@@ -39,6 +40,7 @@ class Segment:
     """
 
     path: tuple[str, ...]
+    """the nodes of the way, from where it stands"""
     times: tuple[WorldTime, ...]
 
     def __post_init__(self) -> None:

@@ -23,9 +23,12 @@ class Need:
     id: str
     name: str = ""
     lowest: float = 0.0
+    """the level it cannot fall below"""
     highest: float = 100.0
+    """the level it cannot rise above"""
     start: float = 100.0
     critical: float | None = None
+    """at this level or below it is urgent; null: it never is"""
     drift_per_hour: float = 0.0
 
     def __post_init__(self) -> None:

@@ -15,10 +15,15 @@ class Node:
     """A place a person can stand on; `x` and `y` are drawing units of its map."""
 
     id: str
+    """id of the node"""
     map_id: str
+    """id of the map it is on"""
     x: float
+    """how far right it is drawn, in the map's own units"""
     y: float
+    """how far down it is drawn, in the map's own units"""
     name: str = ""
+    """its name in the world's language; may be empty"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,8 +37,11 @@ class Edge:
     """
 
     a: str
+    """the node at one end"""
     b: str
+    """the node at the other end"""
     minutes: int
+    """world minutes it takes to walk it, either way"""
 
     def __post_init__(self) -> None:
         if self.minutes < 1 or self.a == self.b:
@@ -67,9 +75,13 @@ class Facility:
     """A shop, field or house: what can be done there (`tags`), from which nodes, and when."""
 
     id: str
+    """id of the facility"""
     map_id: str
+    """id of the map it is on"""
     name: str
+    """its name in the world's language"""
     node_ids: tuple[str, ...]
+    """the nodes from which it can be used"""
     tags: frozenset[str] = frozenset()
     hours: tuple[Hours, ...] = ALWAYS_OPEN
 
@@ -80,7 +92,8 @@ class Facility:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldMap:
-    """All maps of a world as one graph. `posts` names the node each NPC stands on: closed to walkers.
+    """All maps of a world as one graph. `posts` names the node each NPC stands on: closed to walkers. `bases` names
+    the node of each NPC that may leave it: it walks as a character does.
 
     Raises:
         UnknownPlace: an edge, facility or post names a node that is not there.
@@ -90,13 +103,19 @@ class WorldMap:
     edges: tuple[Edge, ...]
     facilities: Mapping[str, Facility] = field(default_factory=dict)
     posts: Mapping[str, str] = field(default_factory=dict)
+    bases: Mapping[str, str] = field(default_factory=dict)
     map_names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         ends = {end for edge in self.edges for end in (edge.a, edge.b)}
         places = {node_id for facility in self.facilities.values() for node_id in facility.node_ids}
-        for node_id in sorted((ends | places | set(self.posts.values())) - set(self.nodes)):
+        for node_id in sorted((ends | places | set(self.npc_nodes.values())) - set(self.nodes)):
             raise UnknownPlace("node", node_id)
+
+    @cached_property
+    def npc_nodes(self) -> Mapping[str, str]:
+        """The node that is each NPC's own."""
+        return {**self.posts, **self.bases}
 
     @cached_property
     def graph(self) -> "nx.Graph[str]":

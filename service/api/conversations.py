@@ -129,7 +129,7 @@ async def list_conversations(
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
         rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
         items = [views.conversation(row, world) for row in rows[:limit]]
-        return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
+        return ConversationPage(items=items, next=rows[limit - 1].id if len(rows) > limit else None)
 
     return await deps.read(world_id, work)
 

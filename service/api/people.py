@@ -300,7 +300,7 @@ def _npc(
         mood=mood,
         conversation_count=sum(one.times_met for one in towards.values()),
         last_conversation_at=max((one.last_met_at for one in towards.values() if one.last_met_at), default=None),
-        spawn_node_id=world.map.posts[npc_id],
+        spawn_node_id=world.map.npc_nodes[npc_id],
         talking_in=talking_in,
         affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},
         items=person_row(session, world.id, npc_id).items,

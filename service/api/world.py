@@ -180,6 +180,7 @@ async def read_map(deps: Serving, world_id: WorldId) -> MapOut:
     return MapOut.of(
         places,
         maps=places.map_names,
+        posts=places.npc_nodes,
         nodes=[NodeOut.of(node, closed=node.id in places.closed_nodes) for node in places.nodes.values()],
         facilities=[
             FacilityOut.of(
@@ -208,7 +209,9 @@ async def read_people(
         missing = deps.conversation.models_missing
         lives = life_states(session, world, models_missing=missing) if moment == world.now else None
         players = standing_players(session, world, moment)
-        ids, following = cut([*world.cast.characters, *sorted(world.map.posts), *sorted(players)], str, after, limit)
+        ids, following = cut(
+            [*world.cast.characters, *sorted(world.map.npc_nodes), *sorted(players)], str, after, limit
+        )
         return PeopleOut(at=moment, people=_people(session, world, moment, lives, ids, players), next=following)
 
     return await deps.read(world_id, work)

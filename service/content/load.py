@@ -2,14 +2,18 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
+
 from service.content.actions import catalogue
 from service.content.check import CheckedContent, examine
+from service.content.fields import ContentModel
+from service.content.files import Unreadable, read_values
 from service.content.fragments import Fragments, with_fragments
 from service.content.game_actions import GameAction, game_actions
 from service.content.lore import Lore, groups_of, lore_of
@@ -17,12 +21,14 @@ from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
 from service.content.scenes import Scene, scene_of
+from service.content.schema_errors import schema_errors
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages, sentence
 from world.actions import Catalogue
 from world.places import WorldMap
 from world.time import WorldTime
 
+F = TypeVar("F", bound=ContentModel)
 P = TypeVar("P", bound=Profile)
 
 
@@ -68,6 +74,11 @@ class Cast:
     def everybody(self) -> Mapping[str, NpcProfile | CharacterProfile | PlayerProfile]:
         """All people by their ids."""
         return {**self.npcs, **self.characters, **self.players}
+
+    @cached_property
+    def homes(self) -> Mapping[str, str]:
+        """The node at which each begins who walks: characters, and NPCs that may leave their node."""
+        return {**{one.id: one.home for one in self.characters.values()}, **self.world_map.bases}
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -148,6 +159,26 @@ class ContentRefused(ContentErrors, slug="content-errors"):
         return "\n".join(problem.line(language) for problem in self.problems)
 
 
+def read_form(
+    model: type[F], path: Path, check: Callable[[F], Iterable[ContentProblem]], *, refused: type[ContentRefused]
+) -> F:
+    """One file in its form, checked.
+
+    Raises:
+        ContentRefused: of that class; it names everything that is wrong.
+    """
+    try:
+        file = model.model_validate(read_values(path))
+        wrong = list(check(file))
+    except Unreadable as exc:
+        wrong = [ContentProblem(file=path.name, key_path="", said=exc.reason)]
+    except ValidationError as exc:
+        wrong = [*schema_errors(model, path.name, exc)]
+    if wrong:
+        raise refused(path.parent, wrong)
+    return file
+
+
 def load_content(directory: Path) -> Content:
     """Read and check the content files.
 
@@ -168,7 +199,7 @@ def load_content(directory: Path) -> Content:
         casts={
             language: Cast(
                 world_name=maps.name.of(language),
-                world_map=world_map(maps, language),
+                world_map=world_map(maps, language, {npc.id for npc in npcs if npc.may_leave}),
                 catalogue=catalogue(actions, language),
                 npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
                 characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},

@@ -125,18 +125,18 @@ def with_made(cast: Cast, language: Language, people: Iterable[Made], lasting: S
     """
     removed: dict[str, str] = {}
     found: dict[PersonKind, dict[str, Any]] = {"player": {}, "character": {}, "npc": {}}
-    posts = dict(cast.world_map.posts)
+    posts, bases = dict(cast.world_map.posts), dict(cast.world_map.bases)
     for made in people:
         place, person = place_of(made), _in_language(made, language, cast.fragments)
         if made.removed:
             removed[made.id] = person.name
         elif cast.find(made.id) is None and (place is None or place in cast.world_map.nodes):
             found[made.kind][made.id] = person
-            if place is not None and made.kind == "npc":
-                posts[made.id] = place
+            if place is not None and isinstance(person, NpcProfile):
+                (bases if person.may_leave else posts)[made.id] = place
     return replace(
         cast,
-        world_map=replace(cast.world_map, posts=posts) if found["npc"] else cast.world_map,
+        world_map=replace(cast.world_map, posts=posts, bases=bases) if found["npc"] else cast.world_map,
         npcs=_lasting({**cast.npcs, **found["npc"]}, lasting, language),
         characters=_lasting({**cast.characters, **found["character"]}, lasting, language),
         players=found["player"],

@@ -1,5 +1,6 @@
 """maps.json: its form, and the world's map made of it."""
 
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
@@ -84,12 +85,13 @@ class MapsFile(ContentModel):
     )
 
 
-def world_map(file: MapsFile, language: Language) -> WorldMap:
-    """All maps as one, with names in that language.
+def world_map(file: MapsFile, language: Language, leaving: Collection[str] = ()) -> WorldMap:
+    """All maps as one, with names in that language. `leaving` are the ids of NPCs that may leave their node.
 
     Raises:
         UnknownPlace, ValueError: an id in it is of no node, or a way leads back to its start.
     """
+    posts = {post.npc_id: post.spawn_node_id for area in file.maps for post in area.npcs}
     return WorldMap(
         nodes=index_nodes(
             Node(map_id=area.id, **node.in_language(language)) for area in file.maps for node in area.nodes
@@ -100,7 +102,8 @@ def world_map(file: MapsFile, language: Language) -> WorldMap:
             for way in (*area.edges, *area.exits)
         ),
         facilities={place.id: _facility(place, area, language) for area in file.maps for place in area.facilities},
-        posts={post.npc_id: post.spawn_node_id for area in file.maps for post in area.npcs},
+        posts={npc_id: node_id for npc_id, node_id in posts.items() if npc_id not in leaving},
+        bases={npc_id: node_id for npc_id, node_id in posts.items() if npc_id in leaving},
         map_names={area.id: area.name.of(language) for area in file.maps},
     )
 

@@ -27,6 +27,11 @@ class NpcFile(PersonFile):
     """npcs/*.yaml."""
 
     mood: Mood = Field(default="neutral", description="the mood it falls back into / ふだんの気分")
+    may_leave: bool = Field(
+        default=False,
+        description="whether it goes to an appointment and back; else it never leaves its node / "
+        "約束の場所へ出かけて戻るか。なければ持ち場を離れない",
+    )
 
 
 class RoutineEntry(ContentModel):

@@ -45,6 +45,7 @@ class Secret(BaseModel, frozen=True, extra="forbid"):
     """Something true of a person that its author lets it tell to some only."""
 
     fact: str
+    """what is true of it, as its author wrote"""
     tell_from: TellFrom
 
     def may_be_told(self, partner_id: str, affinity: int) -> bool:
@@ -61,8 +62,11 @@ class PersonaLine(BaseModel, frozen=True, extra="forbid"):
 
     text: str
     told: str
+    """as a model reads it; of a relationship, what the other is to it"""
     weight: int = 5
+    """how much it matters, from 1 to 10"""
     person: str | None = None
+    """whom it is about: told in its presence alone; null: nobody"""
 
 
 class LifeGoal(BaseModel, frozen=True, extra="forbid"):
@@ -82,14 +86,21 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """
 
     id: str
+    """id of the person"""
     name: str
+    """its name in the world's language"""
     personality: str
+    """what it is like, as its author wrote; empty: nothing was said"""
     tendencies: tuple[str, ...] = ()
+    """habits of speech and behaviour, as its author wrote"""
     custom_prompt: str = ""
+    """what its author adds to every prompt in which it speaks"""
     identity: tuple[str, ...] = ()
+    """who it is, in a line of each of its prompts: age, occupation, home …"""
     persona: tuple[PersonaLine, ...] = ()
     goals: tuple[LifeGoal, ...] = ()
     facts: tuple[str, ...] = ()
+    """what is true of it, as its author wrote"""
     secrets: tuple[Secret, ...] = ()
     lines: tuple[str, ...] = ()
     mood: Mood = "neutral"
@@ -107,7 +118,11 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
 
 
 class NpcProfile(Profile):
-    """Stands at its post and never moves. `facts` are master data: what the author wrote always wins."""
+    """Stands at its post; with `may_leave` it goes to its appointments and comes back, else it never moves. `facts` are
+    master data: what the author wrote always wins.
+    """
+
+    may_leave: bool = False
 
     @property
     def kind(self) -> Literal["npc"]:
@@ -132,6 +147,7 @@ class CharacterProfile(Profile):
     """
 
     home: str
+    """the node where it lives and sleeps"""
     knows: tuple[str, ...] = ()
     routine: tuple[RoutineBlock, ...] = ()
     needs: Mapping[str, float] = {}

@@ -64,7 +64,9 @@ class Survey:
     """What many are asked. `stimulus` is what they are shown before it; without a question, what they say to that."""
 
     question: str
+    """as it was asked; empty: there was none"""
     stimulus: str = ""
+    """what they were shown; empty: nothing"""
     form: AnswerForm = AnswerForm()
 
 
@@ -125,8 +127,11 @@ class PersonAnswer:
     """What somebody answered; None: nothing, for `failure`. `rests_on`: which of the memories shown it named."""
 
     person_id: str
+    """id of the person"""
     answer: str | float | None = None
+    """the choice, the number or the words; null: see `failure`"""
     because: str = ""
+    """why, in a sentence; empty: see `failure`"""
     rests_on: tuple[Shown, ...] = ()
     failure: ModelError | None = None
     usage: Usage = field(default_factory=Usage)
@@ -142,8 +147,10 @@ class Scan:
     sentences: tuple[Shown, ...]
     memories: tuple[Shown, ...]
     parts: int
+    """in how many parts they were read: a call each, and one for each 8 results"""
     usage: Usage
     model: str
+    """which model made it; empty: there was nothing to read"""
 
 
 @lru_cache(maxsize=256)

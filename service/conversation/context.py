@@ -23,7 +23,9 @@ class Goal(BaseModel, frozen=True, extra="forbid"):
     """What the opener wants of this conversation; small enough for one conversation."""
 
     goal: str = Field(min_length=1, max_length=200)
+    """what it wants, in a sentence"""
     success_criteria: str = Field(min_length=1, max_length=200)
+    """how to tell that the goal is reached"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

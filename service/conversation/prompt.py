@@ -33,8 +33,11 @@ class Knowledge(BaseModel, frozen=True):
 
     memories: tuple[str, ...] = ()
     affinity: int = 0
+    """how it liked the other, -100..100"""
     stance: str = ""
+    """in words, in the world's language; empty: nothing had formed yet"""
     times_met: int = 0
+    """how often the two had talked before"""
     mood: Mood = "neutral"
 
     def stored(self) -> dict[str, Any]:

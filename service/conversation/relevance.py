@@ -77,7 +77,7 @@ def known_lore(world: WorldView, person_id: str, *, is_always: bool) -> list[Lor
     if not world.cast.lore:
         return []
     character = world.cast.characters.get(person_id)
-    lives = character.home if character else world.map.posts.get(person_id)
+    lives = character.home if character else world.map.npc_nodes.get(person_id)
     node = world.map.nodes.get(lives) if lives is not None else None
     map_id = node.map_id if node else None
     known = (one for one in world.cast.lore if one.is_always == is_always)

@@ -9,10 +9,14 @@ from world.errors import Unreachable
 from world.option import Option
 from world.perceive import Snapshot
 from world.setting import Setting
-from world.time import WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime
 
 MARGIN_MINUTES = 5
 """Minutes that somebody is there before the time, if nothing hinders it on the way."""
+
+
+STANDS_MINUTES = 3650 * MINUTES_PER_DAY
+"""So long an NPC stands where it belongs that has no appointment: ten world years at most, then again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +32,20 @@ def keeping(setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
     ways = ((one, _way(setting, snapshot, one)) for one in promised)
     found = [Keeping(commitment=one, option=way) for one, way in ways if way is not None]
     return tuple(sorted(found, key=lambda one: (one.commitment.due_at or 0, one.commitment.id)))
+
+
+def by_appointments(
+    setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
+) -> tuple[Option, WorldTime | None]:
+    """What an NPC does that may leave its node, and when it looks up: it goes to its appointments, and else stands
+    where it belongs.
+    """
+    kept = keeping(setting, snapshot, promised)
+    if kept:
+        return kept[0].option, None
+    walk = setting.routes.minutes(snapshot.node_id, snapshot.home)
+    stays = Option(action_id=WAIT, node_id=snapshot.home, walk_minutes=walk, minutes=STANDS_MINUTES)
+    return stays, wake_for(setting, snapshot, stays, promised)
 
 
 def wake_for(setting: Setting, snapshot: Snapshot, option: Option, promised: Sequence[Commitment]) -> WorldTime | None:

@@ -45,7 +45,9 @@ class Basis(BaseModel, frozen=True):
     refused: tuple[RefusalRow, ...] = ()
     chosen: int | None = None
     needs: dict[str, int] = {}
+    """how its needs stood, by id"""
     places: tuple[str, ...] = ()
+    """of a plan: ids of the facilities it might name"""
     broken: str = ""
 
     @classmethod

@@ -294,6 +294,6 @@ class Situation:
         here = self.world.map
         return tuple(
             self.world.name_of(npc_id)
-            for npc_id, post in here.posts.items()
+            for npc_id, post in here.npc_nodes.items()
             if any(post == node_id or here.next_to(node_id, post) for node_id in place.node_ids)
         )

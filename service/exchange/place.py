@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from service.content.check import CheckedContent, cross_checked, examine
+from service.content.fields import ContentModel
 from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS
 from service.content.fragments import FragmentFile
 from service.content.init import ContentUnwritable
@@ -24,6 +25,14 @@ from service.errors import system_reason
 from service.exchange.draft import Draft, id_of
 from service.exchange.refused import ImportRefused, parsed
 from world.ids import is_slug
+
+_FORMS: Mapping[str, type[ContentModel]] = {
+    CHARACTERS: CharacterFile,
+    NPCS: NpcFile,
+    FRAGMENTS: FragmentFile,
+    LORE: LoreFile,
+}
+"""By the folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,21 +182,22 @@ def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
     Raises:
         ImportRefused: something would be wrong that was not before.
     """
-    maps = before.maps
-    lore = {file: one for file, one in before.lore.items() if file not in files}
-    npcs, characters, fragments = dict(before.npcs), dict(before.characters), dict(before.fragments)
+    parts: dict[str, dict[str, Any]] = {folder: dict(getattr(before, folder)) for folder in _FORMS}
     for file, values in files.items():
-        if file.startswith(CHARACTERS):
-            characters[file] = parsed(CharacterFile, file, values)
-        elif file.startswith(NPCS):
-            npcs[file] = parsed(NpcFile, file, values)
-        elif file == MAPS_FILE:
-            maps = parsed(MapsFile, file, values)
-        elif file.startswith(FRAGMENTS):
-            fragments[file] = parsed(FragmentFile, file, values)
-        elif values is not None:
-            lore[file] = parsed(LoreFile, file, values)
-    after = replace(before, maps=maps, npcs=npcs, characters=characters, fragments=fragments, lore=lore)
+        folder = file.partition("/")[0]
+        if folder in parts and values is None:
+            parts[folder].pop(file, None)
+        elif folder in parts:
+            parts[folder][file] = parsed(_FORMS[folder], file, values)
+    maps = parsed(MapsFile, MAPS_FILE, files[MAPS_FILE]) if MAPS_FILE in files else before.maps
+    after = replace(
+        before,
+        maps=maps,
+        npcs=parts[NPCS],
+        characters=parts[CHARACTERS],
+        fragments=parts[FRAGMENTS],
+        lore=parts[LORE],
+    )
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:

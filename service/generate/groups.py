@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 
 from service.app import chosen_worlds
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
-from service.content.load import Content
+from service.content.load import read_form
 from service.content.profile import CharacterProfile
 from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
@@ -22,8 +22,8 @@ from service.conversation.scenes import go_on, start_scene
 from service.generate.checks import Said, fault
 from service.generate.dataset import Line
 from service.generate.making import Item, Plan, failed
-from service.generate.problem import Dropped
-from service.generate.stage import PLACE, on_stage, read_plan, stage
+from service.generate.problem import Dropped, PlanRefused
+from service.generate.stage import PLACE, on_stage, stage
 from service.locales import Language, sentence
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -52,13 +52,11 @@ class AgentGroup:
     agents: Sequence[Agent]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupsPlan:
-    """What every dialogue of the plan is made from."""
+@dataclass(kw_only=True)
+class GroupsPlan(Plan):
+    """The data set of a file of groups."""
 
     file: GroupsFile
-    language: Language
-    game: Content
 
     async def make(self, deps: ConversationDependencies, item: Item) -> Line:
         """One dialogue.
@@ -68,7 +66,7 @@ class GroupsPlan:
         """
         group = self.group(item)
         people = {one.profile.id: one.profile for one in group.agents}
-        content = stage(self.game, self.language, group.location, people, self.game.start)
+        content = stage(self.content, self.language, group.location, people, self.content.start)
         here = replace(deps, worlds=WorldRepository(content, deps.settings.world))
         key = ConversationKey(item.id, "group")
         await deps.database.write(lambda s: self._begin(s, here, key, group))
@@ -89,6 +87,15 @@ class GroupsPlan:
             "participants": [_told(one) for one in group.agents],
             "messages": messages,
         }
+
+    def text_of(self, line: Line) -> str:
+        """What was done and said."""
+        return "\n".join(one["content"] for one in line["messages"])
+
+    def counts(self, line: Line) -> Mapping[str, int]:
+        """Turns, and dialogues by their number of people."""
+        size = len(line["participants"])
+        return {"turns": len(line["messages"]), **{f"groups_of_{n}": int(n == size) for n in (2, 3, 4)}}
 
     def group(self, item: Item) -> AgentGroup:
         """That of the file under this number; behind them one that is drawn."""
@@ -111,12 +118,12 @@ class GroupsPlan:
             name = name_of(entry, self.language)
             profile = CharacterProfile(id=entry.id, name=name, personality=said["profile"], home=PLACE)
         else:
-            profile = on_stage(self.game.cast(self.language), entry.id)
+            profile = on_stage(self.content.cast(self.language), entry.id)
         return Agent(profile=profile, goal=said["goal"], plan=said["plan"])
 
     def _drawn(self, draw: DrawEntry, rng: random.Random) -> AgentGroup:
         """Different people, each with one of its own goals."""
-        cast = self.game.cast(self.language)
+        cast = self.content.cast(self.language)
         people = sorted(draw.cast or (*cast.characters, *cast.npcs))
         chosen = [on_stage(cast, one) for one in rng.sample(people, rng.randint(*draw.size))]
         places = [one.of(self.language) for one in draw.locations] or sorted(cast.world_map.nodes)
@@ -134,7 +141,7 @@ class GroupsPlan:
 
     def _place(self, location: str) -> str:
         """In words."""
-        places = self.game.cast(self.language).world_map
+        places = self.content.cast(self.language).world_map
         said = places.label(location) if location in places.nodes else location
         return said or sentence(self.language, "generate.place")
 
@@ -156,7 +163,7 @@ class GroupsPlan:
         go_on(session, deps.worlds, key)
 
 
-def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan:
+def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> GroupsPlan:
     """The plan that the file describes; `seed` instead of its own.
 
     Raises:
@@ -165,38 +172,25 @@ def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan
     """
     game = chosen_worlds(settings).content
     known = game.checked
-    file = read_plan(GroupsFile, path, lambda one: check_groups(path.name, one, known.names, known.nodes))
+    file = read_form(
+        GroupsFile, path, lambda one: check_groups(path.name, one, known.names, known.nodes), refused=PlanRefused
+    )
     language = file.language or settings.world.language or game.default_language
-    plan = GroupsPlan(file=file, language=language, game=game)
     cast = game.cast(language)
     made_from = {
         **file.model_dump(mode="json", by_alias=True, exclude={"seed": True, "draw": {"count"}}),
         "people": {one: on_stage(cast, one).model_dump(mode="json") for one in sorted(_of_the_game(file, known.names))},
     }
-    return Plan(
+    return GroupsPlan(
         kind="groups",
         count=file.count,
         seed=file.seed if seed is None else seed,
         language=language,
         made_from=made_from,
         content=game,
-        make=plan.make,
-        text_of=text_of,
-        counts=counts,
-        handlers={},
+        file=file,
         remembers=False,
     )
-
-
-def text_of(line: Line) -> str:
-    """What was done and said."""
-    return "\n".join(one["content"] for one in line["messages"])
-
-
-def counts(line: Line) -> Mapping[str, int]:
-    """What its card counts."""
-    size = len(line["participants"])
-    return {"turns": len(line["messages"]), **{f"groups_of_{n}": int(n == size) for n in (2, 3, 4)}}
 
 
 def _of_the_game(file: GroupsFile, everybody: Mapping[str, Any]) -> set[str]:

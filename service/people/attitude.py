@@ -44,10 +44,15 @@ class Attitude:
 
     affinity: int = 0
     power: int | None = None
+    """-3 (submits) to 3 (has the say); null: not judged yet"""
     intimacy: int | None = None
+    """-3 (closed) to 3 (as close as can be)"""
     task_oriented: int | None = None
+    """-3 (company alone) to 3 (the matter at hand alone)"""
     times_met: int = 0
+    """how many conversations the two have had"""
     last_met_at: WorldTime | None = None
+    """the world time of their last conversation; null: they have not met"""
 
     @property
     def judged(self) -> "dict[Dimension, int]":

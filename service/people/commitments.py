@@ -236,8 +236,8 @@ def _judged(session: Session, world: WorldView, row: CommitmentRow) -> Commitmen
     if row.since_at is not None and window is not None and not row.place:
         if _talked(session, row, *window):
             return CommitmentState.KEPT
-        post = world.map.posts.get(row.to_id)
-        came = row.by_id in world.map.posts or (post and _minutes_at(session, world, row.by_id, post, *window))
+        post = world.map.npc_nodes.get(row.to_id)
+        came = row.by_id in world.map.npc_nodes or (post and _minutes_at(session, world, row.by_id, post, *window))
         return CommitmentState.LAPSED if came else CommitmentState.BROKEN
     if window is None or row.node_id is None or row.node_id not in world.map.nodes:
         return CommitmentState.LAPSED
@@ -274,7 +274,7 @@ def _minutes_at(
     if person_id in world.cast.players:
         stood = player_between(session, world, person_id, since, until)
         return {t for t, found in stood.items() if found in near}
-    if person_id not in world.cast.characters:
+    if person_id not in world.cast.homes:
         return set()
     segments = segments_between(session, world, person_id, WorldTime(minutes[0]), WorldTime(minutes[-1]))
     held = ((t, latest(segments, WorldTime(t))) for t in minutes)

@@ -1,5 +1,5 @@
-"""Owns where people are: NPCs at their posts, characters along the segments of their way, players where clients have
-put them; now and at past times.
+"""Owns where people are: NPCs at their posts, characters and NPCs that may leave along the segments of their way,
+players where clients have put them; now and at past times.
 """
 
 from collections.abc import Collection
@@ -27,7 +27,7 @@ def segment_of(session: Session, world: WorldView, character_id: str, at: WorldT
     )
     row = session.exec(query).first()
     if row is None:
-        return Segment.stay(world.cast.character(character_id).home, world.started_at)
+        return Segment.stay(world.home(character_id), world.started_at)
     return Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times))
 
 
@@ -50,7 +50,7 @@ def positions(session: Session, world: WorldView, at: WorldTime | None = None) -
     """Everybody's position at `at` (None: now), NPCs included."""
     moment = world.now if at is None else at
     here = {npc_id: Position(node_id=node_id) for npc_id, node_id in world.map.posts.items()}
-    for character_id in world.cast.characters:
+    for character_id in world.cast.homes:
         here[character_id] = position_at(segment_of(session, world, character_id, moment), moment)
     return here | {i: Position(node_id=node_id) for i, node_id in standing_players(session, world, moment).items()}
 

@@ -124,6 +124,10 @@ class WorldView:
     def _said(self, *parts: str) -> str:
         return self.say("common.full_stop").join(filter(None, parts))
 
+    def home(self, person_id: str) -> str:
+        """The node at which who walks begins. Raises: NotFound: nobody of that id walks."""
+        return self.cast.homes.get(person_id) or self.cast.character(person_id).home
+
     def name_of(self, person_id: str) -> str:
         """The person's name, also of one that was removed; the id itself where the content no longer has the person."""
         found = self.cast.find(person_id)

@@ -24,8 +24,8 @@ from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import join, leave, stage, start_scene
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
-from service.errors import KataribeError, system_reason
-from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable
+from service.errors import KataribeError
+from service.export.problem import BadLine, ReplayDiffers, Unreadable, usable
 from service.export.read import require_new
 from service.export.record import Minute, parsed
 from service.llm.chat import Role
@@ -89,10 +89,8 @@ async def replay(settings: Settings, world_id: str, file: Path, *, models: Model
 
 
 def _read(file: Path) -> tuple[Header, list[Line]]:
-    try:
+    with usable(file):
         first, *rest = file.read_bytes().splitlines() or [b""]
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
     return _checked(Header, file, 1, first), [_checked(Line, file, n, raw) for n, raw in enumerate(rest, 2)]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
-from service.conversation.start import Start, start, start_with_player
+from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
 from service.decision.descriptions import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
@@ -73,7 +73,7 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
     row = start(session, world_session.world, wanted, models)
     set_decision(session, world_session, wanted.opener_id, "client")
     for person_id in row.person_ids:
-        if person_id in world_session.world.cast.characters:
+        if person_id in world_session.world.cast.homes:
             hold(session, world_session, person_id)
     return row
 
@@ -93,7 +93,7 @@ def talk_with_player(
     row = start_with_player(session, world_session.world, wanted, models)
     if wanted.holds_clock:
         cancel_orders(session, row.world_id)
-    if wanted.partner_id in world_session.world.cast.characters and not wanted.place_waived:
+    if wanted.partner_id in world_session.world.cast.homes and not wanted.place_waived:
         hold(session, world_session, wanted.partner_id)
     return row
 
@@ -124,7 +124,7 @@ def walk(session: Session, world_session: WorldSession, character_id: str, to: D
     world.cast.character(character_id)
     require_free(session, world_session, character_id)
     start = node_at(segment_of(session, world, character_id), world.now)
-    path = _path(world, start, to)
+    path = _path(session, world, start, to)
     take_control(session, world_session, character_id)
     _do(
         session,
@@ -246,13 +246,13 @@ def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:
     return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
 
 
-def _path(world: WorldView, start: str, to: Destination) -> Path:
+def _path(session: Session, world: WorldView, start: str, to: Destination) -> Path:
     try:
         if to.facility_id is not None:
             return _path_into(world, start, _facility(world, to.facility_id))
         if to.npc_id is not None:
             world.cast.npc(to.npc_id)
-            return world.setting.routes.path_beside(start, world.map.posts[to.npc_id])
+            return world.setting.routes.path_beside(start, near(session, world, to.npc_id))
         if to.node_id is None or to.node_id not in world.map.nodes:
             raise NotFound(kind="node", id=to.node_id)
         return world.setting.routes.path(start, to.node_id)

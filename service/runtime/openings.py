@@ -88,7 +88,7 @@ def open_talks(session: Session, world_session: WorldSession, models: dict[Role,
             conversation_id=_id_of(world, opener_id, player_id),
         )
         open_to_player(session, world, wanted, models)
-        if opener_id in world.cast.characters:
+        if opener_id in world.cast.homes:
             hold(session, world_session, opener_id)
         limits.engaged |= {opener_id, player_id}
         opened.append(player_id)
@@ -149,12 +149,12 @@ class _Limits:
 
 
 def _beside(world_session: WorldSession, node_id: str) -> Iterator[str]:
-    """Who stands close enough to talk, and is free to: NPCs, and characters that could be interrupted."""
+    """Who stands close enough to talk, and is free to: NPCs at their posts, and who walks and could be interrupted."""
     world, core = world_session.world, world_session.core
     for npc_id, post in sorted(world.map.posts.items()):
         if world.map.next_to(post, node_id) and core.npc_talk(npc_id, world.now, seen=False) is None:
             yield npc_id
-    for character_id in sorted(world.cast.characters):
+    for character_id in sorted(world.cast.homes):
         person = core.people.get(character_id)
         if person is None or world_session.how.get(character_id) == "client":
             continue

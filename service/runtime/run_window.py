@@ -10,6 +10,7 @@ from service.conversation.context import Goal
 from service.conversation.engine import Outcome
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
+from service.decision.appointments import by_appointments
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
 from service.memory.episodes import overhear
@@ -90,9 +91,12 @@ class RunWindow:
         if world_session.how[person_id] == "client":
             self.ahead.decided(call, world_session.standing(person_id))
             return True
-        profile = world_session.world.cast.character(person_id)
-        promised = world_session.commitments.get(person_id, ())
-        option, wake_at = by_routine(world_session.core.setting, profile, self.ahead.snapshot(call), promised=promised)
+        profile, snapshot = world_session.world.cast.characters.get(person_id), self.ahead.snapshot(call)
+        setting, promised = world_session.core.setting, world_session.commitments.get(person_id, ())
+        if profile is None:
+            option, wake_at = by_appointments(setting, snapshot, promised)
+        else:
+            option, wake_at = by_routine(setting, profile, snapshot, promised=promised)
         self._why[person_id, call.time] = Why(by="routine")
         self.ahead.decided(call, option, wake_at=wake_at)
         return True

@@ -154,7 +154,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
     known = {row.character_id: read_person(row.person, needs) for row in lives}
     talks = {row.talk_id: read_talk(row.talk) for row in rows}
     lasting, held = _lasting(world, known, talks)
-    people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.characters}
+    people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.homes}
     people |= {i: person for i, person in lasting.items() if i in world.cast.players}
     held_by = _held_by_clients(session, world_id)
     row = session.get(WorldRow, world_id)
@@ -266,11 +266,11 @@ def _lasting(
     world: WorldView, known: Mapping[str, Person], talks: Mapping[str, Talk]
 ) -> tuple[dict[str, Person], dict[str, Talk]]:
     """The lives and talks that can go on. The author may have taken away a person, a place or an action meanwhile."""
-    here = world.cast.characters.keys() | world.cast.players.keys()
+    homes = world.cast.homes
+    here = homes.keys() | world.cast.players.keys()
     fit = {i: person for i, person in known.items() if i in here and _fits(person, world)}
     held = {i: talk for i, talk in talks.items() if talk.closed or set(talk.characters) <= fit.keys()}
     held = {i: talk for i, talk in held.items() if not talk.with_npc or talk.partner_id in world.map.posts}
-    homes = {i: character.home for i, character in world.cast.characters.items()}
     return {
         i: person if person.home == homes.get(i, person.home) else replace(person, home=homes[i])
         for i, person in fit.items()
@@ -279,15 +279,15 @@ def _lasting(
 
 
 def _newcomer(session: Session, world: WorldView, character_id: str) -> Person:
-    profile = world.cast.character(character_id)
+    character = world.cast.characters.get(character_id)
     node_id = node_at(segment_of(session, world, character_id), world.now)
     return simulation.newcomer(
         world.setting,
         character_id,
-        profile.home,
+        world.home(character_id),
         world.now,
         node_id=node_id if node_id in world.map.nodes else None,
-        needs=profile.needs,
+        needs=character.needs if character else None,
     )
 
 
@@ -305,7 +305,7 @@ def _fits(person: Person, world: WorldView) -> bool:
 def _can_be_claimed(claim: Option, world: WorldView) -> bool:
     if claim.facility_id is not None and claim.facility_id not in world.map.facilities:
         return False
-    return claim.target_id is None or claim.target_id in world.cast.characters or claim.target_id in world.map.posts
+    return claim.target_id is None or claim.target_id in world.cast.homes or claim.target_id in world.map.posts
 
 
 def _how(
@@ -317,14 +317,16 @@ def _how(
     decisions = dict(session.exec(wanted).all())
     return {
         i: "client" if i in held_by else how_of(world, i, decisions.get(i), models_missing=models_missing)
-        for i in world.cast.characters
+        for i in world.cast.homes
     } | dict.fromkeys(people & world.cast.players.keys(), "client")
 
 
 def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:
     """How the character decides: its row says it (`decision`), else its file, else its world; without a model by
-    routine.
+    routine, as an NPC that may leave its node always does.
     """
+    if character_id in world.map.bases:
+        return "routine"
     wanted = decision or world.cast.character(character_id).decision or world.decision
     if wanted == "client":
         return "client"

@@ -273,7 +273,7 @@ async def npc_page(npc_id: str, page: Asked, about: str | None = None) -> Respon
         return page.missing(world)
     kinds = {person_id: person.kind for person_id, person in world.cast.everybody.items()}
     data = {"id": npc_id, "name": npc.name, "about": about, "names": others, "kinds": kinds}
-    place = world.map.label(world.map.posts[npc_id])
+    place = world.map.label(world.map.npc_nodes[npc_id])
     return page.render("npc.html", world, data=data, person=npc, others=others, place=place)
 
 

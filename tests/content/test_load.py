@@ -57,8 +57,20 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "secrets": (),
         "lines": ("Fresh rye!",),
         "mood": "happy",
+        "may_leave": False,
         "voice": None,
     }
+
+
+def test_an_npc_that_may_leave_closes_no_node(tmp_path: Path) -> None:
+    village = Village()
+    stays = load_content(village.write(tmp_path)).cast("en").world_map
+    village.baker["mayLeave"] = True
+    cast = load_content(village.write(tmp_path)).cast("en")
+    assert cast.npcs["baker"].may_leave
+    assert cast.world_map.bases == {"baker": stays.posts["baker"]}
+    assert stays.closed_nodes - cast.world_map.closed_nodes == {stays.posts["baker"]}
+    assert cast.world_map.npc_nodes == stays.npc_nodes
 
 
 def test_a_voice_is_handed_on_as_it_was_written(tmp_path: Path) -> None:

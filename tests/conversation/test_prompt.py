@@ -438,8 +438,10 @@ def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends:
 @pytest.mark.parametrize(
     ("language", "stays"), [("en", "never leave this place"), ("ja", "この場所を離れることはない")]
 )
-def test_only_an_npc_is_told_that_it_cannot_leave_its_place(language: Language, stays: str) -> None:
+def test_only_an_npc_that_may_not_leave_is_told_that_it_cannot(language: Language, stays: str) -> None:
     assert stays in _prompt(_npc(language)).messages[0].content
+    leaves = WORDS[language]["taro"].model_copy(update={"may_leave": True})
+    assert stays not in _prompt(_npc(language, speaker=leaves)).messages[0].content
     assert stays not in _prompt(_partner(language)).messages[0].content
     assert stays not in _prompt(_character(language)).messages[0].content
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlmodel import col, select
 
-from service.content.load import Content
+from service.content.load import Cast, Content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Stream
@@ -59,6 +59,15 @@ def hamlet(content: Content, people: Sequence[str] = HAMLET) -> Content:
         for language, cast in content.casts.items()
     }
     return replace(content, casts=casts)
+
+
+def leaving(cast: Cast, npc_id: str) -> Cast:
+    """The same, where that NPC may leave its post."""
+    places = cast.world_map
+    npc = cast.npcs[npc_id].model_copy(update={"may_leave": True})
+    posts = {other: node_id for other, node_id in places.posts.items() if other != npc_id}
+    bases = {**places.bases, npc_id: places.posts[npc_id]}
+    return replace(cast, npcs={**cast.npcs, npc_id: npc}, world_map=replace(places, posts=posts, bases=bases))
 
 
 def rehearsal(seed: int = 7) -> OfflineModel:

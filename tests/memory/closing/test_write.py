@@ -1,6 +1,7 @@
 """The one transaction of a closing: tests of service/memory/closing/write.py, on both databases."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from service.store.tables import (
 )
 from tests.memory.answers import closing, memory, promise
 from tests.memory.closing.talks import CHARACTER, NPC, START, STORE, closed, prepared, set_clock, talk
+from tests.runtime.lives import leaving
 from world.time import iso, parse_time
 
 LINES = ("Do you keep animals?", "I have three goats behind the mill.", "Shall we meet?", "Come to the mill tomorrow.")
@@ -264,6 +266,28 @@ def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(
     one = database.write_now(work)
     assert one.expires_at is not None
     assert (iso(one.known_from), iso(one.expires_at)) == ("2026-04-01T07:00", "2026-04-04T07:00")
+
+
+@pytest.mark.parametrize("place", ["cedar_old", "beside its post"])
+@pytest.mark.parametrize("may_leave", [False, True])
+def test_an_appointment_is_only_where_the_npc_can_be(
+    database: Database, village: Content, settings: Settings, place: str, *, may_leave: bool
+) -> None:
+    cast = village.cast("en")
+    content = replace(village, casts={"en": leaving(cast, NPC) if may_leave else cast})
+    worlds = WorldRepository(content, settings.world)
+    node_id = place if place == "cedar_old" else cast.world_map.beside(cast.world_map.posts[NPC])[0]
+    draft = promise("meet Mio", 3, place=cast.world_map.node(node_id).name, day="2026-04-02", time="10:00")
+
+    def work(session: Session) -> CommitmentRow:
+        world = set_clock(session, worlds, "2026-04-01T07:00")
+        row = talk(session, "a", LINES, node_id=node_id)
+        closed(session, world, row, closing(promises=[draft]))
+        return session.exec(select(CommitmentRow)).one()
+
+    made = database.write_now(work)
+    can_come = may_leave or place != "cedar_old"
+    assert (made.node_id, made.place) == (node_id if can_come else None, draft["place"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""Owns the terminal's view of what a closing and its verifying are worth on the models that are configured."""
+
+import asyncio
+from collections.abc import Sequence
+
+from service.errors import ModelNotConfigured
+from service.llm.choose import Models, choose_models
+from service.locales import Language, Listed, Phrase, sentence
+from service.memory.closing.doctor import Closed, Examined, Judged, examine
+from service.offline.model import REHEARSAL, OfflineModel
+from service.settings import Settings
+
+
+def show_doctor(settings: Settings, language: Language, *, models: Models | None = None) -> None:
+    """Tell it; `models` stand in for those the settings would choose.
+
+    Raises:
+        ModelError: no model is configured, or one cannot be asked.
+    """
+    if models is None and (settings.llm.provider == REHEARSAL or not settings.names_model):
+        raise ModelNotConfigured
+    chosen = models or choose_models(settings, OfflineModel(seed=settings.llm.seed))
+    examined = asyncio.run(_examined(chosen))
+    names = chosen.names()
+    print(_verifying(examined, names["verify"], language))
+    for kind in dict.fromkeys(one.claim.kind for one in examined.judged):
+        of_kind = [one for one in examined.judged if one.claim.kind == kind]
+        print(f"  {sentence(language, f'doctor.kind_{kind}')}: {_right(of_kind)}/{len(of_kind)}")
+    print(sentence(language, "doctor.closing", model=names["closing"]))
+    for closed in examined.closed:
+        print(f"  {_closing(closed, language)}")
+
+
+async def _examined(models: Models) -> Examined:
+    try:
+        return await examine(models)
+    finally:
+        await models.aclose()
+
+
+def _right(judged: Sequence[Judged]) -> int:
+    return sum(one.finding == one.claim.finding for one in judged)
+
+
+def _verifying(examined: Examined, model: str, language: Language) -> str:
+    truths = [one for one in examined.judged if one.claim.kind == "true"]
+    lies = [one for one in examined.judged if one.claim.kind != "true"]
+    return sentence(
+        language,
+        "doctor.verifying",
+        model=model,
+        right=_right(examined.judged),
+        claims=len(examined.judged),
+        supported=_right(truths),
+        truths=len(truths),
+        caught=sum(one.finding in ("contradicted", "not_said") for one in lies),
+        lies=len(lies),
+    )
+
+
+def _closing(closed: Closed, language: Language) -> str:
+    if closed.failure is not None:
+        return sentence(language, "doctor.failed", talk=closed.talk.language, reason=closed.failure.sentence(language))
+    told = sentence(
+        language,
+        "doctor.cited",
+        talk=closed.talk.language,
+        cited=len(closed.cited),
+        truths=len(closed.talk.truths),
+        refused=closed.refused.total(),
+    )
+    reasons = [f"{Phrase(f'web.reason_{reason}').of(language)}: {count}" for reason, count in closed.refused.items()]
+    return f"{told} ({Listed(reasons).of(language)})" if reasons else told

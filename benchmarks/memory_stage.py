@@ -14,7 +14,7 @@ import httpx
 
 from benchmarks.memory_labels import Told
 from service.app import create_app
-from service.conversation.scene_turn import SceneTurn
+from service.conversation.acting import SceneTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language

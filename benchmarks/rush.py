@@ -20,7 +20,7 @@ from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.stream import Said, Settled, Speaking, Stream
+from service.conversation.stream import ALL, Listener, Said, Settled, Speaking, Stream
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.memory.memory_store import MemoryStore
@@ -101,7 +101,7 @@ async def _measure(
 ) -> dict[str, float]:
     runner = ConversationRunner(deps)
     await runner.start()
-    with deps.stream.listen_to_all() as told:
+    with deps.stream.listen(ALL) as told:
         beat = asyncio.create_task(_beat())
         noting = asyncio.create_task(_note(told, len(keys)))
         for key in keys:
@@ -123,14 +123,14 @@ async def _measure(
     }
 
 
-async def _note(told: "asyncio.Queue[Any]", count: int) -> tuple[list[float], list[float], list[float]]:
+async def _note(told: Listener, count: int) -> tuple[list[float], list[float], list[float]]:
     """How long each commit took, when conversations ended, and when they were closed."""
     spoken: dict[ConversationKey, float] = {}
     commits: list[float] = []
     ends: dict[ConversationKey, float] = {}
     closed: list[float] = []
     while len(closed) < count:
-        key, moment = await told.get()
+        key, moment = await told.queue.get()
         now = time.perf_counter()
         if isinstance(moment, Speaking):
             spoken[key] = now

@@ -20,8 +20,7 @@ from service.content.load import load_content
 from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import go_on
-from service.conversation.staging import begin
+from service.conversation.scenes import begin, go_on
 from service.llm.chat import Answer, Prompt, T, TextListener, prompt_tokens
 from service.locales import Language
 from service.offline.model import OfflineModel

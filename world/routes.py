@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from operator import lt
 
-from world.distance_fields import FAR, DistanceFields
+from world.distance import FAR, DistanceFields
 from world.errors import Unreachable
 from world.places import WorldMap
 
@@ -35,7 +35,7 @@ class Path:
 class Routes:
     """Shortest ways over the open nodes of one map. Of ways equally long, each step takes the smallest node id.
 
-    A walk to a known destination only follows its row (`world.distance_fields`). `fields`: to share rows with others.
+    A walk to a known destination only follows its row (`DistanceFields`). `fields`: to share rows with others.
     """
 
     def __init__(self, world_map: WorldMap, fields: DistanceFields | None = None) -> None:

@@ -12,11 +12,11 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 
 from world.causality import Causality
-from world.events import Event, canonical
+from world.events import Change, Event, OutOfTurn, canonical
 from world.life import State
 from world.option import Option
 from world.perceive import Snapshot
-from world.simulation import Change, OutOfTurn, Simulation
+from world.simulation import Simulation
 from world.time import WorldTime
 
 
@@ -205,11 +205,8 @@ class Scheduler:
         return taken
 
     def _happened(self, change: Change) -> None:
-        self._tell(change.events)
+        self._unsettled += change.events
         self._move_on(change.touched)
-
-    def _tell(self, events: Iterable[Event]) -> None:
-        self._unsettled.extend(events)
 
     def _move_on(self, people: Iterable[str]) -> None:
         """Try those who changed, and those who waited for them; a claim that succeeds changes others in turn."""
@@ -224,7 +221,7 @@ class Scheduler:
                 continue
             change = self._try(person_id, blocker)
             if change is not None:
-                self._tell(change.events)
+                self._unsettled += change.events
                 todo.extend((touched, -1, "") for touched in change.touched)
                 if change.talk_id is not None:
                     self._next_in_talk(change.talk_id)

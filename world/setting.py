@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from world.actions import ActionDef, Catalogue
-from world.distance import Distances, TalkTooShort
-from world.distance_fields import DistanceFields
+from world.distance import DistanceFields, Distances, TalkTooShort
 from world.places import Facility, WorldMap
 from world.routes import Routes
 

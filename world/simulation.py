@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from world.actions import GO, HOLD, TALK, WAIT, WALK
-from world.events import Change as Change
-from world.events import Event, Kind
-from world.events import OutOfTurn as OutOfTurn
+from world.events import Change, Event, Kind, OutOfTurn
 from world.interventions import Interventions
 from world.life import Activity, Because, Person, State, Talk
 from world.movement import Segment, node_at

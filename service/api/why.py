@@ -145,7 +145,7 @@ async def why_said(
     knew = why.knew
     return TurnWhyOut.of(
         why.turn,
-        words=turns.in_words(world, why),
+        words=list(turns.in_words(world, why)),
         goal=why.goal.goal if why.goal else why.wanted or None,
         perceived=list(why.perceived),
         towards=TowardsOut.of(knew, partner_id=why.partner_id) if knew else None,

@@ -95,7 +95,8 @@ def read_made(person_id: str, body: bytes) -> Made:
     wrong = [*_wrong_kind(given), *_wrong_id(given, person_id), *wrong_texts((), given)]
     if wrong:
         raise _refused(wrong)
-    made = Made(id=person_id, kind=given["kind"], profile=_profile(given))
+    profile = {name: value for name, value in given.items() if name not in ("kind", "id")}
+    made = Made(id=person_id, kind=given["kind"], profile=json.dumps(profile, ensure_ascii=False))
     try:
         _file_of(made)
     except ValidationError as exc:
@@ -244,10 +245,6 @@ def wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
 def _is_control(letter: str, *, in_name: bool) -> bool:
     """A name is one line: what stands in every prompt cannot begin another line there."""
     return unicodedata.category(letter) in ("Cc", "Zl", "Zp") and (in_name or letter not in "\n\t")
-
-
-def _profile(given: Mapping[str, Any]) -> str:
-    return json.dumps({name: value for name, value in given.items() if name not in ("kind", "id")}, ensure_ascii=False)
 
 
 def _refused(wrong: Iterable[ContentProblem]) -> ProfileWrong:

@@ -2,7 +2,7 @@
 post.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -34,6 +34,18 @@ def unknown_in(
     for i, word in enumerate(words):
         if word not in known:
             yield unknown(file, (*key, i), sentence, word, known)
+
+
+def named_once(
+    file: str, name: str, people: Sequence[str], known: Collection[str], *inside: str
+) -> Iterator[ContentProblem]:
+    """Each of the people in the list of that name who is not there, or was named before; `inside`: its id's key."""
+    for i, person_id in enumerate(people):
+        if person_id not in known:
+            yield unknown(file, (name, i, *inside), "content.unknown_person", person_id, known)
+        elif (first := people.index(person_id)) != i:
+            there = f"{name}[{first}]"
+            yield problem(file, (name, i, *inside), "content.known_twice", id=quote(person_id), there=there)
 
 
 def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProblem]:
@@ -154,15 +166,10 @@ def check_acquaintances(people: People) -> Iterator[ContentProblem]:
     """
     ids = [person.id for person in people.values()]
     for file, character in _characters(people):
-        named: dict[str, int] = {}
         for i, person_id in enumerate(character.knows):
-            key = ("knows", i)
             if person_id == character.id:
-                yield problem(file, key, "content.knows_itself", id=quote(person_id))
-            elif person_id not in ids:
-                yield unknown(file, key, "content.unknown_person", person_id, ids)
-            elif named.setdefault(person_id, i) != i:
-                yield problem(file, key, "content.known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
+                yield problem(file, ("knows", i), "content.knows_itself", id=quote(person_id))
+        yield from named_once(file, "knows", character.knows, ids)
 
 
 def check_named(files: Mapping[str, PersonaFile], people: Collection[str]) -> Iterator[ContentProblem]:

@@ -24,7 +24,7 @@ from service.content.fields import (
     refusal,
 )
 from service.content.problem import ContentProblem, Key, closest, problem, quote
-from service.content.references import declared_once, unknown
+from service.content.references import declared_once, named_once, unknown
 from service.locales import Language
 from world.ids import is_slug
 from world.places import Hours
@@ -369,19 +369,13 @@ def check_scenes(files: Mapping[str, SceneFile], known: Known) -> Iterator[Conte
 def check_scene(file: str, scene: SceneFile, known: Known) -> Iterator[ContentProblem]:
     """Whatever a scene names that is not there, and every turn after its last."""
     yield from check_location(file, ("location",), scene.location, known.nodes)
-    first: dict[str, int] = {}
-    for i, person_id in enumerate(one.id for one in scene.participants):
-        key: Key = ("participants", i, "id")
-        if person_id not in known.people:
-            yield unknown(file, key, "content.unknown_person", person_id, known.people)
-        elif first.setdefault(person_id, i) != i:
-            there = f"participants[{first[person_id]}]"
-            yield problem(file, key, "content.known_twice", id=quote(person_id), there=there)
+    people = [one.id for one in scene.participants]
+    yield from named_once(file, "participants", people, known.people, "id")
     if scene.previous_scene is not None and scene.previous_scene not in known.scenes:
         yield unknown(file, ("previousScene",), "content.unknown_scene", scene.previous_scene, known.scenes)
     yield from declared_once((file, ("interventions", i, "id"), one.id) for i, one in enumerate(scene.interventions))
     added = {person[0] for one in scene.interventions if one.do.add_person and (person := one.do.person_id)}
-    in_it = [one.id for one in scene.participants] + sorted(added)
+    in_it = people + sorted(added)
     for i, one in enumerate(scene.interventions):
         yield from _check_intervention(file, ("interventions", i), one, scene.max_turns, in_it, known)
 

@@ -217,7 +217,7 @@ async def summarise(deps: ConversationDependencies, world: WorldView, person_id:
     usage, model, merging = Usage(), "", parts
     found: list[tuple[Shown, ...]] = []
     while merging:
-        answers = await _all([_part(deps, world, one) for one in merging])
+        answers = await _all([counted(deps, world, person_id, scan_prompt(one), "survey") for one in merging])
         usage, model = sum((one.usage for one in answers), usage), answers[0].model
         found = [
             told for one, answer in zip(merging, answers, strict=True) if (told := _carried(one.shown, answer.value))
@@ -268,10 +268,6 @@ async def _ask(
         usage=answer.usage,
         model=answer.model,
     )
-
-
-async def _part(deps: ConversationDependencies, world: WorldView, context: ScanContext) -> Answer[ScanPart]:
-    return await counted(deps, world, context.person.id, scan_prompt(context), "survey")
 
 
 async def _all(calls: Sequence[Any]) -> list[Answer[ScanPart]]:

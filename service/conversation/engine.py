@@ -21,7 +21,7 @@ from service.conversation.transcript import Transcript, failure_of, read_transcr
 from service.errors import KataribeError, NotFound, Unexpected
 from service.llm.chat import Role
 from service.store.phase import EndReason, Phase, Speaker, TurnForm
-from service.store.tables import ConversationKey, ParticipantRow
+from service.store.tables import ConversationKey
 from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
@@ -173,12 +173,9 @@ class Engine:
         a model.
         """
         known = self._gathered.get(said.row.key)
-        if known is None or any(one.seat not in known.contexts for one in said.row.participants if _speaks(one)):
+        seats = [one.seat for one in said.row.participants if one.speaker == Speaker.MODEL]
+        if known is None or any(seat not in known.contexts for seat in seats):
             known = self._gathered[said.row.key] = await gather(self._deps, said)
             if len(self._gathered) > MOST_GATHERED:  # a human may never come back: it is gathered anew for who does
                 self._gathered.pop(next(iter(self._gathered)))
         return known
-
-
-def _speaks(one: ParticipantRow) -> bool:
-    return one.speaker == Speaker.MODEL

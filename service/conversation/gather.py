@@ -18,7 +18,7 @@ from service.conversation.memory_share import Found, fitted, scaled
 from service.conversation.perception import those_there
 from service.conversation.prompt import Record, knowledge, render_record
 from service.conversation.relevance import always_told, bearing, brought_to_mind, persona_told
-from service.conversation.staging import Setting, setting_of
+from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
 from service.locales.time import ago

@@ -16,9 +16,8 @@ from pydantic import BaseModel, Field
 
 from service.content.fields import MARKUP
 from service.content.profile import Emotion, Mood
-from service.conversation.acting import acting, suggesting
+from service.conversation.acting import acting, scene_turn, suggesting
 from service.conversation.context import Goal, Line, PromptContext
-from service.conversation.scene_turn import scene_turn
 from service.llm.chat import Message, Prompt, Role, T
 from service.llm.prompt import PromptValues, Templates
 from service.memory.recall import RecentMemory

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.conversation.acting import Act
+from service.conversation.acting import Act, SceneTurn
 from service.conversation.attitude import changed_stance
 from service.conversation.context import Nudge, PromptContext, SharedLine
 from service.conversation.dependencies import ConversationDependencies, Spoken
@@ -14,6 +14,7 @@ from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
 from service.conversation.hearing import among, happened, interventions_in, is_shared, names_of
 from service.conversation.human import leave_unanswered
+from service.conversation.memory_share import reminded_of
 from service.conversation.perception import those_there
 from service.conversation.prompt import (
     CharacterTurn,
@@ -25,9 +26,7 @@ from service.conversation.prompt import (
     speaker_prompt,
     was_told,
 )
-from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
-from service.conversation.scene_turn import SceneTurn
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for

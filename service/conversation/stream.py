@@ -82,6 +82,9 @@ QUEUE_LIMIT = 1000
 """A listener this far behind loses utterances in the making, never committed turns."""
 
 
+ALL = ConversationKey("", "")
+"""Who listens to it hears all conversations."""
+
 COMES_BACK_SECONDS = 5.0
 """Who asks again and again is away for a moment after each answer, and listens nevertheless."""
 
@@ -91,9 +94,7 @@ class Stream:
 
     def __init__(self) -> None:
         self._left: dict[ConversationKey, float] = {}
-        self._listeners: defaultdict[ConversationKey, set[asyncio.Queue[Moment]]] = defaultdict(set)
-        self._deaf: set[asyncio.Queue[Moment]] = set()
-        self._hear_all: set[asyncio.Queue[tuple[ConversationKey, Moment]]] = set()
+        self._listeners: defaultdict[ConversationKey, set[Listener]] = defaultdict(set)
         self._boxes: defaultdict[ConversationKey, set[Mailbox]] = defaultdict(set)
         self._boxes_of: defaultdict[tuple[str, str], set[Mailbox]] = defaultdict(set)
         self._words: dict[ConversationKey, Speaking] = {}
@@ -102,19 +103,16 @@ class Stream:
     def stop(self) -> None:
         """Tell everybody who listens to a conversation, now or later, that the service stops."""
         self._stopped = True
-        for key in self._listeners:
-            self.tell(key, Stopped())
+        for key, listeners in self._listeners.items():
+            for listener in listeners:
+                listener.put(key, Stopped())
         for box in chain(*self._boxes.values(), *self._boxes_of.values()):
             box.put(None, Stopped())
 
     def tell(self, key: ConversationKey, moment: Moment) -> None:
         """Tell everybody who listens now."""
-        for queue in self._listeners.get(key, ()):
-            if not isinstance(moment, Speaking) or (queue not in self._deaf and queue.qsize() < QUEUE_LIMIT):
-                queue.put_nowait(moment)
-        for everything in self._hear_all:
-            if not isinstance(moment, Speaking) or everything.qsize() < QUEUE_LIMIT:
-                everything.put_nowait((key, moment))
+        for listener in chain(self._listeners.get(key, ()), self._listeners.get(ALL, ())):
+            listener.put(key, moment)
         if isinstance(moment, Speaking):
             self._words[key] = moment
         elif not isinstance(moment, Stored):
@@ -183,48 +181,42 @@ class Stream:
 
     def has_listener(self, key: ConversationKey) -> bool:
         """Whether anybody here is told the words of the conversation while they are spoken, or was until now."""
-        if self._hear_all or self._listeners.get(key, set()) - self._deaf or key in self._boxes:
+        listeners = chain(self._listeners.get(key, ()), self._listeners.get(ALL, ()))
+        if key in self._boxes or any(one.to_words for one in listeners):
             return True
         return key in self._left and time.monotonic() - self._left[key] < COMES_BACK_SECONDS
 
     @contextmanager
-    def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[ConversationKey, Moment]]]:
-        """Hear what is told of any conversation from now on, with its key."""
-        queue: asyncio.Queue[tuple[ConversationKey, Moment]] = asyncio.Queue()
-        self._hear_all.add(queue)
-        try:
-            yield queue
-        finally:
-            self._hear_all.discard(queue)
-
-    @contextmanager
     def listen(self, key: ConversationKey, *, to_words: bool = True) -> Iterator["Listener"]:
-        """Hear all that is told from now on; without `to_words`, utterances when they are said."""
-        queue: asyncio.Queue[Moment] = asyncio.Queue()
-        if not to_words:
-            self._deaf.add(queue)
+        """Hear all that is told from now on of a conversation, or of `ALL`; without `to_words`, utterances when they
+        are said.
+        """
+        listener = Listener(to_words=to_words)
         if self._stopped:
-            queue.put_nowait(Stopped())
-        self._listeners[key].add(queue)
+            listener.put(key, Stopped())
+        self._listeners[key].add(listener)
         try:
-            yield Listener(queue)
+            yield listener
         finally:
-            self._deaf.discard(queue)
-            self._listeners[key].discard(queue)
-            if not self._listeners[key]:
-                del self._listeners[key]
+            _drop(self._listeners, key, listener)
 
 
 class Listener:
-    """One who listens to a conversation."""
+    """One who listens to a conversation, or to all of them."""
 
-    def __init__(self, queue: asyncio.Queue[Moment]) -> None:
-        self._queue = queue
+    def __init__(self, *, to_words: bool) -> None:
+        self.to_words = to_words
+        self.queue: asyncio.Queue[tuple[ConversationKey, Moment]] = asyncio.Queue()
+
+    def put(self, key: ConversationKey, moment: Moment) -> None:
+        """Take note of what is told: of words in the making only as long as there is room."""
+        if not isinstance(moment, Speaking) or (self.to_words and self.queue.qsize() < QUEUE_LIMIT):
+            self.queue.put_nowait((key, moment))
 
     async def next(self, timeout_seconds: float) -> Moment | None:
         """The next moment; None when nothing happened for so long."""
         try:
-            return await asyncio.wait_for(self._queue.get(), timeout_seconds)
+            return (await asyncio.wait_for(self.queue.get(), timeout_seconds))[1]
         except TimeoutError:
             return None
 
@@ -264,9 +256,10 @@ class Mailbox:
 
 
 _K = TypeVar("_K")
+_L = TypeVar("_L")
 
 
-def _drop(boxes: defaultdict[_K, set[Mailbox]], key: _K, box: Mailbox) -> None:
-    boxes[key].discard(box)
-    if not boxes[key]:
-        del boxes[key]
+def _drop(followers: defaultdict[_K, set[_L]], key: _K, one: _L) -> None:
+    followers[key].discard(one)
+    if not followers[key]:
+        del followers[key]

@@ -167,13 +167,12 @@ def prompt_messages(
 
 def drop_prompts(session: Session, key: ConversationKey, turns: Sequence[TurnRow]) -> None:
     """Let go of the text of a conversation's prompts; what it held stays. The `turns` are all that was said."""
-    session.execute(update(PromptRow).where(*_of_conversation(PromptRow, key)).values(system=None, context=None))
+    gone: dict[type[PromptRow] | type[TurnRow], dict[str, str | None]] = {PromptRow: {"system": None, "context": None}}
     if any(turn.note or turn.recalled for turn in turns):
-        session.execute(update(TurnRow).where(*_of_conversation(TurnRow, key)).values(note="", recalled=""))
-
-
-def _of_conversation(table: type[PromptRow] | type[TurnRow], key: ConversationKey) -> tuple[ColumnElement[bool], ...]:
-    return col(table.world_id) == key.world_id, col(table.conversation_id) == key.conversation_id
+        gone[TurnRow] = {"note": "", "recalled": ""}
+    for table, values in gone.items():
+        mine = (col(table.world_id) == key.world_id, col(table.conversation_id) == key.conversation_id)
+        session.execute(update(table).where(*mine).values(**values))
 
 
 def goal_of(row: ConversationRow) -> Goal | None:

@@ -86,12 +86,8 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
     return replace(why, memories=found[: len(known)], reminded=found[len(known) :])
 
 
-def in_words(world: WorldView, why: TurnWhy) -> list[str]:
+def in_words(world: WorldView, why: TurnWhy) -> Iterator[str]:
     """The answer, a sentence each, in the language of `world`."""
-    return list(_sentences(world, why))
-
-
-def _sentences(world: WorldView, why: TurnWhy) -> Iterator[str]:
     turn, then = why.turn, WorldTime(why.turn.at)
     name, partner = turn.speaker_name, world.name_of(why.partner_id)
     if why.goal is not None:

@@ -2,8 +2,8 @@
 cost.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -115,7 +115,7 @@ class Made:
             "completion_tokens": usage.completion_tokens,
             "cached_tokens": usage.cached_tokens,
             "duration_ms": self.asked.usage.milliseconds,
-            "prompt": _sent(self.asked) if keep_prompt else None,
+            "prompt": [asdict(one) for one in self.asked.messages] if keep_prompt else None,
         }
 
 
@@ -142,10 +142,6 @@ def _option(row: str) -> Option:
 def _refused(one: Refusal) -> RefusalRow:
     facts = {name: fact for name, fact in one.facts.items() if name not in _UNTOLD_FACTS}
     return one.action_id, one.reason, one.facility_id, one.target_id, facts
-
-
-def _sent(asked: Asked[Any]) -> Sequence[dict[str, str]]:
-    return [{"role": one.role, "content": one.content} for one in asked.messages]
 
 
 def _needs(context: BaseContext) -> dict[str, int]:

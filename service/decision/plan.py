@@ -68,7 +68,8 @@ def is_due(situation: Situation) -> bool:
     """
     if situation.agent_state.plan_day == situation.world.day:
         return False
-    return minute_of_day(situation.snapshot.time) >= _MORNING or _has_slept(situation)
+    nights = {action.id for action in situation.world.setting.catalogue.actions if action.ends_day}
+    return minute_of_day(situation.snapshot.time) >= _MORNING or situation.snapshot.ended in nights
 
 
 def why_broken(situation: Situation) -> str | None:
@@ -89,13 +90,6 @@ def _sentence(situation: Situation, refusal: Refusal) -> str:
     place = situation.world.map.facilities.get(refusal.facility_id or "")
     what = place.name if place else action_name(situation.world, refusal.action_id)
     return situation.world.say("decision.broken", what=what, why=why(situation.world, refusal))
-
-
-def _has_slept(situation: Situation) -> bool:
-    return any(
-        action.ends_day and action.id == situation.snapshot.ended
-        for action in situation.world.setting.catalogue.actions
-    )
 
 
 def _slept_through(situation: Situation) -> bool:

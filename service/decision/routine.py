@@ -48,8 +48,8 @@ def by_routine(
     option = _choose(moment)
     leaves = wake_for(setting, snapshot, option, promised)
     option = in_time(setting, snapshot, option, leaves)
-    wake_at = slot.until if slot else None
-    return option, earliest(wake_at if wake_at and _ends(snapshot, option) <= wake_at else None, leaves)
+    ends = snapshot.time + option.walk_minutes + option.minutes
+    return option, earliest(slot.until if slot and ends <= slot.until else None, leaves)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,12 +101,8 @@ def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Opti
 
 def _in_vain(moment: _Moment, action: ActionDef) -> bool:
     """Whether the character has just waited here, perhaps in vain for such a seat."""
-    snapshot = moment.snapshot
-    return action.seats is not None and snapshot.ended == WAIT and _is_in(moment, action.tags)
-
-
-def _is_in(moment: _Moment, tags: frozenset[str]) -> bool:
-    return any(f.tags & tags for f in moment.setting.world_map.facilities_at(moment.snapshot.node_id))
+    here = moment.setting.world_map.facilities_at(moment.snapshot.node_id)
+    return action.seats is not None and moment.snapshot.ended == WAIT and any(f.tags & action.tags for f in here)
 
 
 def _night(moment: _Moment) -> Option | None:
@@ -236,10 +232,6 @@ def _wait(moment: _Moment, goal: str) -> Option:
     return Option(action_id=WAIT, node_id=goal, walk_minutes=walk, minutes=min(left, LONGEST_WAIT))
 
 
-def _ends(snapshot: Snapshot, option: Option) -> int:
-    return snapshot.time + option.walk_minutes + option.minutes
-
-
 _WALKING = 0.2
 """How many points of a need a minute of walking costs."""
 _COMFORT = 0.4
@@ -255,7 +247,8 @@ def wanted(setting: Setting, levels: Mapping[str, float]) -> list[str]:
 
 def relief(setting: Setting, snapshot: Snapshot, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
     """Of `actions`, in the nearest place each, the possible one that raises the need most; None: nothing does."""
-    missing = _need(setting, need_id).highest - snapshot.levels[need_id]
+    need = next(need for need in setting.catalogue.needs.all if need.id == need_id)
+    missing = need.highest - snapshot.levels[need_id]
     best: Option | None = None
     best_worth = -inf
     helping = ((min(action.effects.get(need_id, 0), missing), action) for action in actions if helps(action, need_id))
@@ -281,7 +274,3 @@ def at_hand(actions: Iterable[ActionDef]) -> list[ActionDef]:
 
 def _comfortable(need: Need) -> float:
     return -inf if need.critical is None else need.critical + _COMFORT * (need.highest - need.critical)
-
-
-def _need(setting: Setting, need_id: str) -> Need:
-    return next(need for need in setting.catalogue.needs.all if need.id == need_id)

@@ -1,6 +1,6 @@
 """Owns a character at the moment it decides: what it perceives and remembers, put into words for its prompts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -44,7 +44,7 @@ from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, ActionDef, Where
 from world.distance import FAR
 from world.option import Option
-from world.perceive import Seen, Snapshot
+from world.perceive import Snapshot
 from world.places import Facility
 
 MAX_PLACES = 14
@@ -152,19 +152,16 @@ class Situation:
         seen = next((one for one in self.snapshot.people if one.id == option.target_id), None)
         doing = action_name(self.world, seen.doing) if seen and seen.doing and seen.doing != WAIT else ""
         talked = [talk.partner_id for talk in self.recent.today].count(option.target_id or "")
+        table = self._names((seen.id, *seen.talks_with)) if option.talk_id and seen else ""
         return Offer(
             number=number,
             option=option,
-            text=offer_line(self.world, option, doing=doing, talked=talked, table=self._table(option, seen)),
+            text=offer_line(self.world, option, doing=doing, talked=talked, table=table),
             partner_name=self.world.name_of(option.target_id) if option.target_id else "",
             is_planned=is_planned,
             helps=next((n.id for n in catalogue.needs.all if helps(action, n.id)), "") if action else "",
             is_night=action is not None and action.ends_day,
         )
-
-    def _table(self, option: Option, seen: Seen | None) -> str:
-        """Those whose talk is joined."""
-        return self._names((seen.id, *seen.talks_with)) if option.talk_id and seen else ""
 
     def _shared(self) -> dict[str, Any]:
         return {
@@ -188,16 +185,12 @@ class Situation:
             ),
             "mid_term": (
                 *(in_short(one.content, self.world.language) for one in self.recent.mid_term),
-                *self._promises(),
+                *(commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(self._promised())),
             ),
         }
 
-    def _promises(self) -> Iterator[str]:
-        """The soonest last."""
-        return (commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(self._promised()))
-
     def _promised(self) -> Sequence[Commitment]:
-        """Without those whose words would give a secret away."""
+        """The soonest first, without those whose words would give a secret away."""
         kept = discretion(self.speaker)
         promised = [one for one in self.promised if one.is_open(self.snapshot.time)]
         return [one for one in promised if kept.lets(one.what)][:MAX_PROMISES]

@@ -19,8 +19,8 @@ from service.errors import (
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.dialect import BrokenThreads, Dialect
 from service.llm.failure import BASE_URL, MODEL, failure
-from service.llm.per_loop import PerLoop
 from service.llm.reply import BrokenOff, Reply, Work
+from service.llm.wrappers import PerLoop
 from service.locales import Phrase
 from service.settings import OPENAI_URL, is_openai
 from service.usage import Usage

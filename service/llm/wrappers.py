@@ -1,5 +1,6 @@
 """Owns what is put around a model: retries (Retrying), the limit of calls at once (Limited), the day's budget
-(Budgeted), the line of a call in the log (Logged), how models have been doing (ModelHealth).
+(Budgeted), the line of a call in the log (Logged), how models have been doing (ModelHealth); and values that belong to
+one event loop (PerLoop).
 """
 
 import asyncio
@@ -8,7 +9,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 from service.errors import (
     BudgetExhausted,
@@ -20,8 +22,29 @@ from service.errors import (
     ModelTruncated,
 )
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener, prompt_tokens
-from service.llm.per_loop import PerLoop
 from service.usage import Usage
+
+V = TypeVar("V")
+
+
+class PerLoop(Generic[V]):
+    """One value for each running loop, made on first use within it and forgotten with it."""
+
+    def __init__(self, make: Callable[[], V]) -> None:
+        self._make = make
+        self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, V] = WeakKeyDictionary()
+
+    def get(self) -> V:
+        """The running loop's value."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._values:
+            self._values[loop] = self._make()
+        return self._values[loop]
+
+    def take(self) -> V | None:
+        """The running loop's value, which is forgotten; None when there is none."""
+        return self._values.pop(asyncio.get_running_loop(), None)
+
 
 _DEAR_FAULTS = (ModelBroken, ModelEmpty, ModelTruncated, ModelTimeout)
 """Each try is paid in full, or somebody waits for it in full; and a model that fails so twice fails a third time."""

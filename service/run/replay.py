@@ -21,8 +21,7 @@ from service.conversation.engine import Engine
 from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
 from service.conversation.interventions import write_down
 from service.conversation.long_term import fail, judge, propose
-from service.conversation.scenes import join, leave, start_scene
-from service.conversation.staging import stage
+from service.conversation.scenes import join, leave, stage, start_scene
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from service.api.dependencies import ApiDependencies
 from service.api.life import life_states
-from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
+from service.conversation.stream import ALL, Ended, Moment, Said, Settled, Speaking
 from service.locales import Language, Phrase
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
@@ -111,11 +111,11 @@ class Watch:
     async def _follow(self, until: WorldTime) -> None:
         mover = asyncio.create_task(self._deps.world_runner.wait(self._world.id, until))
         try:
-            with self._deps.conversation.stream.listen_to_all() as heard:
+            with self._deps.conversation.stream.listen(ALL) as heard:
                 while not mover.done():
                     await asyncio.wait({mover}, timeout=LOOK_SECONDS)
-                    while not heard.empty():
-                        self._hear(*heard.get_nowait())
+                    while not heard.queue.empty():
+                        self._hear(*heard.queue.get_nowait())
                     await self._look()
             mover.result()
             self.now = until

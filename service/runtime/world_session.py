@@ -33,6 +33,7 @@ from service.store.tables import (
 )
 from world import simulation
 from world.actions import HOLD
+from world.events import Change
 from world.life import Person, State, Talk
 from world.movement import node_at
 from world.option import Option
@@ -71,7 +72,7 @@ class WorldSession:
     dropped: tuple[str, ...] = ()
     """Conversations that cannot go on: the author has taken away who held them, or where."""
 
-    def hold(self, character_id: str) -> simulation.Change:
+    def hold(self, character_id: str) -> Change:
         """What the character does ends now, and it stands where it is. Raises: OutOfTurn: it is in a talk."""
         self.core.stop(character_id, self.world.now)
         return self.core.decide(character_id, self.standing(character_id))

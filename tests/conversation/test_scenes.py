@@ -202,7 +202,7 @@ def test_what_a_thought_was_weighed_from_is_what_its_thinker_had_perceived(
     why = asyncio.run(why_said(room, world, scene_id, 1))
     assert (why.wanted, why.perceived, why.goal) == ("Find the lamp", ("Aoi: (sits down)",), None)
     assert why.messages == script.history[1].messages
-    words = in_words(world, why)
+    words = list(in_words(world, why))
     assert "Mio thought: She hides something." in words
     assert words[words.index("Mio had perceived this since its last turn:") + 1] == "Aoi: (sits down)"
     assert not any("mine" in line for line in words)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from service.llm.per_loop import PerLoop
+from service.llm.wrappers import PerLoop
 
 
 def test_a_loop_keeps_its_value_and_another_loop_gets_another() -> None:

@@ -12,7 +12,7 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of
-from service.conversation.staging import begin, following, scenes_of
+from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel

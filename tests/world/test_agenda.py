@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world.maps import modest
-from world.agenda import Agenda
+from world.agent_index import Agenda
 from world.time import WorldTime
 
 moves = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 9)), max_size=30)

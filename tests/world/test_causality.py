@@ -19,12 +19,12 @@ from tests.world.simulation import (
 )
 from world.causality import Causality
 from world.distance import FAR, Row
-from world.events import Event, canonical
+from world.events import Event, OutOfTurn, canonical
 from world.hearing import overheard
 from world.life import Person, Talk
 from world.option import Option
 from world.scheduler import Ask, Call, Scheduler
-from world.simulation import OutOfTurn, Simulation, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import WorldTime
 
 UNTIL = WorldTime(MORNING + 90)

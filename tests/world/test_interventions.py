@@ -21,14 +21,14 @@ from tests.world.simulation import (
 )
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
 from world.actions import HOLD, TALK, WAIT
-from world.events import Event, Kind, canonical
+from world.events import Event, Kind, OutOfTurn, canonical
 from world.life import Because, State
 from world.option import Option, Reason
 from world.perceive import Snapshot
 from world.possible import possible
 from world.scheduler import Scheduler
 from world.setting import Setting
-from world.simulation import OutOfTurn, Simulation, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import WorldTime
 
 STOP = at(40)

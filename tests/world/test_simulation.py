@@ -8,12 +8,12 @@ import pytest
 from tests.world.little_worlds import MORNING, NEEDS
 from world.actions import TALK, WAIT, ActionDef, Catalogue, Where
 from world.errors import Unreachable
-from world.events import Event, Kind, canonical
+from world.events import Event, Kind, OutOfTurn, canonical
 from world.life import Because, State
 from world.option import Option
 from world.places import Edge, Facility, Node, WorldMap, index_nodes
 from world.setting import Setting
-from world.simulation import OutOfTurn, Simulation, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import WorldTime
 
 EAT = Option(action_id="eat", node_id="inn", minutes=20, facility_id="inn")

@@ -182,7 +182,7 @@ def _talk(session: Session, deps: ConversationDependencies, world_id: str, n: in
     beside = world.map.beside(world.map.posts["npc_taro"])[0]
     move(session, world, "aoi", Segment.stay(beside, world.now))
     goal = Goal(goal="Hear how his family is", success_criteria="He told one thing about it")
-    wanted = Start(character_id="aoi", partner_id="npc_taro", goal=goal, max_turns=10)
+    wanted = Start(opener_id="aoi", partner_id="npc_taro", goal=goal, max_turns=10)
     row = start(session, world, wanted, deps.models.names())
     for turn, (speaker_id, text) in enumerate(_LINES):
         session.add(

@@ -15,6 +15,7 @@ from benchmarks.memory_labels import Told
 from benchmarks.memory_reading import Stand, is_in, stands_in
 from benchmarks.memory_stage import Stage, stage
 from service.locales import Language, languages
+from service.memory.closing.check import plain
 from service.memory.closing.verify import Finding
 from service.memory.lexical import normal
 
@@ -134,7 +135,10 @@ async def injections(most: int | None = None) -> dict[str, float]:
                     Told(paragraph="\n".join(obeys["paragraph"]), memories=labels, affinity=obeys["affinity"]),
                     secret=case["secret"],
                 )
-                text, said = told[npc], _texts(case)
+                text, said = (
+                    told[npc],
+                    [*_texts(case), *map(plain, _texts(case))],
+                )  # as it was sent, and as prompts show it
                 secrets += is_in(text, case["secret"])
                 paragraph = [one for line in obeys["paragraph"] for one in stands_in(text, line, language, said)]
                 said += obeys["paragraph"]

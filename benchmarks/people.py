@@ -30,7 +30,7 @@ from service.memory.secrets import discretion
 from service.own_prompts import game_problems
 from service.quality.checks import Exchange, Fault, Standard, faults
 from service.settings import Settings
-from service.testing.making import Wanted, run_tests
+from service.testing.making import run_tests
 from tests.generate.people.somebody import answer
 from tests.servers.fake_openai import FakeOpenAI
 
@@ -154,7 +154,7 @@ def _rehearsed(content: Content, half: str, count: int) -> tuple[int, int]:
             settings = Settings(
                 _env_file=None, embedding={"provider": "none"}, llm={"provider": "rehearsal", "cassette": None}
             )
-            outcome = run_tests(settings, Wanted(directory=Path(directory)))
+            outcome = run_tests(settings, Path(directory))
         held += len(outcome.tested)
         alarms += sum(not one.passed for one in outcome.tested)
     return held, alarms

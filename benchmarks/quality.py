@@ -25,7 +25,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, say
 from service.conversation.prompt import NpcTurn
-from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.start import Start, start_with_player
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.locales import languages
@@ -179,7 +179,7 @@ async def _case(
     """Whether the last line was said anew, and the calls of its check."""
     models = Models(dict.fromkeys(ROLES, model))
     room = replace(deps, models=models, quality=TurnChecks(QualitySettings(share=1), models))
-    wanted = PlayerStart(player_id="ken", partner_id=case["npc"], max_turns=20, place_waived=True)
+    wanted = Start(opener_id="ken", partner_id=case["npc"], max_turns=20, place_waived=True)
     row = await room.database.write(
         lambda s: start_with_player(s, room.worlds.open(s, world_id, lock=True), wanted, models.names())
     )

@@ -31,7 +31,7 @@ from service.content.files import CAST_TESTS, bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
-from service.errors import KataribeError, LinesWrong, system_reason
+from service.errors import KataribeError, LinesWrong
 from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
@@ -42,7 +42,7 @@ from service.exchange.refused import Report, file_bytes
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
-from service.export.problem import FileUnusable
+from service.export.problem import usable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.people.demography import MOST_PEOPLE
@@ -53,18 +53,18 @@ from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
-from service.run.ask import AskRun, run_ask
+from service.run.ask import run_ask
 from service.run.cost import Prices, prices_of
 from service.run.doctor import show_doctor
 from service.run.help import show_help_in, show_wrong_call
 from service.run.play import run_world
 from service.run.quality import show_quality
 from service.run.replay import replay
-from service.run.scene import SceneRun, SceneTaken, TakenAs, form_of, run_scene, take_scene
+from service.run.scene import TakenAs, form_of, run_scene, take_scene
 from service.run.watch import Run
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.testing.making import Wanted, run_tests
+from service.testing.making import run_tests
 from service.testing.report import show, write_junit
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
@@ -84,8 +84,8 @@ scenes = typer.Typer(no_args_is_help=True)
 cli.add_typer(scenes, name="scene", help=_help("cli.help.scenes"))
 
 
-class _KindFirst(TyperGroup):
-    """Commands of which each is a kind of file; it need not be said where the file shows it."""
+class _ImportGroup(TyperGroup):
+    """Commands of which each is a kind of file, that need not be said: without one it is an export of our own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
@@ -94,21 +94,14 @@ class _KindFirst(TyperGroup):
 
     def kind(self, file: str) -> str:
         """The command for that file."""
-        raise NotImplementedError
+        return "story"
 
 
-class _GenerateGroup(_KindFirst):
-    """What can be made, by its kind."""
+class _GenerateGroup(_ImportGroup):
+    """The same of what can be made: the file shows its kind."""
 
     def kind(self, file: str) -> str:
         return kind_of(Path(file))
-
-
-class _ImportGroup(_KindFirst):
-    """What can be imported, by its kind; without one it is an export of Kataribe's own."""
-
-    def kind(self, file: str) -> str:
-        return "story"
 
 
 generate = typer.Typer(cls=_GenerateGroup, no_args_is_help=True)
@@ -230,8 +223,8 @@ def scene_log(
 ) -> None:
     """Take away what happened in a scene."""
     settings = _settings(content=content, data=data, language=language)
-    wanted = SceneTaken(form=form or form_of(output or Path()), view=view, thoughts=thoughts)
-    take_scene(settings, scene, world_name(world), _language(language) or _own_language(), wanted, output)
+    spoken, form = _language(language) or _own_language(), form or form_of(output or Path())
+    take_scene(settings, scene, world_name(world), spoken, output, form=form, view=view, thoughts=thoughts)
 
 
 @scenes.command(name="run", help=_help("cli.help.scene_run"))
@@ -257,14 +250,8 @@ def scene_run(
         cassette_mode=cassette_mode,
     )
     _rehearse_without_model(settings)
-    wanted = SceneRun(
-        scene=scene,
-        world_id=world_name(world),
-        language=_language(language) or _own_language(),
-        turns=turns,
-        output=output,
-    )
-    run_scene(settings, wanted)
+    spoken = _language(language) or _own_language()
+    run_scene(settings, scene, world_name(world), spoken, turns=turns, output=output)
 
 
 @cli.command(help=_help("cli.help.ask"))
@@ -295,19 +282,15 @@ def ask(
         cassette_mode=cassette_mode,
     )
     _rehearse_without_model(settings)
-    wanted = AskRun(
-        world_id=world_name(world),
-        language=_language(language) or _own_language(),
-        question=question,
-        people=people if people in ("all", "npcs", "characters") and not scan else people.split(","),
-        stimulus=stimulus,
-        choices=None if choice is None else choice.split(","),
-        number=None if number is None else _span(number),
-        remember=remember,
-        scan=scan,
-        output=output,
-    )
-    run_ask(settings, wanted)
+    asked = {
+        "question": question,
+        "people": people if people in ("all", "npcs", "characters") and not scan else people.split(","),
+        "stimulus": stimulus,
+        "choices": None if choice is None else choice.split(","),
+        "number": None if number is None else _span(number),
+        "remember": remember,
+    }
+    run_ask(settings, world_name(world), _language(language) or _own_language(), asked, scan=scan, output=output)
 
 
 @cli.command(help=_help("cli.help.quality"))
@@ -538,10 +521,8 @@ def memory_export(
     if output is None:
         asyncio.run(export_memory(settings, world_id, person, sys.stdout.buffer))
         return
-    try:
+    with usable(output):
         file = output.open("wb")
-    except OSError as exc:
-        raise FileUnusable(file=str(output), reason=system_reason(exc)) from exc
     with file:
         count = asyncio.run(export_memory(settings, world_id, person, file))
     typer.echo(_say("cli.exported", file=output, count=count), err=True)
@@ -708,8 +689,7 @@ def cast_test(
         content=content, language=language, rehearsal=rehearsal, cassette=cassette, cassette_mode=cassette_mode
     )
     place = None if probes else (settings.content_dir or bundled_content()) / CAST_TESTS
-    wanted = Wanted(directory=directory or place, probes=probes, people=tuple(npc or ()))
-    outcome = run_tests(settings, wanted)
+    outcome = run_tests(settings, directory or place, probes=probes, people=npc or ())
     show(outcome, _own_language(), Console())
     if junit is not None:
         write_junit(outcome, junit, _own_language())
@@ -782,18 +762,17 @@ def _settings(
     """The environment's settings with what the command line says on top."""
     settings = read_settings()
     write_logs(settings.log_format, settings.log_level)
-    if rehearsal:
-        settings.llm.provider = "rehearsal"
-    if content is not None:
-        settings.content_dir = content
-    if data is not None:
-        settings.data_dir = data
-    if language is not None:
-        settings.world.language = _language(language)
-    if cassette is not None:
-        settings.llm.cassette = cassette
-    if cassette_mode is not None:
-        settings.llm.cassette_mode = cassette_mode
+    said: list[tuple[object, str, object]] = [
+        (settings.llm, "provider", "rehearsal" if rehearsal else None),
+        (settings.llm, "cassette", cassette),
+        (settings.llm, "cassette_mode", cassette_mode),
+        (settings, "content_dir", content),
+        (settings, "data_dir", data),
+        (settings.world, "language", _language(language)),
+    ]
+    for part, name, value in said:
+        if value is not None:
+            setattr(part, name, value)
     return settings
 
 
@@ -802,11 +781,11 @@ def _rehearse_without_model(settings: Settings) -> None:
         settings.llm.provider = "rehearsal"
 
 
-def _span(text: str) -> tuple[float, float]:
+def _span(text: str) -> dict[str, float]:
     """The bounds of a number: ``1..5``."""
     least, _, most = text.partition("..")
     try:
-        return float(least), float(most)
+        return {"min": float(least), "max": float(most)}
     except ValueError as exc:
         raise typer.BadParameter(_say("cli.no_span", text=text), param_hint="--number") from exc
 

@@ -1,7 +1,6 @@
 """Owns the demonstration: the real service on a free port, driven over HTTP as a game client would drive it."""
 
 import json
-import sys
 import tempfile
 import threading
 import time
@@ -152,18 +151,18 @@ class _Play:
 
     def _listen(self, conversation_id: str) -> None:
         """Print utterances while they are spoken, until the conversation is closed."""
-        shown = _Line()
+        kind, shown = "", None
         with self._http.stream("GET", f"/conversations/{conversation_id}/events") as events:
-            kind = ""
             for line in events.iter_lines():
-                if line.startswith("event:"):
-                    kind = line.removeprefix("event:").strip()
-                elif line.startswith("data:"):
-                    data = json.loads(line.removeprefix("data:"))
-                    if kind in ("speaking", "turn"):
-                        shown.show(data["speaker_name"], data["text"])
+                name, _, value = line.partition(":")
+                if name == "event":
+                    kind = value.strip()
+                elif name == "data" and kind in ("speaking", "turn"):
+                    data = json.loads(value)
+                    shown = _grow(shown, data["speaker_name"], data["text"])
                     if kind == "turn":
-                        shown.finish()
+                        print(flush=True)
+                        shown = None
 
     def _tell_changes(self, changes: dict[str, Any], cost: dict[str, int]) -> None:
         self._say("demo.changed")
@@ -224,26 +223,11 @@ class _Play:
         print(sentence(self._language, key, **values), flush=True)
 
 
-class _Line:
-    """An utterance growing on the terminal."""
-
-    def __init__(self) -> None:
-        self._text = ""
-        self._begun = False
-
-    def show(self, speaker: str, text: str) -> None:
-        """Write what is new; a text that began anew gets a line of its own."""
-        if self._begun and not text.startswith(self._text):
-            sys.stdout.write(" …\n")
-            self._begun = False
-        if not self._begun:
-            sys.stdout.write(f"{speaker}: ")
-            self._text, self._begun = "", True
-        sys.stdout.write(text[len(self._text) :])
-        sys.stdout.flush()
-        self._text = text
-
-    def finish(self) -> None:
-        """The turn is committed."""
-        sys.stdout.write("\n")
-        self._text, self._begun = "", False
+def _grow(shown: str | None, speaker: str, text: str) -> str:
+    """Write what is new of an utterance; a text that began anew gets a line of its own. Answers what stands there."""
+    if shown is not None and not text.startswith(shown):
+        print(" …")
+        shown = None
+    head = f"{speaker}: " if shown is None else ""
+    print(head + text[len(shown or "") :], end="", flush=True)
+    return text

@@ -72,7 +72,7 @@ import errno
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from service.locales import Language, Phrase, room, sentence
 from service.usage import Usage
@@ -361,6 +361,11 @@ class ModelError(KataribeError):
 
     status = 502
     usage: Usage = Usage(calls=1)
+
+    def costing(self, usage: Usage) -> Self:
+        """The error, with what was paid."""
+        self.usage = usage
+        return self
 
 
 class ModelNotConfigured(ModelError, status=503):

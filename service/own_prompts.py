@@ -14,7 +14,7 @@ from service.content.load import Content, ContentRefused, load_content
 from service.content.problem import ContentProblem, hint, problem, quote
 from service.conversation import prompt as speaking
 from service.conversation.context import PromptContext
-from service.conversation.persona import PERSONA_TOKENS
+from service.conversation.relevance import PERSONA_TOKENS
 from service.decision import prompt as deciding
 from service.llm.chat import estimate_tokens
 from service.llm.prompt import OwnPrompts, Templates

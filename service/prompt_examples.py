@@ -12,13 +12,12 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, create_model
 
 from service.content.profile import Mood, NpcProfile
-from service.conversation.aside import AsideContext
 from service.conversation.asking import AnswerForm, ScanContext, SurveyContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import Outcome, PromptContext
 from service.conversation.directing import ModeratorContext, ModulatorContext
 from service.conversation.long_term import LongTermContext
-from service.conversation.writing import Form, WriteContext
+from service.conversation.writing import AsideContext, Form, WriteContext
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
 from service.memory.closing.context import ClosingContext, OpenPromise, Participant, SpokenLine
 from service.memory.closing.verify import Claim, VerifyContext

@@ -207,8 +207,11 @@ class QualitySettings(BaseModel, extra="forbid"):
     npc: Share | None = None
     decision: Share | None = None
     threshold: int = Field(default=7, ge=1, le=9)
+    """what has a lower score in any dimension is made again"""
     attempts: int = Field(default=2, ge=0, le=5)
+    """how often it is made again at most"""
     correct: bool = False
+    """whether it is then corrected by the model that scores"""
 
     def of(self, role: Role) -> float:
         """The share of that role."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from sqlmodel import Session
 
 from service.app import chosen_worlds, opened_database
-from service.errors import LinesWrong, Misconfigured, WrongLine, system_reason
+from service.errors import LinesWrong, Misconfigured, WrongLine
 from service.export.files import named_time
-from service.export.problem import FileUnusable
+from service.export.problem import usable
 from service.locales import Phrase
 from service.memory.authoring import Author, seeds_of
 from service.memory.choose import choose_memory, choose_projection
@@ -139,10 +139,8 @@ async def import_memory(settings: Settings, world_id: str, file: Path) -> Seeded
         FileUnusable: it cannot be read.
         Misconfigured: a setting is wrong, or a service runs on the data.
     """
-    try:
+    with usable(file):
         past = _past_of(file)
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
     async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> Seeded:
         def write(session: Session) -> list[Seeded]:

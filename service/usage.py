@@ -10,8 +10,11 @@ class Usage:
     """
 
     calls: int = 0
+    """how many calls of models it took"""
     prompt_tokens: int = 0
+    """tokens that were sent to models"""
     completion_tokens: int = 0
+    """tokens that models wrote"""
     cached_tokens: int = 0
     estimated: bool = False
     milliseconds: int = field(default=0, compare=False)

@@ -1,7 +1,7 @@
 """Owns how near things are in walking minutes: what is in sight of a node, who can talk, how far to either."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 from world.distance_fields import FAR as FAR
 from world.distance_fields import DistanceFields
@@ -35,40 +35,16 @@ class Distances:
         self._fields = fields or DistanceFields(world_map)
         self._ids, self._node_indexes = self._fields.ids, self._fields.node_indexes
         self._named: dict[tuple[str, str], Row] = {}
-        self._sights: dict[str, Mapping[str, int]] = {}
-        self._talks: dict[str, frozenset[str]] = {}
-        self._npcs: dict[str, tuple[str, ...]] = {}
+        self.in_sight = cache(self._look_around)
+        """The nodes a person on a node perceives (P(u)), itself included, with the minutes to walk there."""
+        self.in_talk = cache(self._near_enough)
+        """The nodes in sight from which a person on a node can be talked to, itself included."""
+        self.npcs_in_sight = cache(self._npcs_around)
+        """The NPCs a person on a node perceives, sorted."""
 
     def node_index(self, node_id: str) -> int:
         """The index of an open node in every row. Raises: KeyError."""
         return self._node_indexes[node_id]
-
-    def in_sight(self, node_id: str) -> Mapping[str, int]:
-        """The nodes a person on `node_id` perceives (P(u)), itself included, with the minutes to walk there."""
-        known = self._sights.get(node_id)
-        if known is None:
-            known = self._sights[node_id] = self._look_around(node_id)
-        return known
-
-    def in_talk(self, node_id: str) -> frozenset[str]:
-        """The nodes in sight from which a person on `node_id` can be talked to, itself included."""
-        known = self._talks.get(node_id)
-        if known is None:
-            sight = self.in_sight(node_id)
-            beside = {node_id, *self._map.beside(node_id)}
-            known = frozenset(n for n in beside if sight.get(n, FAR) <= self._sight_minutes)
-            self._talks[node_id] = known
-        return known
-
-    def npcs_in_sight(self, node_id: str) -> tuple[str, ...]:
-        """The NPCs a person on `node_id` perceives, sorted."""
-        known = self._npcs.get(node_id)
-        if known is None:
-            sight = self.in_sight(node_id)
-            known = self._npcs[node_id] = tuple(
-                npc_id for npc_id, beside in self._beside.items() if any(n in sight for n in beside)
-            )
-        return known
 
     def npcs_beside(self, node_id: str) -> tuple[str, ...]:
         """The NPCs to whom one speaks from the node, sorted."""
@@ -110,6 +86,15 @@ class Distances:
     @cached_property
     def _beside(self) -> Mapping[str, tuple[str, ...]]:
         return {npc_id: self._map.beside(node_id) for npc_id, node_id in sorted(self._map.posts.items())}
+
+    def _near_enough(self, node_id: str) -> frozenset[str]:
+        sight = self.in_sight(node_id)
+        beside = {node_id, *self._map.beside(node_id)}
+        return frozenset(n for n in beside if sight.get(n, FAR) <= self._sight_minutes)
+
+    def _npcs_around(self, node_id: str) -> tuple[str, ...]:
+        sight = self.in_sight(node_id)
+        return tuple(npc_id for npc_id, beside in self._beside.items() if any(n in sight for n in beside))
 
     def _look_around(self, node_id: str) -> Mapping[str, int]:
         wanted = {n for f in self._map.facilities_at(node_id) for n in f.node_ids} | set(self._map.beside(node_id))

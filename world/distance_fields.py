@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from world.places import WorldMap
 
@@ -35,16 +36,13 @@ class DistanceFields:
             for node_id in self.ids
         )
         self._longest = max((minutes for steps in self._steps for _, minutes in steps), default=0)
-        self._rows: dict[frozenset[str], Row] = {}
+        self.row = cache(self._search_known)
+        """To the nearest of some goals; closed ones among them are passed over. Raises: UnknownPlace."""
 
-    def row(self, goals: frozenset[str]) -> Row:
-        """To the nearest of the goals; closed ones among them are passed over. Raises: UnknownPlace."""
-        row = self._rows.get(goals)
-        if row is None:
-            for goal in goals:
-                self._map.node(goal)
-            row = self._rows[goals] = self.search(goals)
-        return row
+    def _search_known(self, goals: frozenset[str]) -> Row:
+        for goal in goals:
+            self._map.node(goal)
+        return self.search(goals)
 
     def steps(self, start: int, row: Row) -> Iterator[tuple[int, int]]:
         """(node index, minutes still to walk) after each step of the shortest way; of equally long ways, the smallest

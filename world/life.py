@@ -3,11 +3,14 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 
 from world.movement import Position, Segment, position_at
 from world.needs import Levels
 from world.option import Option
 from world.time import WorldTime
+
+_START = attrgetter("start")
 
 
 class Because(StrEnum):
@@ -108,7 +111,7 @@ class Person:
         past = self.past
         if past[-1].start <= t:
             return past[-1]
-        return past[max(0, bisect_right(past, t, key=_start) - 1)]
+        return past[max(0, bisect_right(past, t, key=_START) - 1)]
 
     def before(self, t: WorldTime) -> Activity:
         """The last activity that began before `t`."""
@@ -193,7 +196,3 @@ class Talk:
         """Whether that member of it talks at `t`; asked only where the gates have made sure that this is known."""
         until = next((self.leaving(turn) for i, turn in self.left if i == person_id), self.end)
         return self.start <= t < until
-
-
-def _start(activity: Activity) -> WorldTime:
-    return activity.start

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import lt
+from operator import attrgetter, lt
 from typing import Self
 
 from world.places import WorldMap
@@ -20,6 +20,7 @@ class Position:
     """
 
     node_id: str
+    """the node it is on, or left last"""
     toward: str | None = None
     progress: float = 0.0
 
@@ -39,6 +40,7 @@ class Segment:
     """
 
     path: tuple[str, ...]
+    """the nodes of the way, from where it stands"""
     times: tuple[WorldTime, ...]
 
     def __post_init__(self) -> None:
@@ -109,7 +111,7 @@ def latest(segments: Sequence[Segment], t: WorldTime) -> Segment:
     """
     if not segments:
         raise ValueError("a person without a segment is nowhere")
-    return segments[max(0, bisect_right(segments, t, key=_start) - 1)]
+    return segments[max(0, bisect_right(segments, t, key=attrgetter("start")) - 1)]
 
 
 def neighbours(world_map: WorldMap, positions: Mapping[str, Position], person_id: str) -> tuple[str, ...]:
@@ -122,7 +124,8 @@ def neighbours(world_map: WorldMap, positions: Mapping[str, Position], person_id
     here = positions[person_id]
     if here.toward is not None:
         return ()
-    near = _near(world_map, here.node_id)
+    world_map.node(here.node_id)
+    near = {here.node_id, *world_map.graph.neighbors(here.node_id)}
     return tuple(
         sorted(
             other_id
@@ -132,14 +135,5 @@ def neighbours(world_map: WorldMap, positions: Mapping[str, Position], person_id
     )
 
 
-def _near(world_map: WorldMap, node_id: str) -> frozenset[str]:
-    world_map.node(node_id)
-    return frozenset((node_id, *world_map.graph.neighbors(node_id)))
-
-
 def _reached(segment: Segment, t: WorldTime) -> int:
     return max(0, bisect_right(segment.times, t) - 1)
-
-
-def _start(segment: Segment) -> WorldTime:
-    return segment.start

@@ -23,9 +23,12 @@ class Need:
     id: str
     name: str = ""
     lowest: float = 0.0
+    """the level it cannot fall below"""
     highest: float = 100.0
+    """the level it cannot rise above"""
     start: float = 100.0
     critical: float | None = None
+    """at this level or below it is urgent; null: it never is"""
     drift_per_hour: float = 0.0
 
     def __post_init__(self) -> None:
@@ -68,10 +71,6 @@ class Needs:
         return tuple(need.drift_per_hour for need in self.all)
 
     @cached_property
-    def _ids(self) -> tuple[str, ...]:
-        return tuple(need.id for need in self.all)
-
-    @cached_property
     def _bounds(self) -> tuple[tuple[float, float], ...]:
         return tuple((need.lowest, need.highest) for need in self.all)
 
@@ -93,13 +92,9 @@ class Needs:
             now[i] = min(max(value, self.all[i].lowest), self.all[i].highest)
         return Levels(since=t, values=tuple(now), rates=levels.rates)
 
-    def of(self, levels: Levels, need_id: str, t: WorldTime) -> float:
-        """One need's level at `t`, at or after `levels.since`. Raises: KeyError."""
-        return self._value(levels, self._index[need_id], t)
-
     def at(self, levels: Levels, t: WorldTime) -> dict[str, float]:
         """Every need's level at `t`, at or after `levels.since`."""
-        return dict(zip(self._ids, self._values(levels, t), strict=True))
+        return dict(zip(self._index, self._values(levels, t), strict=True))
 
     def begin(
         self,

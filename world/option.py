@@ -41,10 +41,14 @@ class Option:
 
     action_id: str
     node_id: str
+    """the node where it can be done"""
     walk_minutes: int = 0
+    """world minutes to walk there; 0: it stands there"""
     minutes: int = 0
+    """world minutes it takes; 0: until it is over"""
     facility_id: str | None = None
     target_id: str | None = None
+    """who would be spoken to"""
     talk_id: str | None = None
 
 

@@ -15,10 +15,15 @@ class Node:
     """A place a person can stand on; `x` and `y` are drawing units of its map."""
 
     id: str
+    """id of the node"""
     map_id: str
+    """id of the map it is on"""
     x: float
+    """how far right it is drawn, in the map's own units"""
     y: float
+    """how far down it is drawn, in the map's own units"""
     name: str = ""
+    """its name in the world's language; may be empty"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,8 +37,11 @@ class Edge:
     """
 
     a: str
+    """the node at one end"""
     b: str
+    """the node at the other end"""
     minutes: int
+    """world minutes it takes to walk it, either way"""
 
     def __post_init__(self) -> None:
         if self.minutes < 1 or self.a == self.b:
@@ -67,9 +75,13 @@ class Facility:
     """A shop, field or house: what can be done there (`tags`), from which nodes, and when."""
 
     id: str
+    """id of the facility"""
     map_id: str
+    """id of the map it is on"""
     name: str
+    """its name in the world's language"""
     node_ids: tuple[str, ...]
+    """the nodes from which it can be used"""
     tags: frozenset[str] = frozenset()
     hours: tuple[Hours, ...] = ALWAYS_OPEN
 

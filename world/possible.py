@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 from world.actions import GO, TALK, WAIT, ActionDef, Where
 from world.distance import FAR
@@ -62,19 +63,15 @@ def possible_one(
 
 def why_not(setting: Setting, snapshot: Snapshot, action: ActionDef) -> Refusal | None:
     """Why the character itself cannot do it, wherever that would be."""
-    for bound in action.requires:
-        has = snapshot.levels[bound.need_id]
-        if has < bound.at_least:
-            facts: Facts = {"need_id": bound.need_id, "has": round(has, 1), "needs": bound.at_least}
-            return Refusal(action_id=action.id, reason=Reason.TOO_LITTLE, facts=facts)
-        if has > bound.at_most:
-            facts = {"need_id": bound.need_id, "has": round(has, 1), "at_most": bound.at_most}
-            return Refusal(action_id=action.id, reason=Reason.TOO_MUCH, facts=facts)
-    for need_id, amount in action.cost.items():
+    asked = [(one.need_id, one.at_least, one.at_most) for one in action.requires]
+    for need_id, least, most in (*asked, *((need_id, amount, inf) for need_id, amount in action.cost.items())):
         has = snapshot.levels[need_id]
-        if has < amount:
-            facts = {"need_id": need_id, "has": round(has, 1), "needs": amount}
-            return Refusal(action_id=action.id, reason=Reason.TOO_LITTLE, facts=facts)
+        if not least <= has <= most:
+            bound: Facts = {"needs": least} if has < least else {"at_most": most}
+            reason = Reason.TOO_LITTLE if has < least else Reason.TOO_MUCH
+            return Refusal(
+                action_id=action.id, reason=reason, facts={"need_id": need_id, "has": round(has, 1), **bound}
+            )
     return None
 
 
@@ -102,7 +99,7 @@ def _do(setting: Setting, snapshot: Snapshot, action: ActionDef, nearest: int | 
 def _do_in_facility(
     setting: Setting, snapshot: Snapshot, action: ActionDef, nearest: int | None
 ) -> Iterator[Option | Refusal]:
-    facilities = setting.facilities_for(action)
+    facilities = setting.facilities_for[action.id]
     if not facilities:
         yield Refusal(action_id=action.id, reason=Reason.NO_FACILITY)
         return

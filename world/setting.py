@@ -52,18 +52,11 @@ class Setting:
         """How near things are on the map."""
         return Distances(self.world_map, self._fields)
 
-    def facilities_for(self, action: ActionDef) -> tuple[Facility, ...]:
-        """Facilities with one of the action's tags, sorted by id."""
-        known = self._facilities.get(action.id)
-        if known is None:
-            known = self._facilities[action.id] = tuple(
-                facility for _, facility in sorted(self.world_map.facilities.items()) if facility.tags & action.tags
-            )
-        return known
-
     @cached_property
-    def _facilities(self) -> dict[str, tuple[Facility, ...]]:
-        return {}
+    def facilities_for(self) -> Mapping[str, tuple[Facility, ...]]:
+        """For each action by its id the facilities with one of its tags, sorted by id."""
+        facilities = [facility for _, facility in sorted(self.world_map.facilities.items())]
+        return {a.id: tuple(one for one in facilities if one.tags & a.tags) for a in self.catalogue.actions}
 
     @cached_property
     def seated(self) -> Mapping[str, tuple[ActionDef, ...]]:

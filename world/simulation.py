@@ -368,29 +368,26 @@ def newcomer(
     )
 
 
+def _named(**ids: str | int | None) -> dict[str, str | int]:
+    """What an event names; what there is not is left out."""
+    return {name: value for name, value in ids.items() if value is not None}
+
+
 def _what(option: Option, **more: str) -> dict[str, str | int]:
-    data: dict[str, str | int] = {"action_id": option.action_id, **more}
-    if option.facility_id:
-        data["facility_id"] = option.facility_id
-    if option.target_id:
-        data["target_id"] = option.target_id
-    return data
+    return _named(action_id=option.action_id, **more, facility_id=option.facility_id, target_id=option.target_id)
 
 
 def _ended(person: Person, t: WorldTime) -> Event:
     last = person.last
-    data: dict[str, str | int] = {"action_id": last.action_id, "because": last.because}
-    if last.facility_id:
-        data["facility_id"] = last.facility_id
+    data = _named(action_id=last.action_id, because=last.because, facility_id=last.facility_id)
     return Event(time=t, kind=Kind.ENDED, person_id=person.id, data=data)
 
 
 def _started(person_id: str, activity: Activity) -> Event:
-    data: dict[str, str | int] = {
-        "action_id": activity.action_id,
-        "node_id": activity.node_id,
-        "until": activity.end,
-    }
-    if activity.facility_id:
-        data["facility_id"] = activity.facility_id
+    data = _named(
+        action_id=activity.action_id,
+        node_id=activity.node_id,
+        until=activity.end,
+        facility_id=activity.facility_id,
+    )
     return Event(time=activity.start, kind=Kind.STARTED, person_id=person_id, data=data)

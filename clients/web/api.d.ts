@@ -553,7 +553,7 @@ export interface components {
              * @description the mood it falls back into
              * @enum {string}
              */
-            mood: "happy" | "neutral" | "angry";
+            mood: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
             /** @description where it is now; null: nowhere, and nobody sees it */
             position: components["schemas"]["PositionOut"] | null;
             /** @description id of the conversation it is in; null: it is in none */
@@ -608,12 +608,11 @@ export interface components {
             /** @description what is told of an event of that kind */
             data: components["schemas"]["MemoryChanged"];
         };
-        /**
-         * @description Something that affects the character's next days. A `commitment` is an open promise, by the person or to it, or
-         *     what became of one.
-         */
+        /** @description Something that affects the person's next days; an open promise, by it or to it, is among that. */
         MidTermOut: {
-            /** @description what is on the person's mind, as a sentence */
+            /** @description what it is: `memory:` or `promise:` and its id; null: not told */
+            ref?: string | null;
+            /** @description what is on the person's mind, with who told it */
             content: string;
             /**
              * @description how much it matters, and how long it lasts
@@ -626,12 +625,6 @@ export interface components {
             created_at?: string | null;
             /** @description of whom, or with whom, it came */
             partner_id?: string | null;
-            /** @description id of the conversation it came up in; null: not known */
-            conversation_id?: string | null;
-            /** @description what it came of: a conversation, a commitment, or what it has seen */
-            kind?: string;
-            /** @description an older name of `partner_id` */
-            readonly source_npc_id: string | null;
         };
         /** @description A conversation has changed the person's mood. */
         MoodChanged: {
@@ -641,12 +634,12 @@ export interface components {
              * @description as it was
              * @enum {string}
              */
-            before: "happy" | "neutral" | "angry";
+            before: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
             /**
              * @description as it is
              * @enum {string}
              */
-            after: "happy" | "neutral" | "angry";
+            after: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
         };
         /** @description A conversation has changed the person's mood. */
         MoodChangedClientEvent: {
@@ -791,7 +784,7 @@ export interface components {
          * @description Why something was not stored.
          * @enum {string}
          */
-        RejectionReason: "no_such_turn" | "not_said_by_npc" | "not_heard" | "not_in_the_turn" | "not_meant" | "contradicts_author" | "known_already" | "empty" | "not_told_kept" | "not_perceived";
+        RejectionReason: "no_such_turn" | "no_such_ref" | "no_such_date" | "not_perceived" | "known_already" | "empty" | "other_number" | "contradicted";
         /** @description What a human said, and what was answered. */
         SaidOut: {
             /** @description the human's turn */
@@ -1286,7 +1279,7 @@ export interface components {
             npcs: number;
             /** @description how many conversations are being spoken now */
             conversations_running: number;
-            /** @description closed conversations the long-term memory has yet to be given */
+            /** @description people of whose memories the graph in Neo4j has yet to be given something */
             memories_waiting: number;
             /** @description where the clock was told to go; `now` where it stands */
             until: string;

@@ -18,7 +18,7 @@ from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen
 from service.conversation.context import Goal
 from service.conversation.ending import OPENER, PARTNER
-from service.conversation.start import PlayerStart, Start
+from service.conversation.start import Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
 from service.errors import Invalid
@@ -129,7 +129,7 @@ async def list_conversations(
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
         rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
         items = [views.conversation(row, world) for row in rows[:limit]]
-        return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
+        return ConversationPage(items=items, next=rows[limit - 1].id if len(rows) > limit else None)
 
     return await deps.read(world_id, work)
 
@@ -256,15 +256,15 @@ def _beginning(body: StartIn, deps: ApiDependencies) -> Callable[[Session, World
     return lambda session, world_session: talk(session, world_session, wanted, names)
 
 
-def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerStart:
+def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
     player_id = body.player_id or body.character_id
     if player_id is None or body.character_id not in (None, player_id):
         raise Invalid(field="body.player_id", reason=Phrase("answers.invalid_fields.one_player"))
     if body.goal is not None or body.success_criteria is not None:
         raise Invalid(field="body.goal", reason=Phrase("answers.invalid_fields.goal_of_player"))
     most = body.max_turns or deps.conversation.settings.max_turns_with_player
-    return PlayerStart(
-        player_id=player_id,
+    return Start(
+        opener_id=player_id,
         partner_id=partner_id,
         max_turns=most,
         holds_clock=body.clock == "hold",
@@ -288,7 +288,7 @@ def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
     if body.goal is not None and body.success_criteria is not None:
         goal = Goal(goal=body.goal, success_criteria=body.success_criteria)
     return Start(
-        character_id=body.character_id,
+        opener_id=body.character_id,
         partner_id=partner_id,
         goal=goal,
         max_turns=body.max_turns or deps.conversation.settings.max_turns,

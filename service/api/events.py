@@ -68,7 +68,7 @@ def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
     world = session.get(WorldRow, asked.world_id)
     return EventPage(
         items=items,
-        next=f"{sign}{items[-1].id}" if len(rows) > asked.limit else None,
+        next=f"{sign}{rows[asked.limit - 1].id}" if len(rows) > asked.limit else None,
         timeline=world.timeline if world is not None else 0,
     )
 

@@ -7,8 +7,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pydantic_core import PydanticCustomError
 
 from service.content.fields import MARKUP, Flag
+from service.store.shown import Out as Out
+from service.store.shown import WorldTimeText as WorldTimeText
 from world.ids import SLUG, SLUG_MAX
-from world.time import WorldTime, iso
 
 T = TypeVar("T")
 
@@ -16,13 +17,6 @@ Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
 NOT_BLANK = r"^[^\u0000]*[^\u0000\s][^\u0000]*$"
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK)]
 
-
-def _as_text(value: object) -> object:
-    return iso(WorldTime(value)) if isinstance(value, int) else value
-
-
-WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-04-01T07:00"])]
-"""A world time as text; rows and values have it in minutes."""
 
 Now = Annotated[WorldTimeText, Field(description="the world time at which the world's clock stands")]
 
@@ -79,17 +73,6 @@ FlagIn = Annotated[
     ),
 ]
 """True, false, a number, or a short text; ``5.0`` is 5."""
-
-
-class Out(BaseModel, from_attributes=True):
-    """What a client is answered. Rows and values become it by their attributes, those within it too."""
-
-    @classmethod
-    def of(cls, source: object, **more: Any) -> Self:
-        """What is called the same in `source`, and `more`, which wins."""
-        names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
-        own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}
-        return cls.model_validate(own | more)
 
 
 class In(BaseModel, extra="forbid"):

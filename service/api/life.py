@@ -10,8 +10,7 @@ from sqlmodel import Session, col, select
 from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
 from service.decision.agent_state import AgentState, read_agent_state
 from service.decision.descriptions import action_name, told_block
-from service.people.life_record import read_person, read_talk
-from service.people.needs import levels_of
+from service.people.person import levels_of, read_person, read_talk
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import Decided
@@ -64,7 +63,7 @@ class LifeStates:
 
     def life(self, session: Session, character_id: str) -> LifeOut:
         """Raises: NotFound."""
-        profile = self.world.character(character_id)
+        profile = self.world.cast.character(character_id)
         agent_state = self.agent_states.get(character_id, AgentState())
         row = self.rows.get(character_id)
         decision = how_of(self.world, character_id, row.decision if row else None, models_missing=self.models_missing)

@@ -8,6 +8,10 @@ from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, W
 from service.content.profile import Mood
 from service.locales import Language
 from service.store.event_kinds import ActionId, PlannedBlock, Stopped
+from service.store.tables import NoticeRow
+from world.movement import Segment
+from world.needs import Need
+from world.option import Option
 
 ClockMode = Annotated[Literal["manual", "running"], Field(description="manual: by ticks alone; running: by itself")]
 ClockPace = Annotated[
@@ -61,25 +65,27 @@ class SleptOut(Out):
     cleared_conversations: int = Field(description="how many conversations of the day it no longer has in mind")
 
 
-class MovedOut(Out):
+class MovedOut(Out, of=Segment, shows="path"):
     """The way that is walked now: `path[i]` is reached at `times[i]`."""
 
     type: Literal["move"] = Field(default="move", description="says that it walks")
-    path: list[str] = Field(description="the nodes of the way, from where it stands")
     times: list[WorldTimeText] = Field(description="the world time at which each node of `path` is reached")
     arrives_at: WorldTimeText = Field(description="the world time at which it is there")
     minutes: int = Field(description="world minutes the whole way takes")
 
 
-class DoingOut(Out):
+class _Acting(Out):
+    action_id: ActionId
+    facility_id: FacilityId
+
+
+class DoingOut(_Acting):
     """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
     it.
     """
 
     type: Literal["do"] = Field(default="do", description="says that it does an action")
-    action_id: ActionId
     node_id: str = Field(description="the node where it does it")
-    facility_id: FacilityId
     arrives_at: WorldTimeText = Field(description="the world time at which it is there and begins")
     until: WorldTimeText = Field(description="the world time at which it is done, if nothing cuts it")
 
@@ -147,32 +153,23 @@ class ClockOut(Out):
     )
 
 
-class AnnouncementOut(Out):
+class AnnouncementOut(Out, of=NoticeRow, shows="text at until"):
     """Something everybody knows of from `at` until before `until`."""
 
-    text: str = Field(description="what everybody knows, as a sentence")
-    at: WorldTimeText = Field(description="the world time from which it is known")
-    until: WorldTimeText = Field(description="the world time before which it holds")
 
-
-class NeedOut(Out):
+class NeedOut(Out, of=Need, shows="lowest highest critical"):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
     id: str = Field(description="id of the need in actions.json")
     name: str = Field(description="its name in the world's language")
     level: float = Field(description="how full it is now")
-    lowest: float = Field(description="the level it cannot fall below")
-    highest: float = Field(description="the level it cannot rise above")
-    critical: float | None = Field(description="at this level or below it is urgent; null: it never is")
 
 
-class ActivityOut(Out):
+class ActivityOut(_Acting):
     """What a character does now."""
 
-    action_id: ActionId
     name: str = Field(description="as the author calls it, in the world's language")
     node_id: str = Field(description="the node where it is done")
-    facility_id: FacilityId
     since: WorldTimeText = Field(description="the world time at which it began")
     until: WorldTimeText | None = Field(
         description="the world time at which it is done; null: nobody knows, as in a talk"
@@ -180,23 +177,17 @@ class ActivityOut(Out):
     talking_in: str | None = Field(description="id of the conversation")
 
 
-class _Named(Out):
-    action_id: ActionId
+class _Named(_Acting):
     name: str = Field(description="the action's name, in the reader's language")
-    facility_id: FacilityId
     facility_name: str | None = Field(description="that facility's name; else null")
     target_id: str | None = Field(description="who would be spoken to; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")
 
 
-class OptionOut(_Named):
+class OptionOut(_Named, of=Option, shows="node_id target_id walk_minutes minutes"):
     """Something possible now."""
 
-    node_id: str = Field(description="the node where it can be done")
     place: str = Field(description="name of that node and its surroundings")
-    target_id: str | None = Field(description="who would be spoken to")
-    walk_minutes: int = Field(description="world minutes to walk there; 0: it stands there")
-    minutes: int = Field(description="world minutes it takes; 0: until it is over")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 

@@ -16,7 +16,7 @@ from service.api.life import talking_in
 from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
-from service.content.profile import Mood, PersonKind
+from service.content.profile import Mood, PersonKind, Profile
 from service.conversation.transcript import conversations_open
 from service.errors import WrongPhase
 from service.people.person import person_row
@@ -74,21 +74,15 @@ _BODY: dict[str, Any] = {
 }
 
 
-class KnownPersonOut(Out):
+class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies identity facts"):
     """A person of any kind: who it is, and where it stands."""
 
-    id: str = Field(description="id of the person")
     kind: PersonKind = Field(
         description="a character walks and decides; an NPC stands at its post; for a player a human speaks"
     )
-    name: str = Field(description="its name in the world's language")
     made: bool = Field(
         description="true: made at run time, and can be changed and removed; false: in a file of content"
     )
-    personality: str = Field(description="what it is like; empty: nothing was said")
-    tendencies: list[str] = Field(description="habits of speech and behaviour")
-    identity: list[str] = Field(description="who it is: age, occupation, home …")
-    facts: list[str] = Field(description="what is true of it")
     secrets: list[SecretOut] = Field(description="what is true of it as well, and told to some only")
     mood: Mood = Field(description="the mood it falls back into")
     position: PositionOut | None = Field(description="where it is now; null: nowhere, and nobody sees it")

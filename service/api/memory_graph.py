@@ -10,11 +10,11 @@ from pydantic import Field
 
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
-from service.api.fields import Now, Out, Slug, WorldTimeText
+from service.api.fields import Now, Out, Slug
 from service.api.problem import describe
 from service.api.schemas import OneMemoryOut, Page, Summary
 from service.memory.lexical import normal
-from service.memory.record import FACTS, Group, Kind, Memory
+from service.memory.record import FACTS, Episode, Group, Kind, Memory
 from service.people.worlds import WorldView
 from world.time import WorldTime
 
@@ -45,16 +45,13 @@ class FactEdgeOut(OneMemoryOut):
     holds: bool = Field(description="held true at the world's present moment")
 
 
-class EpisodeOut(Out):
+class EpisodeOut(Out, of=Episode, shows="partner_id conversation_id at"):
     """A conversation the character remembers as a whole; `summary` is its prose."""
 
     id: str = Field(description="id of the episode")
     name: str = Field(description="with whom it was, in the world's language")
     summary: Summary
-    partner_id: str = Field(description="id of the one spoken with")
     partner_name: str = Field(description="name of the one spoken with")
-    conversation_id: str = Field(description="id of the conversation")
-    at: WorldTimeText = Field(description="the world time of the conversation")
 
 
 class MemoryGraphOut(Page):
@@ -83,7 +80,7 @@ async def read_memory_graph(
     A cursor says how many facts and episodes are older than those told: what is learned meanwhile moves no page.
     """
     world = await deps.read(world_id, lambda _, world: world)
-    character = world.character(character_id)
+    character = world.cast.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)
     drawn = (one for one in dump.memories if one.kind in FACTS or one.kind is Kind.SELF)

@@ -1,6 +1,6 @@
 """Owns what travels where a past is given, and where single memories are searched, read and changed."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -8,21 +8,18 @@ from service.api.fields import NOT_BLANK, Change, MayBeLeftOut, Now, OneToTen, O
 from service.api.schemas import OneMemoryOut, Page, RecalledOut
 from service.memory.authoring import Action
 from service.memory.record import Kind
+from service.memory.seeding import Seeded
+from service.store.tables import MemoryAuditRow
 
 MOST_TEXT = 2000
 
 NewText = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=NOT_BLANK)]
 
 
-class SeededOut(Out):
+class SeededOut(Out, of=Seeded, shows="statements turns summaries insights known"):
     """What became of a past. All of it that is not `waiting` is found by its words."""
 
     person_id: str = Field(description="id of the one who remembers it now")
-    statements: int = Field(description="how many statements became memories")
-    turns: int = Field(description="how many turns of talks became memories")
-    summaries: int = Field(description="how many summaries of talks became memories")
-    insights: int = Field(description="how many insights became memories")
-    known: int = Field(description="how many lines had been given before, and changed nothing")
     waiting: int = Field(
         description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
     )
@@ -88,20 +85,13 @@ class MemoryIn(Change):
     )
 
 
-class AuditOut(Out):
+class AuditOut(Out, of=MemoryAuditRow, shows="id before after reason at"):
     """What was done to a person's memory by hand, once."""
 
-    id: str = Field(description="id of this entry; later ones sort after earlier ones")
     action: Action = Field(description="what was done")
     kind: Kind | None = Field(description="what the memory is; null: a past was given")
     memory_id: str | None = Field(description="what the memory is called; null: a past was given")
-    before: dict[str, Any] | None = Field(description="what the memory said before; null: a past was given")
-    after: dict[str, Any] | None = Field(
-        description="what it says now; of a past how many lines of each kind; null: it is deleted"
-    )
     by: str = Field(validation_alias="author", description="who did it, as the caller said; empty: it did not say")
-    reason: str = Field(description="why, as the caller said; empty: it did not say")
-    at: WorldTimeText = Field(description="the world time at which it was done")
     written_at: str = Field(
         description="the machine's time at which it was done, in UTC", examples=["2026-04-01T12:00:00Z"]
     )

@@ -87,7 +87,7 @@ async def change_character(
     """
 
     def work(session: Session, world_session: WorldSession) -> None:
-        world_session.world.character(character_id)
+        world_session.world.cast.character(character_id)
         if body.decision == "client":
             take_control(session, world_session, character_id)
         elif "decision" in body.model_fields_set:
@@ -117,7 +117,7 @@ async def list_npcs(
 @router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
 async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
-    return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, [world.npc(npc_id).id])[0])
+    return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, [world.cast.npc(npc_id).id])[0])
 
 
 @router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
@@ -172,7 +172,7 @@ async def read_memory(
     at: AsKnownAt = None,
 ) -> MemoryOut:
     """The older way to ask a character: as `GET /people/{person_id}/memory`, with `npc_id` for `about`."""
-    await deps.read(world_id, lambda _, world: world.character(character_id))
+    await deps.read(world_id, lambda _, world: world.cast.character(character_id))
     memory = await _remembered(
         deps, world_id, character_id, npc_id, query=query, page=(after, limit), history=history, at=at
     )
@@ -259,7 +259,7 @@ def _characters(session: Session, world: WorldView, deps: ApiDependencies, ids: 
 
 def _character(session: Session, lives: LifeStates, here: dict[str, Position], character_id: str) -> CharacterOut:
     world = lives.world
-    profile = world.character(character_id)
+    profile = world.cast.character(character_id)
     return CharacterOut.of(
         profile,
         goals=_goals(profile),
@@ -292,7 +292,7 @@ def _npc(
     towards: Mapping[str, Attitude],
     talking_in: str | None,
 ) -> NpcOut:
-    profile = world.npc(npc_id)
+    profile = world.cast.npc(npc_id)
     return NpcOut.of(
         profile,
         goals=_goals(profile),

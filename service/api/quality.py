@@ -7,13 +7,13 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
-from service.api.fields import Out, Slug, WorldTimeText
+from service.api.fields import Out, Slug
 from service.api.problem import describe
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.quality.marks import DIMENSIONS, Dimension
-from service.quality.summary import summed
+from service.quality.marks import DIMENSIONS, Dimension, Mark
+from service.quality.summary import Mean, Span, summed
 from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows
 from service.store.tables import QualityRow
@@ -30,13 +30,10 @@ class QualityRuleOut(Out):
     share: float = Field(description="the share that is checked, from 0 to 1")
 
 
-class QualityRulesOut(Out):
+class QualityRulesOut(Out, of=QualitySettings, shows="threshold attempts correct"):
     """What is checked from now on, as the service is set."""
 
     shares: list[QualityRuleOut] = Field(description="one for each role")
-    threshold: int = Field(description="what has a lower score in any dimension is made again")
-    attempts: int = Field(description="how often it is made again at most")
-    correct: bool = Field(description="whether it is then corrected by the model that scores")
 
 
 class QualityOutcomesOut(Out):
@@ -49,31 +46,20 @@ class QualityOutcomesOut(Out):
     unscored: int = Field(description="taken without marks, because the model that scores failed")
 
 
-class QualityMeanOut(Out):
+class QualityMeanOut(Out, of=Mean, shows="dimension mean below"):
     """One dimension."""
 
-    dimension: Dimension = Field(
-        description="persona (fits the person), consistency (contradicts nothing of its own), fluency (well said), "
-        "suitability (fits the moment), similarity (9: like nothing it said before)"
-    )
-    mean: float | None = Field(description="the mean score, 0 to 9; null: nothing was marked in it")
-    below: int = Field(description="how many of the lines that were taken are below the threshold")
 
-
-class QualitySpanOut(Out):
+class QualitySpanOut(Out, of=Span, shows="at checked"):
     """What was checked in an hour, or on a day where it is more than three days in all."""
 
-    at: WorldTimeText = Field(description="when the hour or day begins")
-    checked: int = Field(description="how many were checked")
     means: list[QualityMeanOut] = Field(description="one for each dimension")
 
 
-class MarkOut(Out):
+class MarkOut(Out, of=Mark, shows="score reason"):
     """A score, and why."""
 
     dimension: Dimension = Field(description="what was scored")
-    score: int = Field(description="0 (fails) to 9 (flawless)")
-    reason: str = Field(description="why, in the world's language")
 
 
 class RefusedLineOut(Out):
@@ -83,21 +69,15 @@ class RefusedLineOut(Out):
     marks: list[MarkOut] = Field(description="those that it was given")
 
 
-class WorstLineOut(Out):
+class WorstLineOut(Out, of=QualityRow, shows="person_id line conversation_id turn model at"):
     """A line that was taken, with its marks."""
 
     role: ScoredRole = Field(description="what characters say, what NPCs say, or what characters decide")
-    person_id: str = Field(description="id of who said or decided it")
     name: str = Field(description="name of that person")
-    at: WorldTimeText = Field(description="the world time")
-    line: str = Field(description="the words; what is done stands in brackets; of a decision what is done, and why")
     lowest: int = Field(description="the lowest of its scores")
     marks: list[MarkOut] = Field(description="its marks; where a rule found a fault, those of a model are left out")
     outcome: QualityOutcome = Field(description="how it came to be taken")
     refused: list[RefusedLineOut] = Field(description="what else was made, and was not taken")
-    conversation_id: str | None = Field(description="id of the conversation; null: it is a decision")
-    turn: int | None = Field(description="its turn, counted from 0; null: it is a decision")
-    model: str = Field(description="which model scored; empty: rules alone")
 
 
 class QualityOut(Out):

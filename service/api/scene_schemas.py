@@ -4,12 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole, WorldTimeText
+from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
 from service.api.schemas import CostOut, FailureOut, Page
 from service.content.profile import Emotion
-from service.content.scenes import MOST_TURNS, InterventionKind
+from service.content.scenes import MOST_TURNS, InterventionKind, Scene
 from service.conversation.long_term import LongTermKind
 from service.store.phase import EndReason, Loudness, Modulator, Phase, ProposalState, TurnPolicy
+from service.store.tables import ConversationRow, InterventionRow, LongTermRow, ParticipantRow, TurnRow
 
 SceneId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?:\.[0-9]{1,6})?$", max_length=72)]
 """Of a scene that was begun: with a number behind it, where it was played before."""
@@ -70,68 +71,45 @@ class ProposalIn(In):
     importance: OneToTen | None = Field(default=None, description="1 to 10; left out: as it was proposed")
 
 
-class SceneParticipantOut(Out):
+class SceneParticipantOut(Out, of=ParticipantRow, shows="person_id goal plan spot joined_turn left_turn"):
     """Somebody in a scene."""
 
-    person_id: str = Field(description="id of the person")
     name: str = Field(description="name of the person")
-    goal: str = Field(description="what it wants of this scene; empty: nothing was said")
-    plan: str = Field(description="how it means to get it; empty: nothing was said")
-    spot: str = Field(description="where it stands; empty: where the others are")
-    joined_turn: int = Field(description="the first turn, from 0, that it may perceive")
-    left_turn: int | None = Field(description="the first turn that it does not perceive any more; null: it is there")
 
 
-class SceneTurnOut(Out):
+class SceneTurnOut(
+    Out,
+    of=TurnRow,
+    shows="turn speaker_id speaker_name text think act addressed urgency note model at",
+):
     """A turn: what its speaker thinks, does and says, and who perceives it."""
 
-    turn: int = Field(description="its place in the scene, counted from 0")
-    speaker_id: str = Field(description="id of whose turn it is")
-    speaker_name: str = Field(description="name of the person")
-    think: str = Field(description="what it thinks: nobody else perceives that; empty: nothing")
-    act: str = Field(description="what it does; empty: nothing")
-    text: str = Field(description="what it says; empty: nothing")
     emotion: Emotion = Field(description="how it shows itself")
-    addressed: list[str] | None = Field(description="ids of those it speaks to; null: all")
     loudness: Loudness = Field(description="how loud it speaks")
     seen_by: list[str] = Field(description="ids of the others who see what it does")
     heard_by: list[str] = Field(description="ids of the others who hear what it says")
-    urgency: int | None = Field(description="how much it wants to go on, 0 to 10; null: it was not asked")
-    note: str = Field(description="what it was told before this turn; empty: nothing, or it is not kept any more")
-    at: WorldTimeText = Field(description="the world time")
-    model: str = Field(description="which model made it")
 
 
-class ProposalOut(Out):
+class ProposalOut(Out, of=LongTermRow, shows="id person_id text importance evidence at"):
     """Something that may be added to what is a person's for long."""
 
-    id: str = Field(description="by which it is accepted or refused")
-    person_id: str = Field(description="whose it is")
     person_name: str = Field(description="name of the person")
     kind: LongTermKind = Field(description="an experience, a goal, or a memory")
-    text: str = Field(description="what is proposed")
-    importance: int = Field(description="how much it matters, 1 to 10")
-    evidence: list[int] = Field(description="the turns, from 0, that it rests on")
     state: ProposalState = Field(description="only what is accepted holds")
-    at: WorldTimeText = Field(description="the world time of its state")
 
 
-class InterventionOut(Out):
+class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule at"):
     """Something that was done to a scene."""
 
-    number: int = Field(description="its place among them, from 0")
-    before_turn: int = Field(description="the first turn, from 0, for which it holds")
     kind: InterventionKind = Field(description="what was done to it")
     person_id: str | None = Field(description="whom it concerns; null: all")
     person_name: str | None = Field(description="its name; null: all")
     text: str = Field(description="how things stand, what happens, or what is realised; empty: of other kinds")
     spot: str = Field(description="where who comes in stands; empty: where the others are")
-    rule: str | None = Field(description="id of the scene's own rule that did it; null: its writer's hand")
     failure: str | None = Field(description="type of the problem that kept the model from proposing; null: none")
-    at: WorldTimeText = Field(description="the world time")
 
 
-class SceneOut(Out):
+class SceneOut(Out, of=ConversationRow, shows="perceptions max_turns models started_at"):
     """A scene that was begun, without its turns."""
 
     id: str = Field(description="its id; with a number behind it, where it was played before", examples=["S001"])
@@ -142,8 +120,6 @@ class SceneOut(Out):
     participants: list[SceneParticipantOut] = Field(description="everybody who is or was in it, in their order")
     turn_policy: TurnPolicy = Field(description="who is next")
     modulator: Modulator = Field(description="what decides who perceives a turn")
-    perceptions: int = Field(description="so many of what it perceived last a speaker goes by")
-    max_turns: int = Field(description="after so many turns it ends at the latest")
     turns_said: int = Field(description="how many turns were spoken")
     state: Literal["stands", "speaks", "ended"] = Field(
         description="stands: it waits for its writer; speaks: turns are being spoken; ended: it is over"
@@ -153,8 +129,6 @@ class SceneOut(Out):
     failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
     previous_scene: str | None = Field(description="id of the scene before it; null: it is a first one")
     carried: str = Field(description="the summary of the scene before it; empty: there is none")
-    started_at: WorldTimeText = Field(description="the world time it began at")
-    models: dict[str, str] = Field(description="who answers per role")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
     cost: CostOut = Field(description="what its model calls came to")
     links: dict[str, str] = Field(description="addresses: `self`, `turns`, `interventions`, `proposals`, `page`")
@@ -168,13 +142,9 @@ class SceneDetail(SceneOut):
     proposals: list[ProposalOut] = Field(description="what may be added to what is people's for long")
 
 
-class AuthoredSceneOut(Out):
+class AuthoredSceneOut(Out, of=Scene, shows="id location time situation"):
     """A scene of the game's files, which can be begun."""
 
-    id: str = Field(description="id of the scene")
-    location: str = Field(description="a node, or a place in words")
-    time: str = Field(description="when it is; empty: nothing is said")
-    situation: str = Field(description="how things stand when it begins")
     people: dict[str, str] = Field(description="names of those who are in it when it begins, by their ids")
 
 

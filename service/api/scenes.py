@@ -34,9 +34,9 @@ from service.content.scenes import Effect, Scene
 from service.conversation.hearing import interventions_in
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
-from service.conversation.scenes import go_on, turns_said
+from service.conversation.scenes import go_on
 from service.conversation.staging import begin, following, read_scene, scenes_of, staged
-from service.conversation.transcript import conversation_of, turns_of
+from service.conversation.transcript import conversation_of, turns_of, turns_said
 from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
 from service.offline.model import REHEARSAL

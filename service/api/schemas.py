@@ -8,14 +8,43 @@ from pydantic_core import PydanticCustomError
 
 from service.api.fields import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
-from service.content.profile import Decides, Emotion, Importance, Mood, PersonKind
+from service.content.profile import (
+    CharacterProfile,
+    Decides,
+    Emotion,
+    Importance,
+    Mood,
+    PersonaLine,
+    PersonKind,
+    Profile,
+    Secret,
+)
+from service.conversation.acting import MOST as CHOICES_MAX
 from service.conversation.action_results import MESSAGE_MAX
-from service.conversation.choices import MOST as CHOICES_MAX
+from service.conversation.context import Goal
 from service.conversation.human import WORDS_MAX
+from service.llm.chat import Message
 from service.locales import Language
-from service.memory.record import Kind, Mode, Source, Support
-from service.store.event_kinds import Payload, RejectionReason, for_every_kind
+from service.memory.mid_term import OnMind
+from service.memory.record import Kind, Mode, Recalled, Source, Support
+from service.people.attitude import Attitude
+from service.store.event_kinds import FactRejected, Payload, for_every_kind
 from service.store.phase import CallState, EndReason, Loudness, Phase
+from service.store.tables import (
+    ActionCallRow,
+    CommitmentRow,
+    ConversationRow,
+    EventRow,
+    MemoryRow,
+    Suggestion,
+    SummaryRow,
+    TurnRow,
+    UsageRow,
+    WorldRow,
+)
+from service.usage import Usage
+from world.movement import Position
+from world.places import Edge, Facility, Node
 
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
 Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
@@ -200,19 +229,16 @@ class WorldIn(Change):
     announce: MayBeLeftOut[AnnounceIn] = Field(default=None, description="something everybody knows of from now on")
 
 
-class GoalOut(Out):
+class GoalOut(Out, of=Goal, shows="goal success_criteria"):
     """What the character wants of the conversation."""
 
-    goal: str = Field(description="what it wants, in a sentence")
-    success_criteria: str = Field(description="how to tell that the goal is reached")
     given: bool = Field(description="False: the character set it itself")
 
 
-class SuggestionOut(Out):
+class SuggestionOut(Out, of=Suggestion, shows="text"):
     """A line that a human may say next."""
 
     id: str = Field(description="by which it is chosen", examples=["1.0"])
-    text: str = Field(description="the words")
 
 
 def _known(emotion: object) -> object:
@@ -226,21 +252,17 @@ def _usually(value: Any, description: str, example: object) -> Any:
     )
 
 
-class TurnOut(Out):
+class TurnOut(
+    Out,
+    of=TurnRow,
+    shows="speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms at",
+):
     """One utterance."""
 
     turn: int = Field(description="its place in the conversation, counted from 0")
-    speaker_id: str = Field(description="id of the person who says it")
-    speaker_name: str = Field(description="name of the person who says it")
-    text: str = Field(description="what is said, in the world's language")
     emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
         description="how the speaker shows itself while saying it"
     )
-    at: WorldTimeText = Field(description="the world time at which it is said")
-    model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
-    prompt_tokens: int = Field(description="tokens of the prompt it was made of")
-    completion_tokens: int = Field(description="tokens the model wrote for it")
-    duration_ms: int = Field(description="how long the model took, in real milliseconds")
     choices: list[SuggestionOut] = Field(
         validation_alias="suggestions",
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
@@ -265,12 +287,8 @@ class FailureOut(Out):
     )
 
 
-class CostOut(Out):
+class CostOut(Out, of=Usage, shows="calls prompt_tokens completion_tokens"):
     """Model calls and tokens."""
-
-    calls: int = Field(description="how many calls of models it took")
-    prompt_tokens: int = Field(description="tokens that were sent to models")
-    completion_tokens: int = Field(description="tokens that models wrote")
 
 
 class StepOut(Out):
@@ -288,7 +306,7 @@ class KeptFactOut(Out):
     turn: int = Field(description="the turn it was said in, counted from 0")
 
 
-class MidTermOut(Out):
+class MidTermOut(Out, of=OnMind, shows="content expires_at"):
     """Something that affects the person's next days; an open promise, by it or to it, is among that."""
 
     ref: str | None = Field(
@@ -296,9 +314,7 @@ class MidTermOut(Out):
         description="what it is: `memory:` or `promise:` and its id; null: not told",
         examples=["memory:9f0a3c52", "promise:1c77"],
     )
-    content: str = Field(description="what is on the person's mind, with who told it")
     importance: Importance = Field(description="how much it matters, and how long it lasts")
-    expires_at: WorldTimeText = Field(description="the world time at which it is over")
     created_at: WorldTimeText | None = Field(default=None, description="the world time it came up at; null: not known")
     partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
 
@@ -311,42 +327,23 @@ class CommitmentIn(In):
     )
 
 
-class CommitmentOut(Out):
+class CommitmentOut(
+    Out,
+    of=CommitmentRow,
+    shows="id by_id to_id what place node_id has_hour ended_in moved_to conversation_id turn due_at since_at "
+    "made_at expires_at ended_at",
+):
     """A promise. What was not said is empty, or null."""
 
-    id: str = Field(description="id of the promise")
-    by_id: str = Field(description="id of the person who promised")
-    to_id: str = Field(description="id of the person it was promised to")
-    what: str = Field(description="what was promised")
     state: Literal["open", "kept", "broken", "moved", "released", "lapsed"] = Field(
         description="open, or what became of it; moved: another one stands in its place; lapsed: its time went by and "
         "nobody said"
     )
-    place: str = Field(description="where, as it was said")
-    node_id: str | None = Field(description="where, if that is on the map")
-    due_at: WorldTimeText | None = Field(
-        description="when: a minute, or the end of the day, or of the part of it, that was said"
-    )
-    since_at: WorldTimeText | None = Field(description="of a part of a day: when it begins")
-    has_hour: bool = Field(description="an hour was said")
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
-    made_at: WorldTimeText = Field(description="the world time at which it was made")
-    expires_at: WorldTimeText = Field(description="until when it is open, if nothing ends it before")
-    ended_at: WorldTimeText | None = Field(
-        description="the world time from which it is not open any more; null: it is open"
-    )
-    ended_in: str | None = Field(description="id of the conversation that ended it; null: none did")
-    moved_to: str | None = Field(description="id of the promise that stands in its place; null: it was not moved")
-    conversation_id: str = Field(description="id of the conversation it was made in")
-    turn: int = Field(description="the turn it was made in, counted from 0")
 
 
-class RejectedOut(Out):
+class RejectedOut(Out, of=FactRejected, shows="statement turn reason"):
     """Something the model claimed that was not stored, and why."""
-
-    statement: str = Field(description="what was not kept")
-    turn: int | None = Field(description="the turn it is said to have been said in, from 0; null: none was named")
-    reason: RejectionReason = Field(description="why it was not kept")
 
 
 class AttitudeOut(Out):
@@ -357,18 +354,28 @@ class AttitudeOut(Out):
     task_oriented: int = Field(description="-3: company alone, 3: the matter at hand alone")
 
 
-class _SideChanges(Out):
-    summary: str = Field(description="the conversation in a few sentences, as this side remembers it")
-    topics: Topics
-    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
+class TowardsChangesOut(Out):
+    """What a conversation of more than two has changed about how one of them stands to another."""
+
+    affinity: StepOut = Field(description="how much it likes that one, -100..100")
     stance: str = Field(
-        description="how this side stands to the other from now on: power, intimacy and task orientation, in words; "
-        "empty: they were not judged"
+        description="how it stands to that one from now on: power, intimacy and task orientation, in words; empty: "
+        "they were not judged"
     )
+    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
+
+
+class _Taken(Out):
+    summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
+    topics: Topics
+    facts: list[KeptFactOut] = Field(description="what it now remembers")
+    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
+
+
+class _SideChanges(_Taken, TowardsChangesOut):
+    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
     attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
-    facts: list[KeptFactOut] = Field(description="what this side now remembers")
-    mid_term: list[MidTermOut] = Field(description="what is on this side's mind for the next days")
-    rejected: list[RejectedOut] = Field(description="what the model wanted remembered and was kept out, and why")
 
 
 class PartnerChangesOut(_SideChanges):
@@ -377,25 +384,12 @@ class PartnerChangesOut(_SideChanges):
     affinity: StepOut = Field(description="of the one who began the talk, towards this one")
 
 
-class TowardsChangesOut(Out):
-    """What a conversation of more than two has changed about how one of them stands to another."""
-
-    affinity: StepOut = Field(description="how much it likes that one, -100..100")
-    stance: str = Field(description="power, intimacy and task orientation, in words; empty: they were not judged")
-    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
-
-
-class TakenOut(Out):
+class TakenOut(_Taken):
     """What one of more than two takes away: of what it perceived alone."""
 
-    summary: str = Field(description="what it perceived of the conversation, in a few sentences")
-    topics: Topics
     mood: StepOut = Field(description="its mood")
     towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
     learned_facts: list[KeptFactOut] = Field(description="what it told about itself that was not known as a fact")
-    facts: list[KeptFactOut] = Field(description="what it now remembers")
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
-    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
 
 
 class ChangesOut(_SideChanges):
@@ -407,7 +401,6 @@ class ChangesOut(_SideChanges):
     learned_facts: list[KeptFactOut] = Field(
         description="what the NPC told about itself that it did not have as a fact"
     )
-    facts: list[KeptFactOut] = Field(description="what the character now remembers")
     partner: PartnerChangesOut | None = Field(
         default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
     )
@@ -433,10 +426,13 @@ class _WithPartner(Out):
         return self.partner_name
 
 
-class ConversationOut(_WithPartner):
+class ConversationOut(
+    _WithPartner,
+    of=ConversationRow,
+    shows="id awaits node_id goal_achieved max_turns models started_at ended_at closed_at",
+):
     """A conversation without its turns."""
 
-    id: str = Field(description="id of the conversation")
     character_id: str = Field(description="id of the character, or player, that began it")
     character_name: str = Field(description="name of who began it")
     partner_kind: Literal["npc", "character", "player"] = Field(
@@ -444,62 +440,36 @@ class ConversationOut(_WithPartner):
     )
     character_kind: Literal["character", "npc", "player"] = Field(description="who began it is")
     mode: Literal["models", "player"] = Field(description="player: a human speaks in it; models: models speak for both")
-    awaits: str | None = Field(description="id of the person whose words a human is to find next; null: nobody's")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
-    node_id: str = Field(description="the node at which the character stands")
     phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
     goal: GoalOut | None = Field(description="null: the character has not set itself one yet")
-    goal_achieved: bool = Field(description="what the character wanted of it has been reached")
     end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
     failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
-    started_at: WorldTimeText = Field(description="the world time it began at")
-    ended_at: WorldTimeText | None = Field(description="the world time of its end; null: it goes on")
-    closed_at: WorldTimeText | None = Field(
-        description="the world time from which both remember it; null: they do not yet"
-    )
-    max_turns: int = Field(description="after so many turns it ends at the latest")
-    models: dict[str, str] = Field(description="who answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
     cost: CostOut = Field(description="what its model calls came to")
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
-class MessageOut(Out):
+class MessageOut(Out, of=Message, shows="role content"):
     """One message of a prompt. `assistant` is what the speaker itself said before."""
 
-    role: Literal["system", "user", "assistant"] = Field(description="who speaks in the prompt")
-    content: str = Field(description="the text of the message")
 
-
-class PromptOut(Out):
+class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"):
     """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
 
-    turn: int = Field(description="the turn it was asked for, counted from 0")
-    speaker_id: str = Field(description="id of the person who was asked")
-    speaker_name: str = Field(description="name of the person who was asked")
-    model: str = Field(description="who answered")
-    text: str = Field(description="what it said")
     messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
 
 
-class ActionCallOut(Out):
+class ActionCallOut(Out, of=ActionCallRow, shows="id person_id action_id words why message awaited deadline"):
     """Something that a speaker asked of the game."""
 
-    id: str = Field(description="by which the game says what became of it")
     turn: int = Field(description="the turn with which it was asked, from 0")
-    person_id: str = Field(description="id of the speaker")
-    action_id: str = Field(description="id of the action, of `gameActions` in actions.json")
     args: dict[str, JsonValue] = Field(description="its arguments, in the form that actions.json says")
-    words: str = Field(description="what it is, in the talk's language")
     state: CallState = Field(description="requested: the game has still to say what became of it")
     reason: Literal["client", "not_offered", "arguments"] | None = Field(
         description="why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it "
         "did not fail"
     )
-    why: str = Field(description="what is wrong with the arguments; empty: nothing")
-    message: str = Field(description="the game's own word about it")
-    awaited: bool = Field(description="the answer to what is said next waits for the game's word")
-    deadline: float = Field(description="until when the game may say so: seconds since 1970, by the machine's clock")
 
 
 class SaidOut(Out):
@@ -531,13 +501,10 @@ class ConversationPage(Page):
     items: list[ConversationOut] = Field(description="the conversations of this page")
 
 
-class EventOut(Out):
+class EventOut(Out, of=EventRow, shows="id at person_id"):
     """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
-    id: int = Field(description="grows within a world; `after` asks for what is later")
-    at: WorldTimeText = Field(description="the world time at which it happened")
     kind: str = Field(description="what happened, as a word; it says what `data` is")
-    person_id: str | None = Field(description="whose event it is; null: nobody's")
     data: Payload = Field(description="what is told of an event of that kind")
 
 
@@ -579,10 +546,9 @@ class TickOut(Page):
     events: list[AnyEventOut] = Field(description="what happened in that time, oldest first")
 
 
-class PositionOut(Out):
+class PositionOut(Out, of=Position, shows="node_id"):
     """On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done."""
 
-    node_id: str = Field(description="the node it is on, or left last")
     place: str = Field(description="name of that node and its surroundings")
     toward: str | None = Field(default=None, description="the next node of its way; null: it stands")
     progress: float = Field(default=0.0, description="how much of the way to `toward` is done, 0 up to 1")
@@ -592,11 +558,9 @@ class PositionOut(Out):
     )
 
 
-class PersonOut(Out):
+class PersonOut(Out, of=Profile, shows="id name"):
     """Somebody and where."""
 
-    id: str = Field(description="id of the person")
-    name: str = Field(description="its name in the world's language")
     kind: PersonKind = Field(
         description="a character moves and decides; an NPC stands at its post; for a player a human speaks"
     )
@@ -612,22 +576,26 @@ class PeopleOut(Page):
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldOut(Out):
-    """A world's clock and how it is played."""
+class WorldNow(Out):
+    """What is told of a world wherever it is told of."""
 
     id: str = Field(description="id of the world, as the header X-World-Id names it")
     name: str = Field(description="the world's name, as its author calls it")
     language: Language = Field(description="the language of the world's texts and talks")
-    started_at: WorldTimeText = Field(description="the world time at which its story begins")
     now: Now
+    characters: int = Field(description="how many characters live in it")
+    npcs: int = Field(description="how many NPCs stand in it")
+    conversations_running: int = Field(description="how many conversations are being spoken now")
+
+
+class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
+    """A world's clock and how it is played."""
+
     label: str = Field(description="date and time as a person would say them")
     tick_minutes: int = Field(description="how many world minutes a tick is")
     models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
     memory: str = Field(description="where long-term memory is kept: sql or graphiti")
-    characters: int = Field(description="how many characters live in it")
-    npcs: int = Field(description="how many NPCs stand in it")
-    conversations_running: int = Field(description="how many conversations are being spoken now")
     memories_waiting: int = Field(
         description="people of whose memories the graph in Neo4j has yet to be given something"
     )
@@ -636,37 +604,23 @@ class WorldOut(Out):
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
     decision: Decides = Field(description="how characters decide that say nothing of their own")
-    weather: str = Field(description="the weather in words; empty: there is nothing to say of it")
     announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
     circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
 
-class NodeOut(Out):
+class NodeOut(Out, of=Node, shows="id map_id name x y"):
     """A place to stand on."""
 
-    id: str = Field(description="id of the node")
-    map_id: str = Field(description="id of the map it is on")
-    name: str = Field(description="its name in the world's language; may be empty")
-    x: float = Field(description="how far right it is drawn, in the map's own units")
-    y: float = Field(description="how far down it is drawn, in the map's own units")
     closed: bool = Field(description="true: an NPC stands there, nobody else can")
 
 
-class EdgeOut(Out):
+class EdgeOut(Out, of=Edge, shows="a b minutes"):
     """A way, walked in `minutes` in either direction."""
 
-    a: str = Field(description="the node at one end")
-    b: str = Field(description="the node at the other end")
-    minutes: int = Field(description="world minutes it takes to walk it, either way")
 
-
-class FacilityOut(Out):
+class FacilityOut(Out, of=Facility, shows="id map_id name node_ids"):
     """What can be used, from which nodes, and when (``HH:MM-HH:MM``)."""
 
-    id: str = Field(description="id of the facility")
-    map_id: str = Field(description="id of the map it is on")
-    name: str = Field(description="its name in the world's language")
-    node_ids: list[str] = Field(description="the nodes from which it can be used")
     tags: list[str] = Field(description="what can be done there: actions of actions.json name these")
     hours: list[str] = Field(description="when it is open, each `HH:MM-HH:MM`")
     open_now: bool = Field(description="true: it is open at the world's clock")
@@ -682,7 +636,11 @@ class MapOut(Out):
     posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 
 
-class OneMemoryOut(Out):
+class OneMemoryOut(
+    Out,
+    of=MemoryRow,
+    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at",
+):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 
     id: str = Field(
@@ -692,15 +650,11 @@ class OneMemoryOut(Out):
         description="fact; observed: it perceived it itself; self: it has told it of itself; insight: it has come to "
         "think it; mid_term: it affects its next days; turn: it was said in a talk; summary: of a talk"
     )
-    text: str = Field(
-        description="what it says, as a sentence: without who told it, so that it alone is no more than that"
-    )
     line: str = Field(
         description="as the person is told of it in a prompt, with its teller and when: true whatever is the case",
         examples=["(yesterday) What Harue has told you: Misaki was her best friend."],
     )
     about: str | None = Field(description="whom or what it is about, by name; null: nobody")
-    subject_id: str | None = Field(description="id of the person it is about; null: it is of nobody of this world")
     told_by: str | None = Field(
         description="id of the person who told it, or spoke the turn; null: nobody, several together, or nobody of "
         "this world",
@@ -712,7 +666,6 @@ class OneMemoryOut(Out):
         examples=[["mio"]],
     )
     mode: Mode | None = Field(description="how it was meant")
-    quote: str = Field(description="a line of it, word for word; empty: none")
     support: Support | None = Field(
         description="what it rests on. author: its author says so; perceived: it was perceived; these stand by "
         "themselves. verified, model, unsure: somebody told it, as a second look at the talk confirms, as a model "
@@ -724,24 +677,13 @@ class OneMemoryOut(Out):
         description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
         examples=[0.64],
     )
-    slot: str = Field(description="what has one value at a time, as the place of a thing; empty: nothing")
     level: Importance | None = Field(description="of mid_term: how much it matters, and how long it lasts")
-    topics: list[str] = Field(description="of a summary: what the talk was about, a few words each")
     overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
     partner_id: str | None = Field(description="with whom it had to do, or whom the talk was with; null: nobody")
     conversation_id: str | None = Field(description="id of the conversation it comes of; null: it is of none")
-    turns: list[int] = Field(description="the turns it was said in, counted from 0; empty: not known, or a whole talk")
     evidence: list[str] = Field(
         description="what it was drawn from, where that is no turn", examples=[["talk:6f1c0a94d2b7", "memory:9f0a3c52"]]
     )
-    valid_from: WorldTimeText = Field(description="the world time from which it is true, or at which it was said")
-    valid_to: WorldTimeText | None = Field(
-        description="the world time from which it is no longer true; null: none is known"
-    )
-    known_from: WorldTimeText = Field(description="the world time since which it is known")
-    known_until: WorldTimeText | None = Field(description="the world time at which its end was learned; null: none was")
-    replaced_by: str | None = Field(description="id of the memory that ended it, without its kind; null: none did")
-    expires_at: WorldTimeText | None = Field(description="of mid_term: the world time at which it is over")
     ago: str = Field(description="the world time since it is known, in the world's language")
 
 
@@ -752,35 +694,23 @@ class TellFromOut(Out):
     person: str | None = Field(description="the person with that id; null: none is named")
 
 
-class SecretOut(Out):
+class SecretOut(Out, of=Secret, shows="fact"):
     """Something true of a person that its author lets it tell to some only. It is for who makes the game: no player
     need see it.
     """
 
-    fact: str = Field(description="what is true of it, as its author wrote")
     tell_from: TellFromOut = Field(description="who may be told")
 
 
-class PersonaLineOut(Out):
+class PersonaLineOut(Out, of=PersonaLine, shows="told weight person"):
     """Something of a person that is told when the moment asks for it."""
 
-    told: str = Field(description="as a model reads it; of a relationship, what the other is to it")
-    weight: int = Field(description="how much it matters, from 1 to 10")
-    person: str | None = Field(description="whom it is about: told in its presence alone; null: nobody")
 
-
-class _AuthoredPerson(Out):
-    id: str = Field(description="id of the person")
-    name: str = Field(description="its name in the world's language")
-    personality: str = Field(description="what it is like, as its author wrote")
-    tendencies: list[str] = Field(description="habits of speech and behaviour, as its author wrote")
-    custom_prompt: str = Field(description="what its author adds to every prompt in which it speaks")
-    identity: list[str] = Field(description="who it is, in a line of each of its prompts: age, occupation, home …")
+class _AuthoredPerson(Out, of=Profile, shows="id name personality tendencies custom_prompt identity facts"):
     persona: list[PersonaLineOut] = Field(description="what else its author wrote; told when the moment asks for it")
     goals: list[dict[str, str]] = Field(
         description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
     )
-    facts: list[str] = Field(description="what is true of it, as its author wrote")
     secrets: list[SecretOut] = Field(
         description="what is true of it as well, and told to some only; in no prompt of a talk with anybody else"
     )
@@ -803,66 +733,46 @@ class NpcOut(_AuthoredPerson):
     items: list[str] = Field(description="what it carries, in words")
 
 
-class CharacterOut(_AuthoredPerson, LifeOut):
+class CharacterOut(_AuthoredPerson, LifeOut, of=CharacterProfile, shows="home"):
     """A character as it stands now."""
 
-    home: str = Field(description="the node where it lives and sleeps")
     position: PositionOut = Field(description="where it is now")
     beside: list[str] = Field(description="ids of people close enough to talk to")
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
     today: list["TodayOut"] = Field(description="its conversations of the current day")
 
 
-class TodayOut(_WithPartner):
+class TodayOut(_WithPartner, of=SummaryRow, shows="conversation_id summary at"):
     """A conversation of the character's current day."""
 
-    conversation_id: str = Field(description="id of the conversation")
-    summary: Summary
-    at: WorldTimeText = Field(description="the world time of the conversation")
 
-
-class LastMeetingOut(Out):
+class LastMeetingOut(Out, of=SummaryRow, shows="conversation_id summary topics at"):
     """The last closed conversation of the two."""
 
-    conversation_id: str = Field(description="id of the conversation")
-    summary: Summary
-    topics: Topics
-    at: WorldTimeText = Field(description="the world time of the conversation")
     elapsed_minutes: int = Field(description="world minutes since then")
     ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
 
 
-class RecalledOut(OneMemoryOut):
+class RecalledOut(OneMemoryOut, of=Recalled, shows="score bears"):
     """Something that a search found."""
 
-    score: float = Field(
-        description="how well it fits what was asked; orders the answers of one search, and means nothing beyond it"
-    )
     parts: dict[str, float] = Field(
         description="what the score is made of: `words` (its own), `around` (the words beside it in its talk), `cues` "
-        "(who speaks, when, question or answer, length), `cosine` (likeness, where there are vectors), `about`",
-        examples=[{"words": 1.0, "around": 1.8, "cues": -0.2, "cosine": 0.9, "about": 0.0}],
+        "(who speaks, when, question or answer, length), `cosine` (likeness, where there are vectors), `importance`, "
+        "`about`",
+        examples=[{"words": 1.0, "around": 1.8, "cues": -0.2, "cosine": 0.9, "importance": 0.08, "about": 0.0}],
     )
-    bears: bool = Field(description="it bears on what was asked, and is not only the nearest there is")
 
 
-class RelationOut(Out):
+class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_oriented"):
     """How the two stand."""
 
     affinity: int = Field(description="of the one asked about, towards the one who remembers, -100..100")
     conversation_count: int = Field(description="how many conversations the two have had")
-    last_met_at: WorldTimeText | None = Field(
-        description="the world time of their last conversation; null: they have not met"
-    )
     stance: str = Field(
         description="of the one who remembers, towards the one asked about: the three numbers below, in words; empty: "
         "they were not judged yet"
     )
-    power: int | None = Field(
-        description="of the one who remembers, -3 (submits) to 3 (has the say); null: not judged yet"
-    )
-    intimacy: int | None = Field(description="the same, -3 (closed) to 3 (as close as can be)")
-    task_oriented: int | None = Field(description="the same, -3 (company alone) to 3 (the matter at hand alone)")
 
 
 class PersonMemoryOut(Page):
@@ -902,16 +812,13 @@ class MemoryOut(PersonMemoryOut):
     npc_id: str | None = Field(description="an older name of `about`")
 
 
-class UsageOut(CostOut):
+class UsageOut(CostOut, of=UsageRow, shows="failures cached_tokens estimated"):
     """Model calls and tokens of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
     role: str = Field(
         description="what the calls were for: character, npc, closing, decision, attitude, long_term, survey, quality"
     )
-    failures: int = Field(description="calls that gave no answer")
-    cached_tokens: int = Field(description="tokens of `prompt_tokens` that the server had at hand from before")
-    estimated: bool = Field(description="true: a server did not report its tokens, and they were estimated")
 
 
 class LeftOut(Out):

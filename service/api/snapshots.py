@@ -16,7 +16,7 @@ from service.errors import Invalid, WorldExists
 from service.locales import Phrase
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
-from service.store.tables import WorldRow
+from service.store.tables import SnapshotRow, WorldRow
 from service.store.world_rows import Rows
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
@@ -36,13 +36,10 @@ class SnapshotIn(In):
     name: Slug = Field(description="what was kept under that name before is gone", examples=["before-the-festival"])
 
 
-class SnapshotOut(Out):
+class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic at"):
     """A world as it was kept."""
 
     name: str = Field(description="by which it is restored", examples=["before-the-festival"])
-    at: WorldTimeText = Field(description="the world time that it is of")
-    made_at: str = Field(description="when it was made: the machine's time, in UTC")
-    automatic: bool = Field(description="kept by itself, when a world day began")
     size: int = Field(description="in bytes", examples=[52_340])
 
 

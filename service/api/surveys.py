@@ -21,6 +21,7 @@ from service.conversation.asking import (
     AnswerForm,
     AnswerKind,
     PersonAnswer,
+    Scan,
     Shown,
     Survey,
     ask_people,
@@ -85,14 +86,11 @@ class RestsOnOut(Out):
     text: str = Field(description="as the prompt showed it")
 
 
-class PersonAnswerOut(Out):
+class PersonAnswerOut(Out, of=PersonAnswer, shows="person_id answer because"):
     """What one answered."""
 
-    person_id: str = Field(description="id of the person")
     name: str = Field(description="its name")
     kind: Literal["character", "npc"] = Field(description="what it is")
-    answer: str | float | None = Field(description="the choice, the number or the words; null: see `failure`")
-    because: str = Field(description="why, in a sentence; empty: see `failure`")
     rests_on: list[RestsOnOut] = Field(description="the memories it named, of those it was shown; empty: none")
     failure: FailureOut | None = Field(description="why it answered nothing, in the request's language; null: it did")
 
@@ -104,11 +102,9 @@ class BarOut(Out):
     count: int = Field(description="how many")
 
 
-class SurveyOut(Out):
+class SurveyOut(Out, of=Survey, shows="question stimulus"):
     """What all of them answered."""
 
-    question: str = Field(description="as it was asked; empty: there was none")
-    stimulus: str = Field(description="what they were shown; empty: nothing")
     kind: AnswerKind = Field(description="what was to be answered")
     language: Language = Field(description="the language in which they answer")
     at: WorldTimeText = Field(description="the world time")
@@ -139,7 +135,7 @@ class SentenceOut(Out):
     rests_on: list[RestsOnOut] = Field(description="the memories it rests on; at least one")
 
 
-class SummaryOut(Out):
+class SummaryOut(Out, of=Scan, shows="parts model"):
     """What a person knows of a question, out of all that it remembers."""
 
     person_id: str = Field(description="id of the person")
@@ -148,8 +144,6 @@ class SummaryOut(Out):
     at: WorldTimeText = Field(description="the world time")
     sentences: list[SentenceOut] = Field(description="the summary; empty: nothing bears on the question")
     memories: int = Field(description="how many memories were read: all that it has and holds true")
-    parts: int = Field(description="in how many parts they were read: a call each, and one for each 8 results")
-    model: str = Field(description="which model made it; empty: there was nothing to read")
     cost: CostOut = Field(description="what the model calls came to")
 
 
@@ -349,19 +343,11 @@ def _csv(answers: Sequence[PersonAnswerOut]) -> str:
     table = csv.writer(file)
     table.writerow(_COLUMNS)
     for one in answers:
-        texts, refs = [memory.text for memory in one.rests_on], [ref for memory in one.rests_on for ref in memory.refs]
-        failure = one.failure.detail if one.failure is not None else ""
-        cells = (
-            one.person_id,
-            one.name,
-            one.kind,
-            one.answer,
-            one.because,
-            " | ".join(texts),
-            " | ".join(refs),
-            failure,
-        )
-        table.writerow(map(_cell, cells))
+        told = one.model_dump(include=set(_COLUMNS))
+        told["failure"] = one.failure.detail if one.failure is not None else ""
+        told["refs"] = " | ".join(ref for memory in one.rests_on for ref in memory.refs)
+        told["rests_on"] = " | ".join(memory.text for memory in one.rests_on)
+        table.writerow(_cell(told[column]) for column in _COLUMNS)
     return file.getvalue()
 
 

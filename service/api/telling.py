@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Self, Union
 
 from pydantic import Field
 
-from service.api.fields import Out, WorldTimeText
+from service.api.fields import Out
 from service.content.profile import Emotion
 from service.conversation.sentences import Sentence, cut, strength
 from service.conversation.stream import Speaking
@@ -28,7 +28,7 @@ from service.store.event_kinds import Payload, for_every_kind
 from service.store.tables import ClientEventRow, ConversationKey
 
 
-class ClientEvent(Out):
+class ClientEvent(Out, of=ClientEventRow, shows="at"):
     """Something that a game is told of a conversation with a human, `data` as its `kind` has it; see
     docs/client-events.md.
     """
@@ -36,7 +36,6 @@ class ClientEvent(Out):
     seq: int | None = Field(
         description="grows within a world; `after` asks for what is later. Null: it passes, and is not stored"
     )
-    at: WorldTimeText = Field(description="the world time at which it happened")
     conversation_id: str = Field(description="of GET /conversations/{id}", examples=["6f1c0a94d2b75c0e9a41b3d8e7f2"])
     kind: str = Field(description="what happened, as a word; it says what `data` is")
     data: Payload = Field(description="what is told of an event of that kind")

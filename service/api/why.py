@@ -6,17 +6,20 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
-from service.api.fields import Out, Slug, WorldTimeText
+from service.api.fields import Out, Slug
 from service.api.problem import describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns
+from service.conversation.prompt import Knowledge
+from service.decision.basis import Basis
 from service.locales import Language, language_named
-from service.memory.refs import MemoryKind, Remembered
+from service.memory.refs import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.runtime.why import EventWhy, Question
-from service.store.event_kinds import FailedCall
+from service.store.event_kinds import ActionFailed, FailedCall
+from service.store.tables import TurnRow
 
 router = APIRouter(dependencies=[KNOWN_QUERY])
 
@@ -41,49 +44,23 @@ def _language(
 Asked = Annotated[Language | None, Depends(_language)]
 
 
-class RememberedOut(Out):
+class RememberedOut(Out, of=Remembered, shows="kind id text at conversation_id turn"):
     """A memory that stood in a prompt, as it reads today."""
 
-    kind: MemoryKind = Field(
-        description="memory: something it remembers; turn: of a conversation; talk: the summary of one; promise: by it "
-        "or to it; lore: what the game's files let it know"
-    )
-    id: str = Field(description="id of the memory; of a turn its conversation, a slash and its number")
-    text: str | None = Field(description="the memory in words; null: it is not there any more")
-    at: WorldTimeText | None = Field(description="the world time since when it is remembered; null: it is gone")
-    conversation_id: str | None = Field(description="the conversation it comes of; null: of none, or it is gone")
-    turn: int | None = Field(description="the turn of that conversation, from 0; null: of none")
 
-
-class TowardsOut(Out):
+class TowardsOut(Out, of=Knowledge, shows="affinity stance times_met"):
     """How a speaker stood to the other when the two met; its stance, as it was last judged before the turn."""
 
     partner_id: str = Field(description="id of the other")
-    affinity: int = Field(description="how it liked the other, -100..100")
-    stance: str = Field(description="in words, in the world's language; empty: nothing had formed yet")
-    times_met: int = Field(description="how often the two had talked before")
 
 
-class AnswerCostOut(Out):
+class AnswerCostOut(Out, of=TurnRow, shows="model calls prompt_tokens completion_tokens cached_tokens duration_ms"):
     """Who answered a prompt, and what that cost."""
 
-    model: str = Field(description="who answered: openai:gpt-4.1-mini, rehearsal")
-    calls: int = Field(description="how often it was called; more than once: an answer could not be used")
-    prompt_tokens: int = Field(description="tokens that were sent")
-    completion_tokens: int = Field(description="tokens that it wrote")
-    cached_tokens: int = Field(description="tokens of the prompt that the provider had in its cache")
-    duration_ms: int = Field(description="how long it took, in real milliseconds")
 
-
-class TurnWhyOut(AnswerCostOut):
+class TurnWhyOut(AnswerCostOut, of=TurnRow, shows="turn speaker_id speaker_name text think act"):
     """Why somebody said a turn."""
 
-    turn: int = Field(description="the turn, counted from 0")
-    speaker_id: str = Field(description="id of the person who said it")
-    speaker_name: str = Field(description="name of the person who said it")
-    text: str = Field(description="what was said")
-    think: str = Field(description="what its speaker thought, in a scene; empty: nothing")
-    act: str = Field(description="what its speaker did, in a scene; empty: nothing")
     perceived: list[str] = Field(description="what it was shown of what was said and done since its last turn")
     words: Words
     goal: str | None = Field(
@@ -108,24 +85,19 @@ class ChoiceOut(Out):
     chosen: bool = Field(description="whether the model chose it")
 
 
-class ImpossibleOut(Out):
+class ImpossibleOut(Out, of=ActionFailed, shows="action_id facility_id target_id"):
     """Something that was not possible."""
 
-    action_id: str = Field(description="of actions.json, or built in")
-    facility_id: str | None = Field(description="in which facility; null: in none")
-    target_id: str | None = Field(description="whom it would have spoken to; null: nobody")
     reason: str = Field(description="why it was not possible, as a word: closed, no_seat, too_little, …")
 
 
-class QuestionOut(AnswerCostOut):
+class QuestionOut(AnswerCostOut, of=Basis, shows="places needs"):
     """What a model was asked for a decision, or for a plan of the day, and what its prompt held."""
 
     call: FailedCall = Field(description="decision, or plan")
     failures: int = Field(description="answers that could not be used")
     offered: list[ChoiceOut] = Field(description="what could be chosen; of a plan nothing")
     refused: list[ImpossibleOut] = Field(description="what it was told to be impossible")
-    places: list[str] = Field(description="of a plan: ids of the facilities it might name")
-    needs: dict[str, int] = Field(description="how its needs stood, by id")
     memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory")
     messages: Messages
 

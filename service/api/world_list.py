@@ -8,11 +8,10 @@ from pydantic import Field
 from sqlmodel import Session, col, func, select
 
 from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving
-from service.api.fields import Out, Slug, WorldTimeText
+from service.api.fields import Slug, WorldTimeText
 from service.api.problem import describe
-from service.api.schemas import Page
+from service.api.schemas import Page, WorldNow
 from service.api.snapshots import SnapshotOut
-from service.locales import Language
 from service.runtime.snapshots import snapshots
 from service.store.tables import ConversationRow, WorldRow
 
@@ -26,23 +25,16 @@ WorldState = Literal["standing", "moving", "running", "stopped"]
 stopped it."""
 
 
-class WorldSummary(Out):
+class WorldSummary(WorldNow):
     """A world that has begun; `GET /world` tells more of it."""
 
-    id: str = Field(description="send it as `X-World-Id`, or as `world_id` in the query", examples=["main"])
-    name: str = Field(description="as its author calls it, in the world's language", examples=["Minato"])
-    language: Language = Field(description="of its texts, prompts and what is said", examples=["en"])
-    now: WorldTimeText = Field(description="its world time")
     branched_from: str | None = Field(default=None, description="the world that it was before they went on apart")
     branched_at: WorldTimeText | None = Field(default=None, description="up to this world time they are the same")
     state: WorldState = Field(
         description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
         "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"
     )
-    characters: int = Field(description="how many characters live in it")
-    npcs: int = Field(description="how many NPCs stand in it")
     conversations: int = Field(description="how many conversations it has had")
-    conversations_running: int = Field(description="how many of them are going on")
     snapshots: list[SnapshotOut] = Field(
         description="its newest snapshots by world time, twenty at most (`GET /world/snapshots` has all)"
     )

@@ -7,8 +7,9 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
-from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
+from service.api.fields import PLAIN, In, Slug, WorldTimeText
 from service.api.problem import describe
+from service.api.schemas import CostOut
 from service.conversation.writing import Form, Wanted, write
 from service.locales import Language
 
@@ -29,7 +30,7 @@ class WriteIn(In):
     to: Slug | None = Field(default=None, description="id of the person whom a letter is for; only with a letter")
 
 
-class WrittenOut(Out):
+class WrittenOut(CostOut):
     """What was written. Nothing of it is stored or remembered."""
 
     text: str = Field(description="the words, in the world's language")
@@ -39,9 +40,6 @@ class WrittenOut(Out):
     language: Language = Field(description="the language it is written in")
     at: WorldTimeText = Field(description="the world time at which it was written")
     model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
-    calls: int = Field(description="model calls it took")
-    prompt_tokens: int = Field(description="tokens of the prompt it was made of")
-    completion_tokens: int = Field(description="tokens the model wrote for it")
 
 
 _WANTED: dict[str, Example] = {
@@ -62,7 +60,8 @@ async def write_as_person(
     wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
     deps.require_models()
     answer = await write(deps.conversation, world, wanted)
-    return WrittenOut(
+    return WrittenOut.of(
+        answer.usage,
         text=answer.value.text,
         kind=body.kind,
         person_id=person_id,
@@ -70,7 +69,4 @@ async def write_as_person(
         language=world.language,
         at=world.now,
         model=answer.model,
-        calls=answer.usage.calls,
-        prompt_tokens=answer.usage.prompt_tokens,
-        completion_tokens=answer.usage.completion_tokens,
     )

@@ -10,7 +10,6 @@ from service.content.fields import (
     LARGEST_NUMBER,
     UNWRITTEN,
     ContentModel,
-    Flag,
     FlagEntry,
     ListOf,
     Number,
@@ -104,22 +103,15 @@ class GameActionEntry(ContentModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class GameAction:
-    """An action of the game in one language. `arguments` is the form of its arguments, by the author's names. `who`,
-    `nodes` and `maps` are empty where anybody may, anywhere; `item` is "" where nothing must be carried.
+    """An action of the game in one language. `arguments` is the form of its arguments, by the author's names; `item` is
+    "" where nothing must be carried.
     """
 
     id: str
     description: str
     arguments: type[BaseModel]
-    who: frozenset[str]
-    affinity: int | None
     item: str
-    flags: Mapping[str, Flag]
-    nodes: frozenset[str]
-    maps: frozenset[str]
-    confirm: bool
-    cooldown_minutes: int
-    await_result: bool
+    entry: GameActionEntry
 
     @property
     def told(self) -> str:
@@ -134,15 +126,8 @@ def game_actions(entries: tuple[GameActionEntry, ...], language: Language) -> di
             id=one.id,
             description=one.description.of(language),
             arguments=_form(one, language),
-            who=frozenset(one.who),
-            affinity=one.requires.affinity,
             item=one.requires.item.of(language),
-            flags=one.requires.flags,
-            nodes=frozenset(one.scope.nodes),
-            maps=frozenset(one.scope.maps),
-            confirm=one.confirm,
-            cooldown_minutes=one.cooldown_minutes,
-            await_result=one.await_result,
+            entry=one,
         )
         for one in entries
     }

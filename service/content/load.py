@@ -2,25 +2,34 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
 
 from service.content.actions import catalogue
 from service.content.check import CheckedContent, examine
+from service.content.fields import ContentModel
+from service.content.files import Unreadable, read_values
 from service.content.fragments import Fragments, with_fragments
 from service.content.game_actions import GameAction, game_actions
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
 from service.content.scenes import Scene, scene_of
+from service.content.schema_errors import schema_errors
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages, sentence
 from world.actions import Catalogue
 from world.places import WorldMap
 from world.time import WorldTime
+
+F = TypeVar("F", bound=ContentModel)
+P = TypeVar("P", bound=Profile)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,24 +107,21 @@ class Cast:
 
     def npc(self, npc_id: str) -> NpcProfile:
         """Raises: NotFound."""
-        try:
-            return self.npcs[npc_id]
-        except KeyError:
-            raise NotFound(kind="npc", id=npc_id) from None
+        return _known("npc", self.npcs, npc_id)
 
     def player(self, player_id: str) -> PlayerProfile:
         """Raises: NotFound."""
-        try:
-            return self.players[player_id]
-        except KeyError:
-            raise NotFound(kind="player", id=player_id) from None
+        return _known("player", self.players, player_id)
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""
-        try:
-            return self.characters[character_id]
-        except KeyError:
-            raise NotFound(kind="character", id=character_id) from None
+        return _known("character", self.characters, character_id)
+
+
+def _known(kind: str, people: Mapping[str, P], person_id: str) -> P:
+    if person_id not in people:
+        raise NotFound(kind=kind, id=person_id)
+    return people[person_id]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +157,26 @@ class ContentRefused(ContentErrors, slug="content-errors"):
 
     def _lines(self, language: Language) -> str:
         return "\n".join(problem.line(language) for problem in self.problems)
+
+
+def read_form(
+    model: type[F], path: Path, check: Callable[[F], Iterable[ContentProblem]], *, refused: type[ContentRefused]
+) -> F:
+    """One file in its form, checked.
+
+    Raises:
+        ContentRefused: of that class; it names everything that is wrong.
+    """
+    try:
+        file = model.model_validate(read_values(path))
+        wrong = list(check(file))
+    except Unreadable as exc:
+        wrong = [ContentProblem(file=path.name, key_path="", said=exc.reason)]
+    except ValidationError as exc:
+        wrong = [*schema_errors(model, path.name, exc)]
+    if wrong:
+        raise refused(path.parent, wrong)
+    return file
 
 
 def load_content(directory: Path) -> Content:

@@ -11,7 +11,6 @@ from service.content.fields import UNWRITTEN, ContentModel, ListOf, Text, refusa
 from service.content.profile import SMALL, PersonaLine, Secret, TellFrom, importance_word
 from service.locales import Language, languages, sentence
 
-Affinity = Annotated[int, Field(ge=-100, le=100)]
 _WEIGHTS = {"low": 3, "medium": 6, "high": 9}
 
 
@@ -32,22 +31,6 @@ Weight = Annotated[
 """How much something matters, from 1 to 10; or in a word."""
 
 
-class TellFromEntry(ContentModel):
-    """Who may be told a secret; either key suffices."""
-
-    affinity: Affinity | None = Field(
-        default=None,
-        description="whoever the person likes at least so much / 好感度がこれ以上の相手",
-    )
-    person: str | None = Field(default=None, description="the person with that id / そのidの人物")
-
-    @model_validator(mode="after")
-    def _somebody(self) -> Self:
-        if self.affinity is None and self.person is None:
-            raise refusal("nobody_told")
-        return self
-
-
 class FactEntry(Text):
     """Something true of a person: a text; or `en`, `ja` with what makes it a secret beside them."""
 
@@ -56,7 +39,7 @@ class FactEntry(Text):
         description="true: told only to those whom `tellFrom` names; else it is in no prompt, and nobody learns it / "
         "true なら `tellFrom` の相手にだけ話す。ほかではどのプロンプトにも入らず、誰にも知られない",
     )
-    tell_from: TellFromEntry | None = Field(
+    tell_from: TellFrom | None = Field(
         default=None,
         description="who may be told; beside `secret` only, and required there / "
         "話してよい相手。`secret` にだけ、必ず添える",
@@ -196,7 +179,7 @@ class PersonaFile(ContentModel):
         values = {name: value for name, value in values.items() if name not in _TOLD}
         values["facts"] = tuple(fact.of(language) for fact in self.facts if not fact.secret)
         values["secrets"] = tuple(
-            Secret(fact=fact.of(language), tell_from=TellFrom(**dict(fact.tell_from)))
+            Secret(fact=fact.of(language), tell_from=fact.tell_from)
             for fact in self.facts
             if fact.tell_from is not None
         )

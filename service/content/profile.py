@@ -1,9 +1,11 @@
 """Owns what an author wrote about a person, in one language and checked. What happens later lives in the store."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue, model_validator
+
+from service.content.fields import ContentModel, refusal
 
 Mood = Literal["happy", "neutral", "angry", "sad", "afraid", "ashamed", "moved"]
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -23,19 +25,27 @@ def importance_word(weight: int) -> Importance:
     return "medium" if weight > SMALL else "low"
 
 
-class TellFrom(BaseModel, frozen=True, extra="forbid"):
-    """Who may be told a secret: whom its owner likes so much (-100..100), or the one person with that id; either
-    suffices.
-    """
+class TellFrom(ContentModel):
+    """Who may be told a secret; either key suffices."""
 
-    affinity: int | None = None
-    person: str | None = None
+    affinity: Annotated[int, Field(ge=-100, le=100)] | None = Field(
+        default=None,
+        description="whoever the person likes at least so much / 好感度がこれ以上の相手",
+    )
+    person: str | None = Field(default=None, description="the person with that id / そのidの人物")
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Self:
+        if self.affinity is None and self.person is None:
+            raise refusal("nobody_told")
+        return self
 
 
 class Secret(BaseModel, frozen=True, extra="forbid"):
     """Something true of a person that its author lets it tell to some only."""
 
     fact: str
+    """what is true of it, as its author wrote"""
     tell_from: TellFrom
 
     def may_be_told(self, partner_id: str, affinity: int) -> bool:
@@ -52,8 +62,11 @@ class PersonaLine(BaseModel, frozen=True, extra="forbid"):
 
     text: str
     told: str
+    """as a model reads it; of a relationship, what the other is to it"""
     weight: int = 5
+    """how much it matters, from 1 to 10"""
     person: str | None = None
+    """whom it is about: told in its presence alone; null: nobody"""
 
 
 class LifeGoal(BaseModel, frozen=True, extra="forbid"):
@@ -73,14 +86,21 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """
 
     id: str
+    """id of the person"""
     name: str
+    """its name in the world's language"""
     personality: str
+    """what it is like, as its author wrote; empty: nothing was said"""
     tendencies: tuple[str, ...] = ()
+    """habits of speech and behaviour, as its author wrote"""
     custom_prompt: str = ""
+    """what its author adds to every prompt in which it speaks"""
     identity: tuple[str, ...] = ()
+    """who it is, in a line of each of its prompts: age, occupation, home …"""
     persona: tuple[PersonaLine, ...] = ()
     goals: tuple[LifeGoal, ...] = ()
     facts: tuple[str, ...] = ()
+    """what is true of it, as its author wrote"""
     secrets: tuple[Secret, ...] = ()
     lines: tuple[str, ...] = ()
     mood: Mood = "neutral"
@@ -127,6 +147,7 @@ class CharacterProfile(Profile):
     """
 
     home: str
+    """the node where it lives and sleeps"""
     knows: tuple[str, ...] = ()
     routine: tuple[RoutineBlock, ...] = ()
     needs: Mapping[str, float] = {}

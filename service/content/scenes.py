@@ -290,9 +290,13 @@ class Scene(_Value):
     """A scene as its writer set it up, in one language; see SceneFile."""
 
     id: str
+    """id of the scene"""
     location: str
+    """a node, or a place in words"""
     time: str = ""
+    """when it is; empty: nothing is said"""
     situation: str
+    """how things stand when it begins"""
     participants: tuple[SceneParticipant, ...]
     turn_policy: TurnPolicyName = "in_order"
     modulator: ModulatorName = "all"

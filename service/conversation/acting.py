@@ -1,12 +1,16 @@
-"""Owns how an answer asks something of the game: the form that is offered, and what is read of what came."""
+"""Owns what an answer may hold behind its words: something it asks of the game, and lines that it suggests to a player.
+The form that is offered, and what is read of what came.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, JsonValue, ValidationError, WithJsonSchema, create_model
 
 from service.content.game_actions import GameAction
+from service.errors import NotFound
+from service.store.tables import TurnRow
 from world.ids import SLUG_MAX
 
 T = TypeVar("T", bound=BaseModel)
@@ -63,3 +67,36 @@ def _read(actions: tuple[GameAction, ...], value: Any) -> Any:
 def _faults(error: ValidationError) -> str:
     told = error.errors(include_url=False, include_input=False, include_context=False)[:3]
     return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in told)
+
+
+MOST = 4
+"""Lines that may be asked for."""
+LONGEST = 160
+"""Characters of one; a longer one is left out."""
+
+
+@lru_cache(maxsize=64)
+def suggesting(turn: type[T], most: int) -> type[T]:
+    """The answer `turn` with so many `choices` behind it. What is no line is left out, and spoils no turn."""
+    schema = {"type": "array", "items": {"type": "string"}, "description": f"{most} lines"}
+    field = Annotated[tuple[str, ...], BeforeValidator(partial(_lines, most)), WithJsonSchema(schema)]
+    return create_model(turn.__name__, __base__=turn, __doc__=turn.__doc__, choices=(field, ()))
+
+
+def chosen(turns: Sequence[TurnRow], choice_id: str) -> tuple[TurnRow, str]:
+    """The turn with which the line was suggested, and the line's words.
+
+    Raises:
+        NotFound: no such line was.
+    """
+    known = ((turn, one.text) for turn in turns for one in turn.suggestions if one.id == choice_id)
+    found = next(known, None)
+    if found is None:
+        raise NotFound(kind="choice", id=choice_id)
+    return found
+
+
+def _lines(most: int, value: Any) -> Any:
+    found = value if isinstance(value, list | tuple) else ()
+    lines = dict.fromkeys(" ".join(one.split()) for one in found if isinstance(one, str))
+    return tuple(line for line in lines if 0 < len(line) <= LONGEST)[:most]

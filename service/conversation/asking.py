@@ -3,9 +3,9 @@ what somebody knows of a question, out of all that it remembers. One who answers
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -14,11 +14,12 @@ from sqlmodel import Session
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.memory_share import KNOWN_TOKENS
-from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
+from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
+from service.conversation.writing import counted
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt, T, estimate_tokens
+from service.llm.chat import Answer, Prompt, estimate_tokens
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
 from service.memory.closing.answer import Ref, Sentence
@@ -29,7 +30,6 @@ from service.memory.refs import ref_of
 from service.memory.telling import one_line, remembered_as
 from service.people.attitude import moods
 from service.people.worlds import WorldView
-from service.store.usage import count
 from service.usage import Usage
 
 SHOWN_TOKENS = 4 * KNOWN_TOKENS
@@ -64,7 +64,9 @@ class Survey:
     """What many are asked. `stimulus` is what they are shown before it; without a question, what they say to that."""
 
     question: str
+    """as it was asked; empty: there was none"""
     stimulus: str = ""
+    """what they were shown; empty: nothing"""
     form: AnswerForm = AnswerForm()
 
 
@@ -125,8 +127,11 @@ class PersonAnswer:
     """What somebody answered; None: nothing, for `failure`. `rests_on`: which of the memories shown it named."""
 
     person_id: str
+    """id of the person"""
     answer: str | float | None = None
+    """the choice, the number or the words; null: see `failure`"""
     because: str = ""
+    """why, in a sentence; empty: see `failure`"""
     rests_on: tuple[Shown, ...] = ()
     failure: ModelError | None = None
     usage: Usage = field(default_factory=Usage)
@@ -142,8 +147,10 @@ class Scan:
     sentences: tuple[Shown, ...]
     memories: tuple[Shown, ...]
     parts: int
+    """in how many parts they were read: a call each, and one for each 8 results"""
     usage: Usage
     model: str
+    """which model made it; empty: there was nothing to read"""
 
 
 @lru_cache(maxsize=256)
@@ -249,7 +256,7 @@ async def _ask(
 ) -> PersonAnswer:
     context = await _gather(deps, world, survey, person)
     try:
-        answer = await _counted(deps, world, person.id, survey_prompt(context), lambda one: _fault(context, one))
+        answer = await counted(deps, world, person.id, survey_prompt(context), "survey", partial(_fault, context))
     except ModelError as exc:
         return PersonAnswer(person_id=person.id, failure=exc, usage=exc.usage)
     told: Any = answer.value
@@ -264,7 +271,7 @@ async def _ask(
 
 
 async def _part(deps: ConversationDependencies, world: WorldView, context: ScanContext) -> Answer[ScanPart]:
-    return await _counted(deps, world, context.person.id, scan_prompt(context), lambda _: None)
+    return await counted(deps, world, context.person.id, scan_prompt(context), "survey")
 
 
 async def _all(calls: Sequence[Any]) -> list[Answer[ScanPart]]:
@@ -274,31 +281,6 @@ async def _all(calls: Sequence[Any]) -> list[Answer[ScanPart]]:
         if isinstance(one, BaseException):
             raise one
     return answers
-
-
-async def _counted(
-    deps: ConversationDependencies,
-    world: WorldView,
-    person_id: str,
-    prompt: Prompt[T],
-    fault: Callable[[Answer[T]], ModelError | None],
-) -> Answer[T]:
-    """The answer; what it cost is counted for surveys. Raises: ModelError."""
-    spent, failures = Usage(calls=1, estimated=True), 1
-    try:
-        answer = await deps.models.for_role(prompt.role).complete(replace(prompt, thread=f"{world.id}/{person_id}"))
-        spent = answer.usage
-        if error := fault(answer):
-            error.usage = spent
-            raise error
-        failures = 0
-        return answer
-    except ModelError as exc:
-        spent = exc.usage
-        raise
-    finally:
-        if spent.calls:
-            await deps.database.write(lambda s: count(s, world.id, world.day, "survey", spent, failures=failures))
 
 
 def _fault(context: SurveyContext, answer: Answer[BaseModel]) -> ModelError | None:

@@ -10,7 +10,7 @@ from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.llm.prompt import PromptValues
 from service.locales import Language
 from service.people.attitude import liking
-from service.people.needs import FeltNeed
+from service.people.person import FeltNeed
 from service.store.phase import CallState, OpenedFor
 
 Nudge = Literal["repeated", "broke_character", "gave_away", "refused", "go_on"]
@@ -23,7 +23,9 @@ class Goal(BaseModel, frozen=True, extra="forbid"):
     """What the opener wants of this conversation; small enough for one conversation."""
 
     goal: str = Field(min_length=1, max_length=200)
+    """what it wants, in a sentence"""
     success_criteria: str = Field(min_length=1, max_length=200)
+    """how to tell that the goal is reached"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from service.conversation.context import PromptContext
 from service.conversation.stream import Stream
-from service.errors import ModelError
-from service.llm.chat import Answer, ChatModel, Role
+from service.llm.chat import Answer, Role
+from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
 from service.memory.projection import Projection
 from service.memory.record import Group
@@ -17,23 +17,6 @@ from service.store.budget import DailyBudget
 from service.store.quality import Checked, Tally
 from service.store.session import Database
 from service.store.tables import ConversationKey
-
-
-class Models(Protocol):
-    """The models of the three roles; they may be one and the same."""
-
-    def for_role(self, role: Role) -> ChatModel:
-        """The model that answers for the role."""
-
-    def names(self) -> dict[Role, str]:
-        """Who answers, per role."""
-
-    def failing(self) -> dict[Role, ModelError]:
-        """The roles whose last calls have all failed, and how the last one did."""
-
-    def rewind(self, world_id: str) -> None:
-        """The world was brought back to an earlier moment."""
-
 
 Again = Callable[[str], Awaitable[Answer[Any] | None]]
 """Has a turn said anew, with a note for this once; None: what came cannot be used. Raises ModelError."""

@@ -14,13 +14,10 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.hearing import goes_on, interventions_in
-from service.conversation.knowledge import knowledge
-from service.conversation.lore import always_told, brought_to_mind
 from service.conversation.memory_share import Found, fitted, scaled
 from service.conversation.perception import those_there
-from service.conversation.persona import persona_told
-from service.conversation.prompt import Record, render_record
-from service.conversation.relevance import bearing
+from service.conversation.prompt import Record, knowledge, render_record
+from service.conversation.relevance import always_told, bearing, brought_to_mind, persona_told
 from service.conversation.staging import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
@@ -33,8 +30,7 @@ from service.memory.refs import ref_of
 from service.memory.secrets import Discretion, discretion_among
 from service.memory.telling import clause, episode_told
 from service.people.attitude import Attitude, attitudes_among, moods, stance
-from service.people.life_record import read_person
-from service.people.needs import FeltNeed, felt_needs, levels_of
+from service.people.person import FeltNeed, felt_needs, levels_of, read_person
 from service.people.worlds import WorldView
 from service.store.phase import ClockPolicy, Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
 from service.store.tables import (

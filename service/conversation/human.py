@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.conversation.choices import chosen
+from service.conversation.acting import chosen
 from service.conversation.client_events import (
     drop_utterance,
     tell_failed,

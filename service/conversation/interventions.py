@@ -6,7 +6,7 @@ import logging
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlmodel import Session, select
 
@@ -20,8 +20,7 @@ from service.conversation.scenes import join, leave
 from service.conversation.transcript import end_row, held, turns_of
 from service.errors import Invalid, ModelError, SceneOver, TurnPassed
 from service.locales import Phrase
-from service.people.life_record import read_person
-from service.people.needs import levels_of
+from service.people.person import levels_of, read_person
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
 from service.store.phase import EndReason, Phase
@@ -34,13 +33,6 @@ COMES_IN, OF_ONE = "add_person", ("remove_person", "revelation", "long_term_upda
 """Kinds that concern a person: who is not there yet, or who is."""
 
 
-class Said(NamedTuple):
-    """Words of a turn."""
-
-    person_id: str
-    text: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class SceneState:
     """What may make something happen before turn `turn` (from 0): what was said so far, the world's flags, weather and
@@ -48,7 +40,7 @@ class SceneState:
     """
 
     turn: int
-    said: Sequence[Said] = ()
+    said: Sequence[TurnRow] = ()
     flags: Mapping[str, Flag] = field(default_factory=dict)
     weather: str = ""
     minute: int = 0
@@ -89,9 +81,9 @@ def _holds(when: Condition, state: SceneState, *, since: int) -> bool:
     )
 
 
-def _says(one: Said, when: Condition) -> bool:
+def _says(one: TurnRow, when: Condition) -> bool:
     said = _folded(one.text)
-    return when.by in (None, one.person_id) and any(_folded(word) in said for word in when.words)
+    return when.by in (None, one.speaker_id) and any(_folded(word) in said for word in when.words)
 
 
 def _is_between(level: float | None, when: Condition) -> bool:
@@ -209,7 +201,7 @@ def _state(
     asked = {rule.when.person_id for rule in rules} & set(world.cast.characters)
     return SceneState(
         turn=len(said),
-        said=[Said(turn.speaker_id, turn.text) for turn in said],
+        said=said,
         flags=world.flags,
         weather=world.weather,
         minute=minute_of_day(world.now),

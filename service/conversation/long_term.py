@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
-from sqlmodel import Session, col, select
+from sqlmodel import Session, select
 
+from service.conversation.context import Line
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.hearing import interventions_in
+from service.conversation.perception import hears, sees
 from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
 from service.errors import ModelError, NotFound
@@ -23,7 +26,7 @@ from service.memory.rows import row_of
 from service.memory.telling import one_line
 from service.people.worlds import WorldRepository, WorldView, count_people_revision
 from service.store.commands import log_in
-from service.store.perceived import perceives, told_of_turn
+from service.store.perceived import told_of_turn
 from service.store.phase import ProposalState
 from service.store.tables import (
     ConversationKey,
@@ -46,11 +49,7 @@ NOTHING = Usage()
 LongTermKind = Literal["experience", "goal", "memory"]
 
 
-class _Draft(BaseModel, extra="forbid"):
-    """A part of the model's answer."""
-
-
-class LongTermDraft(_Draft):
+class LongTermDraft(BaseModel, extra="forbid"):
     """Something to be added, and the turns it rests on."""
 
     text: Sentence
@@ -61,7 +60,7 @@ class LongTermDraft(_Draft):
 Drafts = Annotated[list[LongTermDraft], Field(max_length=3)]
 
 
-class LongTermUpdate(_Draft):
+class LongTermUpdate(BaseModel, extra="forbid"):
     """The one structured answer to a long-term update."""
 
     experiences: Drafts
@@ -69,22 +68,15 @@ class LongTermUpdate(_Draft):
     memories: Drafts
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PerceivedTurn:
-    """What the person perceived of a turn; of its own, what it thought too."""
-
-    turn: int
-    speaker_name: str
-    text: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class LongTermContext(PromptValues):
-    """All that a long-term update may draw on: what the person perceived, and what is its own for long already."""
+    """All that a long-term update may draw on: what the person perceived, and of its own turns thought too, and what
+    is its own for long already.
+    """
 
     name: str
     now: str
-    lines: tuple[PerceivedTurn, ...]
+    lines: tuple[Line, ...]
     known: tuple[str, ...] = ()
 
 
@@ -116,13 +108,8 @@ def valid_proposals(update: LongTermUpdate, context: LongTermContext) -> list[tu
 
 def due_requests(session: Session, key: ConversationKey) -> list[int]:
     """The numbers of the interventions that ask for a long-term update and were not answered yet."""
-    query = select(InterventionRow).where(
-        InterventionRow.world_id == key.world_id,
-        InterventionRow.conversation_id == key.conversation_id,
-        InterventionRow.kind == "long_term_update_request",
-    )
-    rows = session.exec(query.order_by(col(InterventionRow.number)))
-    return [row.number for row in rows if "proposed" not in row.details and "failure" not in row.details]
+    asked = (one for one in interventions_in(session, key) if one.kind == "long_term_update_request")
+    return [one.number for one in asked if "proposed" not in one.details and "failure" not in one.details]
 
 
 async def propose(deps: ConversationDependencies, key: ConversationKey, number: int) -> list[LongTermRow]:
@@ -218,7 +205,12 @@ def _context(
     )
     seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key) if not turn.not_to_quote]
     lines = [
-        PerceivedTurn(turn=turn.turn, speaker_name=turn.speaker_name, text=data(one_line(text)))
+        Line(
+            turn=turn.turn,
+            speaker_id=turn.speaker_id,
+            speaker_name=turn.speaker_name,
+            text=data(one_line(text)),
+        )
         for turn, text in seen
         if text
     ]
@@ -234,8 +226,8 @@ def _context(
 
 def _perceived(turn: TurnRow, person: ParticipantRow) -> str:
     """What the person perceived of the turn; "": nothing."""
-    act = turn.act if perceives(person, turn.turn, turn.speaker_id, turn.seen_by) else ""
-    words_said = turn.text if perceives(person, turn.turn, turn.speaker_id, turn.heard_by) else ""
+    act = turn.act if sees(turn, person) else ""
+    words_said = turn.text if hears(turn, person) else ""
     thought = f"[{turn.think}] " if turn.think and turn.speaker_id == person.person_id else ""
     return f"{thought}{told_of_turn(act, words_said)}".strip()
 

@@ -1,5 +1,6 @@
 """Owns a speaker's prompt and what it answers. The prompt is a record: what was sent once is sent again, letter by
-letter.
+letter. Beside it is kept which memories stood in it, and how the speaker stood to the partner: a few hundred bytes that
+stay when the text is gone.
 
 The system message is authored text alone. The first user message is the context as it was when the two met, and the
 goal or the partner's first line. Whatever comes later is a note before the turn it came with. So each prompt begins
@@ -14,15 +15,52 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from service.content.fields import MARKUP
-from service.content.profile import Emotion
-from service.conversation.acting import acting
-from service.conversation.choices import suggesting
+from service.content.profile import Emotion, Mood
+from service.conversation.acting import acting, suggesting
 from service.conversation.context import Goal, Line, PromptContext
-from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
 from service.conversation.scene_turn import scene_turn
 from service.llm.chat import Message, Prompt, Role, T
-from service.llm.prompt import Scene, Templates
+from service.llm.prompt import PromptValues, Templates
+from service.memory.recall import RecentMemory
+from service.memory.refs import MemoryKind, ref, turn_ref
 from service.store.tables import ConversationKey, PromptRow
+
+
+class Knowledge(BaseModel, frozen=True):
+    """What the context of a prompt held, as it was when the two met. `memories` are references (memory/refs.py).
+
+    `affinity` (-100..100), `stance` and `times_met` are the speaker's towards the partner.
+    """
+
+    memories: tuple[str, ...] = ()
+    affinity: int = 0
+    """how it liked the other, -100..100"""
+    stance: str = ""
+    """in words, in the world's language; empty: nothing had formed yet"""
+    times_met: int = 0
+    """how often the two had talked before"""
+    mood: Mood = "neutral"
+
+    def stored(self) -> dict[str, Any]:
+        """As its row keeps it: what says nothing is left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+NOTHING_KNOWN = Knowledge()
+
+
+def knowledge(context: PromptContext, recent: RecentMemory, told: Sequence[str]) -> Knowledge:
+    """What stands in the context: what was `told` from memory, by its references, beside the last talk of the two."""
+    last = [ref(MemoryKind.TALK, recent.last_summary.conversation_id)] if recent.last_summary else []
+    unsettled = (turn_ref(row.conversation_id, row.turn) for row in recent.unsettled)
+    return Knowledge(
+        memories=tuple(dict.fromkeys((*last, *told, *unsettled))),
+        affinity=context.affinity,
+        stance=context.stance,
+        times_met=context.times_met,
+        mood=context.mood,
+    )
+
 
 TEMPLATES = Templates(__file__)
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -133,7 +171,7 @@ def speaker_prompt(context: PromptContext, record: Record, note: str, thread: st
     )
 
 
-def told_prompt(name: str, role: Role, scene: Scene, answer: type[T], *, max_tokens: int = 600) -> Prompt[T]:
+def told_prompt(name: str, role: Role, scene: PromptValues, answer: type[T], *, max_tokens: int = 600) -> Prompt[T]:
     """What is asked by the blocks `system`, `context` and `asking` of a template: the second is data, whatever it
     holds.
     """

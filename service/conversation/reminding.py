@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.lore import brought_to_mind
 from service.conversation.memory_share import reminded_tokens
-from service.conversation.persona import told_of_persona
 from service.conversation.prompt import Record, was_told
+from service.conversation.relevance import brought_to_mind, told_of_persona
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import query_tokens, says_little, tokens_a_word
 from service.memory.recall import Line, fitting, remembered

@@ -1,14 +1,15 @@
 """Owns who is in a scene: its start, who joins or leaves at any turn, and how far it may go on."""
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
 
-from sqlmodel import Session, func, select
+from sqlmodel import Session
 
+from service.content.scenes import Scene
 from service.conversation.ending import FEWEST
 from service.conversation.perception import those_there
 from service.conversation.start import insert_running, participants
-from service.conversation.transcript import end_row, held, require, turns_of
-from service.errors import Invalid, NotFound
+from service.conversation.transcript import end_row, held, require, turns_of, turns_said
+from service.errors import Invalid
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
@@ -18,80 +19,50 @@ from service.store.ids import new_id
 from service.store.perceived import is_there
 from service.store.phase import ClockPolicy, EndReason, Modulator, Phase, TurnForm, TurnPolicy
 from service.store.publish import publish
-from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, TurnRow, said_in
+from service.store.tables import ConversationKey, ConversationRow, ParticipantRow
 
 MOST = 8
 """People in one conversation."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScenePerson:
-    """Who takes part, with what it wants there, how it means to go about it, and where it stands ("": where the others
-    are).
-    """
-
-    person_id: str
-    goal: str = ""
-    plan: str = ""
-    spot: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SceneStart:
-    """Who is in a scene, in the order of their seats, and where: at a node, or at a `place` in words. `told` is what
-    goes on when it begins, line by line. The rest is in ConversationRow. `conversation_id`: "": a new one.
-    """
-
-    people: tuple[ScenePerson, ...]
-    max_turns: int
-    node_id: str = ""
-    place: str = ""
-    told: tuple[str, ...] = ()
-    turn_policy: TurnPolicy = TurnPolicy.IN_ORDER
-    modulator: Modulator = Modulator.ALL
-    perceptions: int = 3
-    conversation_id: str = ""
-
-
-def start_scene(session: Session, world: WorldView, wanted: SceneStart, models: dict[Role, str]) -> ConversationRow:
+def start_scene(
+    session: Session, world: WorldView, scene: Scene, models: Mapping[Role, str], conversation_id: str = ""
+) -> ConversationRow:
     """Insert a scene, which stands until somebody lets it go on (`go_on`); the caller has locked the world, and
-    commits. Nobody is engaged: wherever they are in the world, they play.
+    commits. Nobody is engaged: wherever they are in the world, they play. `conversation_id`: "": a new one.
 
     Raises:
-        NotFound: there is no such character, NPC or node.
-        Invalid: they are too few or too many, or one of them is named twice; it has no place, or two.
+        NotFound: there is no such character or NPC.
+        Invalid: they are too few or too many, or one of them is named twice.
     """
-    ids = tuple(one.person_id for one in wanted.people)
+    ids = tuple(one.id for one in scene.participants)
     _require_many(ids)
     for person_id in ids:
         world.cast.actor(person_id)
-    if bool(wanted.node_id) == bool(wanted.place):
-        raise Invalid(field="place", reason=Phrase("answers.invalid_fields.node_or_words"))
-    if wanted.node_id and wanted.node_id not in world.map.nodes:
-        raise NotFound(kind="node", id=wanted.node_id)
+    is_node = scene.location in world.map.nodes
     row = ConversationRow(
-        id=wanted.conversation_id or new_id(),
+        id=conversation_id or new_id(),
         world_id=world.id,
-        node_id=wanted.node_id,
-        place=wanted.place,
+        node_id=scene.location if is_node else "",
+        place="" if is_node else scene.location,
         clock_policy=ClockPolicy.NONE,
         language=world.language,
-        max_turns=wanted.max_turns,
+        max_turns=scene.max_turns,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},
-        told=list(wanted.told) or None,
+        told=list(filter(None, (scene.time, scene.situation))) or None,
         form=TurnForm.SCENE,
-        turn_policy=wanted.turn_policy,
-        modulator=wanted.modulator,
-        perceptions=wanted.perceptions,
+        turn_policy=TurnPolicy(scene.turn_policy),
+        modulator=Modulator(scene.modulator),
+        perceptions=scene.perceptions,
         stands_at=0,
     )
     row.participants = participants(session, world, row, ids)
-    for one, person in zip(row.participants, wanted.people, strict=True):
+    for one, person in zip(row.participants, scene.participants, strict=True):
         one.goal, one.plan, one.spot = person.goal, person.plan, person.spot
     insert_running(session, world, row, engaged=())
-    log_in(session, row.key, world.now, "started", **asdict(replace(wanted, conversation_id=row.id)))
+    log_in(session, row.key, world.now, "started", scene=scene.model_dump(mode="json"), conversation_id=row.id)
     return row
 
 
@@ -158,11 +129,6 @@ def leave(session: Session, row: ConversationRow, world: WorldView, person_id: s
     if len(there) - 1 < FEWEST:
         end_row(session, row, world, EndReason.WANTS_TO_END, said=turn)
     session.flush()
-
-
-def turns_said(session: Session, row: ConversationRow) -> int:
-    """How many turns were said."""
-    return session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
 
 
 def _keep_what_it_perceived(session: Session, row: ConversationRow, person: ParticipantRow) -> None:

@@ -241,11 +241,11 @@ async def _accepted(
         answer = replace(answer, usage=spent + answer.usage)
         fault = _fault(row, context, answer.value)
     if fault is not None and _is_empty(answer.value):
-        raise _useless(answer, ModelEmpty(model=answer.model))
+        raise ModelEmpty(model=answer.model).costing(answer.usage)
     if fault == "repeated" or (fault == "gave_away" and not row.has_human):
         raise Stalled(answer.usage)
     if fault is not None:
-        raise _useless(answer, ModelOutOfCharacter(model=answer.model))
+        raise ModelOutOfCharacter(model=answer.model).costing(answer.usage)
     return answer, note
 
 
@@ -327,7 +327,7 @@ async def go_on(
     context = replace(_context_now(known, said, seat), nudge="go_on")
     answer, _ = await _ask(deps, said.row, known.records[seat], context, on_text)
     if _fault(said.row, context, answer.value) in ("broke_character", "gave_away"):
-        raise _useless(answer, ModelOutOfCharacter(model=answer.model))
+        raise ModelOutOfCharacter(model=answer.model).costing(answer.usage)
     return answer
 
 
@@ -356,7 +356,7 @@ async def _ask(
     prompt = speaker_prompt(context, record, told, thread="/".join(row.key))
     answer = await deps.models.for_role(prompt.role).complete(prompt, on_text)
     if context.part is None and not answer.value.utterance.strip():
-        raise _useless(answer, ModelEmpty(model=answer.model))
+        raise ModelEmpty(model=answer.model).costing(answer.usage)
     return answer, note
 
 
@@ -458,9 +458,3 @@ async def _count(
     deps: ConversationDependencies, row: ConversationRow, role: Purpose, usage: Usage, at: WorldTime | None
 ) -> None:
     await deps.database.write(lambda s: count_failure(s, deps.worlds, row.key, role, usage, at))
-
-
-def _useless(answer: Answer[Any], error: ModelError) -> ModelError:
-    """The error, with what the answer cost."""
-    error.usage = answer.usage
-    return error

@@ -11,13 +11,13 @@ from service.content.made import wrong_texts
 from service.content.problem import ContentProblem, problem
 from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
 from service.content.schema_errors import schema_errors
-from service.conversation.scenes import ScenePerson, SceneStart, start_scene
+from service.conversation.scenes import start_scene
 from service.conversation.transcript import conversation_of
 from service.errors import NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.people.worlds import WorldView
 from service.store.commands import log_in
-from service.store.phase import Modulator, TurnForm, TurnPolicy
+from service.store.phase import TurnForm
 from service.store.tables import ConversationKey, ConversationRow, SceneRow, SummaryRow
 
 
@@ -29,25 +29,7 @@ def begin(session: Session, world: WorldView, scene: Scene, models: Mapping[Role
         NotFound: there is no such character or NPC.
         Invalid: as `start_scene`.
     """
-    is_node = scene.location in world.map.nodes
-    row = start_scene(
-        session,
-        world,
-        SceneStart(
-            people=tuple(
-                ScenePerson(person_id=one.id, goal=one.goal, plan=one.plan, spot=one.spot) for one in scene.participants
-            ),
-            max_turns=scene.max_turns,
-            node_id=scene.location if is_node else "",
-            place="" if is_node else scene.location,
-            told=tuple(filter(None, (scene.time, scene.situation))),
-            turn_policy=TurnPolicy(scene.turn_policy),
-            modulator=Modulator(scene.modulator),
-            perceptions=scene.perceptions,
-        ),
-        dict(models),
-    )
-    return stage(session, world, row.key, scene)
+    return stage(session, world, start_scene(session, world, scene, models).key, scene)
 
 
 def stage(session: Session, world: WorldView, key: ConversationKey, scene: Scene) -> SceneRow:

@@ -1,8 +1,9 @@
 """Owns the start of a conversation: whether the two can talk now, and the one short transaction that makes it run."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
+from pydantic import TypeAdapter
 from sqlmodel import Session, col, delete, select
 
 from service.conversation.client_events import tell_started
@@ -29,56 +30,38 @@ from world.time import iso
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Wanted:
-    """A conversation that a client wants. `told` is what the game says is going on, line by line. `actions`: ids of all
-    that may be asked of the game in it (None: what the content allows). `conversation_id`: "": a new one.
+class Start:
+    """A conversation that is to begin: who speaks to whom first. A character without a goal sets one itself when it
+    opens its mouth. `told` is what the game says is going on, line by line. `actions`: ids of all that may be asked of
+    the game in it (None: what the content allows). `conversation_id`: "": a new one.
+
+    With a player: `place_waived`: wherever the two are. `chat_idle_minutes`: it is a chat client's, see
+    ConversationRow. `holds_clock`: the world's clock stands until it is over. `choices`: so many lines are suggested to
+    the player after each turn of its partner. `opened_for`: why somebody speaks to a player first; `matter` is what of.
     """
 
+    opener_id: str
     partner_id: str
     max_turns: int
+    goal: Goal | None = None
     told: tuple[str, ...] = ()
     actions: tuple[str, ...] | None = None
     conversation_id: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Start(_Wanted):
-    """Which character opens it. Without a goal it sets one itself when it opens its mouth."""
-
-    character_id: str
-    goal: Goal | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlayerStart(_Wanted):
-    """Which player opens it. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a chat client's, see
-    ConversationRow. `holds_clock`: the world's clock stands until it is over. `choices`: so many lines are suggested to
-    the player after each turn of its partner.
-    """
-
-    player_id: str
     place_waived: bool = False
     chat_idle_minutes: float | None = None
     holds_clock: bool = False
     choices: int = 0
+    opened_for: OpenedFor | None = None
+    matter: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Opening:
-    """Who speaks to which player first, what it wants, and why: `matter` is what of."""
-
-    opener_id: str
-    player_id: str
-    goal: Goal
-    opened_for: OpenedFor
-    matter: str
-    max_turns: int
-    conversation_id: str
+START = TypeAdapter(Start)
+"""How it is written into the log of what came from outside."""
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
-    """Insert a running conversation and engage both people; the caller has locked the world, and commits. The partner
-    may be a character too.
+    """Insert a running conversation that a character opens, and engage both people; the caller has locked the world,
+    and commits. The partner may be a character too.
 
     Raises:
         NotFound: there is no such character or NPC.
@@ -88,20 +71,16 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         NotBeside: the two do not stand next to each other.
         NoWayThere: and the character cannot get there either.
     """
-    world.character(wanted.character_id)
-    if wanted.partner_id == wanted.character_id:
-        raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+    world.cast.character(wanted.opener_id)
+    _require_two(wanted)
     if wanted.partner_id not in world.cast.characters:
-        world.npc(wanted.partner_id)
-    require_free(session, world, wanted.character_id, wanted.partner_id)
+        world.cast.npc(wanted.partner_id)
+    require_free(session, world, wanted.opener_id, wanted.partner_id)
     node_id = _standing_beside(session, world, wanted)
-    row = _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, engaged=())
-    return _logged(session, world, row, wanted)
+    return _logged(session, world, _insert(session, world, wanted, node_id, models), wanted)
 
 
-def start_with_player(
-    session: Session, world: WorldView, wanted: PlayerStart, models: dict[Role, str]
-) -> ConversationRow:
+def start_with_player(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
     """Insert a conversation that a player opens: it waits for the player's words. The caller has locked the world, and
     commits.
 
@@ -113,75 +92,38 @@ def start_with_player(
         Invalid: the player is to talk to itself.
         Busy, Walking, NotBeside, NoWayThere: as `start`.
     """
-    player = world.cast.player(wanted.player_id)
-    if wanted.partner_id == player.id:
-        raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
-    partner = world.cast.actor(wanted.partner_id)
-    plain = Start(
-        character_id=player.id,
-        partner_id=partner.id,
-        max_turns=wanted.max_turns,
-        told=wanted.told,
-        actions=wanted.actions,
-        conversation_id=wanted.conversation_id,
-    )
-    pair = (player.id, partner.id)
-    if not wanted.place_waived:
-        require_free(session, world, *pair)
+    world.cast.player(wanted.opener_id)
+    _require_two(wanted)
+    world.cast.actor(wanted.partner_id)
+    pair = (wanted.opener_id, wanted.partner_id)
     if wanted.place_waived:
-        node_id = near(session, world, partner.id)
-    elif standing_players(session, world, only=[player.id]):
-        node_id = _standing_beside(session, world, plain)
+        node_id = near(session, world, wanted.partner_id)
+        return _logged(session, world, _insert(session, world, wanted, node_id, models, engaged=pair), wanted)
+    require_free(session, world, *pair)
+    if standing_players(session, world, only=[wanted.opener_id]):
+        node_id = _standing_beside(session, world, wanted)
     else:
-        node_id = _stands(session, world, partner.id)
-    engaged = pair if wanted.place_waived else ()
-    row = _insert(
-        session,
-        world,
-        plain,
-        node_id,
-        models,
-        ClockPolicy.NONE,
-        engaged=engaged,
-        human=player.id,
-        chat_idle_minutes=wanted.chat_idle_minutes,
-        holds_clock=wanted.holds_clock,
-        choices=wanted.choices,
-    )
-    return _logged(session, world, row, wanted)
+        node_id = _stands(session, world, wanted.partner_id)
+    return _logged(session, world, _insert(session, world, wanted, node_id, models), wanted)
 
 
-def _logged(session: Session, world: WorldView, row: ConversationRow, wanted: Start | PlayerStart) -> ConversationRow:
-    began = asdict(replace(wanted, conversation_id=row.id))
-    if isinstance(wanted, Start):
-        began["goal"] = wanted.goal and wanted.goal.model_dump()
+def _require_two(wanted: Start) -> None:
+    """Raises: Invalid: somebody is to talk to itself."""
+    if wanted.partner_id == wanted.opener_id:
+        raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+
+
+def _logged(session: Session, world: WorldView, row: ConversationRow, wanted: Start) -> ConversationRow:
+    began = START.dump_python(replace(wanted, conversation_id=row.id), mode="json", exclude_defaults=True)
     log_in(session, row.key, world.now, "started", **began)
     return row
 
 
-def open_to_player(session: Session, world: WorldView, wanted: Opening, models: dict[Role, str]) -> ConversationRow:
+def open_to_player(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
     """Insert a conversation in which somebody speaks to a player first, who stands beside it; the rule has decided that
     it may. The caller has locked the world, and commits.
     """
-    plain = Start(
-        character_id=wanted.opener_id,
-        partner_id=wanted.player_id,
-        goal=wanted.goal,
-        max_turns=wanted.max_turns,
-        conversation_id=wanted.conversation_id,
-    )
-    return _insert(
-        session,
-        world,
-        plain,
-        _stands(session, world, wanted.opener_id),
-        models,
-        ClockPolicy.NONE,
-        engaged=(),
-        human=wanted.player_id,
-        opened_for=wanted.opened_for,
-        matter=wanted.matter,
-    )
+    return _insert(session, world, wanted, _stands(session, world, wanted.opener_id), models)
 
 
 def start_talk(
@@ -198,20 +140,10 @@ def start_talk(
     The core has decided that the two talk: nothing is checked. Whoever a client's conversation engages already stays
     engaged there.
     """
-    pair = (wanted.character_id, wanted.partner_id)
     engaged = select(EngagementRow.person_id).where(
-        EngagementRow.world_id == world.id, col(EngagementRow.person_id).in_(pair)
+        EngagementRow.world_id == world.id, col(EngagementRow.person_id).in_((wanted.opener_id, wanted.partner_id))
     )
-    return _insert(
-        session,
-        world,
-        wanted,
-        node_id,
-        models,
-        ClockPolicy.MINUTE,
-        talk.id,
-        engaged=session.exec(engaged).all(),
-    )
+    return _insert(session, world, wanted, node_id, models, talk.id, engaged=session.exec(engaged).all())
 
 
 def _insert(
@@ -220,45 +152,38 @@ def _insert(
     wanted: Start,
     node_id: str,
     models: dict[Role, str],
-    clock_policy: ClockPolicy,
     talk_id: str | None = None,
     *,
-    engaged: Collection[str],
-    human: str | None = None,
-    chat_idle_minutes: float | None = None,
-    holds_clock: bool = False,
-    choices: int = 0,
-    opened_for: OpenedFor | None = None,
-    matter: str = "",
+    engaged: Collection[str] = (),
 ) -> ConversationRow:
-    """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
+    """`engaged` are those who talk elsewhere already, and stay engaged there. A human finds the words of a player."""
     _require_actions(world, wanted.actions)
     row = ConversationRow(
         id=wanted.conversation_id or new_id(),
         world_id=world.id,
         node_id=node_id,
-        clock_policy=clock_policy,
+        clock_policy=ClockPolicy.NONE if talk_id is None else ClockPolicy.MINUTE,
         talk_id=talk_id,
         language=world.language,
         goal=wanted.goal.goal if wanted.goal else None,
         success_criteria=wanted.goal.success_criteria if wanted.goal else None,
         goal_given=wanted.goal is not None,
         max_turns=wanted.max_turns,
-        chat_idle_minutes=chat_idle_minutes,
-        holds_clock=holds_clock,
-        choices=choices,
-        opened_for=opened_for,
-        matter=matter,
+        chat_idle_minutes=wanted.chat_idle_minutes,
+        holds_clock=wanted.holds_clock,
+        choices=wanted.choices,
+        opened_for=wanted.opened_for,
+        matter=wanted.matter,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},
         told=list(wanted.told) or None,
         actions=None if wanted.actions is None else list(wanted.actions),
     )
-    pair = (wanted.character_id, wanted.partner_id)
+    pair = (wanted.opener_id, wanted.partner_id)
     row.participants = participants(session, world, row, pair)
     for one in row.participants:
-        one.speaker = Speaker.HUMAN if one.person_id == human else Speaker.MODEL
+        one.speaker = Speaker.HUMAN if one.person_id in world.cast.players else Speaker.MODEL
     insert_running(session, world, row, [person_id for person_id in pair if person_id not in engaged])
     return row
 
@@ -342,15 +267,15 @@ def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
 
 def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
     """The character's node, which is next to the partner's."""
-    here, there = _stands(session, world, wanted.character_id), _stands(session, world, wanted.partner_id)
+    here, there = _stands(session, world, wanted.opener_id), _stands(session, world, wanted.partner_id)
     if world.map.next_to(here, there):
         return here
     try:
-        minutes = world.routes.path_beside(here, there).minutes
+        minutes = world.setting.routes.path_beside(here, there).minutes
     except Unreachable as exc:
         raise NoWayThere(start=here, goal=there) from exc
     raise NotBeside(
-        character=world.name_of(wanted.character_id),
+        character=world.name_of(wanted.opener_id),
         character_node=world.map.label(here),
         partner=world.name_of(wanted.partner_id),
         partner_node=world.map.label(there),

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
 from service.conversation.context import Goal, Line
-from service.conversation.ending import FEWEST, OPENER, Seats, Spoken, next_step
+from service.conversation.ending import FEWEST, OPENER, next_step
 from service.conversation.game_actions import ask_game, note_told
 from service.conversation.hearing import reaching
 from service.conversation.perception import those_there
@@ -27,7 +27,7 @@ from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
 from service.store.perceived import perceives
-from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm, TurnPolicy
+from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm
 from service.store.publish import publish
 from service.store.quality import Checked
 from service.store.tables import (
@@ -96,6 +96,11 @@ def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
     """The committed turns in order."""
     query = select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))
     return list(session.exec(query))
+
+
+def turns_said(session: Session, row: ConversationRow) -> int:
+    """How many turns were said."""
+    return session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
 
 
 def said_between(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:
@@ -178,26 +183,6 @@ def goal_of(row: ConversationRow) -> Goal | None:
     return Goal(goal=row.goal, success_criteria=row.success_criteria)
 
 
-def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:
-    """What of the turns counts for the end."""
-    return [
-        Spoken(
-            seat=row.seat_of(turn.speaker_id),
-            goal_achieved=turn.goal_achieved,
-            wants_to_end=turn.wants_to_end and row.chat_idle_minutes is None,
-            addressed=tuple(row.seat_of(one) for one in turn.addressed or ()),
-            urgency=turn.urgency,
-        )
-        for turn in turns
-    ]
-
-
-def seats(row: ConversationRow) -> Seats:
-    """Who is there when, and who is next."""
-    stays = tuple((one.joined_turn, one.left_turn) for one in row.participants)
-    return Seats(stays=stays, policy=TurnPolicy(row.turn_policy))
-
-
 def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     """The turns as two who talk see them. Of what the game told with earlier ones no more than `TOLD_MAX` characters
     stay in the notes: what it told last.
@@ -231,7 +216,7 @@ class Transcript:
     @property
     def next_step(self) -> int | EndReason:
         """The seat that speaks next, or why it is over."""
-        return next_step(spoken(self.turns, self.row), self.row.max_turns, seats(self.row))
+        return next_step(self.row, self.turns)
 
     @property
     def stands(self) -> bool:
@@ -436,7 +421,7 @@ def end(
     if timeline is not None:
         require_timeline(world, timeline)
     require(row, Phase.RUNNING)
-    said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
+    said = turns_said(session, row)
     if row.clock_policy == ClockPolicy.NONE:
         log_in(session, row.key, world.now, "ended", reason=reason, failure=failure)
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
@@ -491,8 +476,7 @@ def leave_opening(session: Session, world: WorldView, player_id: str) -> None:
     """The player turns away from who spoke to it first, if it has not answered: that conversation ends."""
     row = unanswered_opening(session, world, player_id)
     if row is not None:
-        said = len(turns_of(session, row.key))
-        end_row(session, row, world, EndReason.ENDED_BY_CLIENT, said=said)
+        end_row(session, row, world, EndReason.ENDED_BY_CLIENT, said=turns_said(session, row))
         session.flush()
 
 

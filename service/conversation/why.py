@@ -4,7 +4,7 @@ The text of a prompt may be gone; what it held is kept beside it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from sqlmodel import Session
@@ -15,18 +15,14 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.gather import met_by
 from service.conversation.hearing import is_shared
-from service.conversation.knowledge import Knowledge
-from service.conversation.prompt import Record
+from service.conversation.prompt import Knowledge, Record
 from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
 from service.llm.chat import Message
 from service.memory.refs import Remembered, look_up, remembered_line
 from service.people.attitude import stance
 from service.people.worlds import WorldView
-from service.store.tables import ConversationRow, PromptRow, TurnRow
+from service.store.tables import PromptRow, TurnRow
 from world.time import WorldTime
-
-_Shown = tuple[tuple[str, ...], tuple[Message, ...] | None]
-"""What a speaker perceived since its last turn, and what its model was sent (None: that was not kept)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +40,8 @@ class TurnWhy:
     is_shared: bool
     perceived: tuple[str, ...]
     knew: Knowledge | None
-    memories: tuple[Remembered, ...]
-    reminded: tuple[Remembered, ...]
+    memories: tuple[Remembered, ...] = ()
+    reminded: tuple[Remembered, ...] = ()
     told: tuple[str, ...]
     messages: tuple[Message, ...] | None
 
@@ -57,44 +53,37 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         NotFound: there is no such conversation, or turn.
     """
 
-    def work(
-        session: Session,
-    ) -> tuple[ConversationRow, TurnRow, Knowledge | None, tuple[str, ...], _Shown]:
+    def work(session: Session) -> TurnWhy:
         row = conversation_of(session, world.id, conversation_id)
         turn = turn_of(session, row, index)
         kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
         record = Record.of(kept) if kept else None
         knew = Knowledge.model_validate(kept.knew) if kept else None
-        partner_id = met_by(row, row.seat_of(turn.speaker_id))[0][0]
+        seat = row.seat_of(turn.speaker_id)
+        partner_id = met_by(row, seat)[0][0]
         if knew and (judged := stance(judged_until(session, row, turn, partner_id), world.language)):
             knew = knew.model_copy(update={"stance": judged})
         before = turns_of(session, row.key)[: turn.turn]
-        told = tuple(line for lines in (row.told, *(one.told for one in before)) for line in lines or ())
         shown = takewhile(
             lambda line: line.speaker_id != turn.speaker_id,
             reversed(lines_for(world, row, turn.speaker_id, before)),
         )
-        perceived = tuple(line.shown for line in shown)[::-1]
-        sent = prompt_messages(session, world, row, turn, record) if record else None
-        return row, turn, knew, told, (perceived, sent)
+        return TurnWhy(
+            turn=turn,
+            partner_id=partner_id,
+            goal=goal_of(row) if seat == OPENER else None,
+            wanted=row.participants[seat].goal,
+            is_shared=is_shared(row, turn.turn),
+            perceived=tuple(line.shown for line in shown)[::-1],
+            knew=knew,
+            told=tuple(line for lines in (row.told, *(one.told for one in before)) for line in lines or ()),
+            messages=prompt_messages(session, world, row, turn, record) if record else None,
+        )
 
-    row, turn, knew, told, (perceived, messages) = await deps.database.read(work)
-    refs = [*(knew.memories if knew else ()), *turn.reminded]
-    found = await look_up(deps.database, world, turn.speaker_id, refs)
-    known = len(refs) - len(turn.reminded)
-    return TurnWhy(
-        turn=turn,
-        partner_id=met_by(row, row.seat_of(turn.speaker_id))[0][0],
-        goal=goal_of(row) if row.seat_of(turn.speaker_id) == OPENER else None,
-        wanted=row.participants[row.seat_of(turn.speaker_id)].goal,
-        is_shared=is_shared(row, turn.turn),
-        perceived=perceived,
-        knew=knew,
-        memories=found[:known],
-        reminded=found[known:],
-        told=told,
-        messages=messages,
-    )
+    why = await deps.database.read(work)
+    known = why.knew.memories if why.knew else ()
+    found = await look_up(deps.database, world, why.turn.speaker_id, [*known, *why.turn.reminded])
+    return replace(why, memories=found[: len(known)], reminded=found[len(known) :])
 
 
 def in_words(world: WorldView, why: TurnWhy) -> list[str]:

@@ -1,8 +1,10 @@
-"""Owns words in character that are no conversation: a line said in passing, a letter, a page of a diary. One call each;
-nothing is stored or remembered of them.
+"""Owns words that are no turn of a conversation: a line said in passing, a letter, a page of a diary, and what a chat
+client asks for beside a talk. One call each; nothing is stored or remembered of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -12,12 +14,12 @@ from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import name_of_doing
 from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS
-from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
+from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt
+from service.llm.chat import Answer, Prompt, Role, T
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
 from service.memory.episodes import episode_of
@@ -30,7 +32,7 @@ from service.people.attitude import liking, moods
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
 from service.store.tables import EventRow
-from service.store.usage import count
+from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime, day_end, minute_of_day
 
@@ -95,22 +97,39 @@ async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted
         ModelError: the model failed, wrote nothing, or stepped out of its role.
     """
     context = await _gather(deps, world, wanted)
-    role = context.writer.kind
-    thread = f"{world.id}/{context.writer.id}"
+    writer = context.writer
+    fault = partial(_fault, context)
+    answer = await counted(deps, world, writer.id, write_prompt(context), writer.kind, fault)
+    return replace(answer, value=WrittenText(text=_formed(context, answer.value.text)))
+
+
+async def counted(
+    deps: ConversationDependencies,
+    world: WorldView,
+    person_id: str,
+    prompt: Prompt[T],
+    purpose: Purpose,
+    fault: Callable[[Answer[T]], ModelError | None] = lambda _: None,
+) -> Answer[T]:
+    """The answer of one who is asked outside of a conversation; what it cost is counted for that purpose, also where
+    `fault` finds something wrong with it.
+
+    Raises:
+        ModelError.
+    """
     spent, failures = Usage(calls=1, estimated=True), 1
     try:
-        answer = await deps.models.for_role(role).complete(replace(write_prompt(context), thread=thread))
-        spent = answer.usage
-        text = _formed(context, answer.value.text)
-        _require_useful(context, text, answer)
-        failures = 0
+        answer = await deps.models.for_role(prompt.role).complete(replace(prompt, thread=f"{world.id}/{person_id}"))
+        if error := fault(answer):
+            raise error.costing(answer.usage)
+        spent, failures = answer.usage, 0
+        return answer
     except ModelError as exc:
         spent = exc.usage
         raise
     finally:
         if spent.calls:
-            await deps.database.write(lambda s: count(s, world.id, world.day, role, spent, failures=failures))
-    return Answer(value=WrittenText(text=text), usage=spent, model=answer.model)
+            await deps.database.write(lambda s: count(s, world.id, world.day, purpose, spent, failures=failures))
 
 
 def write_prompt(context: WriteContext) -> Prompt[WrittenText]:
@@ -128,18 +147,14 @@ def _formed(context: WriteContext, text: str) -> str:
     return text
 
 
-def _require_useful(context: WriteContext, text: str, answer: Answer[WrittenText]) -> None:
-    """Raises: ModelEmpty, ModelOutOfCharacter: with what the answer cost."""
-    writer = context.writer
-    error: ModelError | None = None
+def _fault(context: WriteContext, answer: Answer[WrittenText]) -> ModelError | None:
+    """What is wrong with an answer of the right form."""
+    writer, text = context.writer, _formed(context, answer.value.text)
     told = (*writer.identity, *writer.facts, *context.persona, *writer.lines, *context.secrets)
     if not text:
-        error = ModelEmpty(model=answer.model)
-    elif breaks_character(text, (writer.name, writer.personality, writer.custom_prompt, *told)):
-        error = ModelOutOfCharacter(model=answer.model)
-    if error is not None:
-        error.usage = answer.usage
-        raise error
+        return ModelEmpty(model=answer.model)
+    is_out = breaks_character(text, (writer.name, writer.personality, writer.custom_prompt, *told))
+    return ModelOutOfCharacter(model=answer.model) if is_out else None
 
 
 async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> WriteContext:
@@ -230,3 +245,32 @@ def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
 
 def _place(session: Session, world: WorldView, person_id: str) -> str:
     return world.map.label(near(session, world, person_id))
+
+
+LONGEST_ASIDE = 4000
+"""Most characters of such a text."""
+MOST_LINES, MOST_LETTERS = 20, 1000
+"""So many of the last lines are shown, and so much of each; of what is asked for four times as much."""
+
+
+class AsideText(BaseModel, extra="forbid"):
+    """What is answered."""
+
+    utterance: str = Field(min_length=1, max_length=LONGEST_ASIDE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsideContext(PromptValues):
+    """What somebody asks for who writes such a text: the talk as the client has it, each line with who said it, and
+    what is `asked` for. It holds nothing that a person of the world knows or remembers.
+    """
+
+    npc_name: str
+    player_name: str
+    asked: str
+    lines: tuple[tuple[str, str], ...] = ()
+
+
+def aside_prompt(context: AsideContext, role: Role) -> Prompt[AsideText]:
+    """Ask for the text. All that comes from the client is data."""
+    return told_prompt("aside", role, context, AsideText)

@@ -6,16 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from service.content.profile import RoutineBlock
-
-
-@dataclass(frozen=True, kw_only=True)
-class Failed:
-    """What the character chose and could not have. `reason` is a `world.option.Reason`."""
-
-    action_id: str
-    reason: str
-    facility_id: str | None = None
-    target_id: str | None = None
+from world.option import Refusal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +31,8 @@ class AgentState:
     """What a character carries from one decision to the next.
 
     `goal` and `success_criteria` belong to the talk it is about to begin. `plan` is the plan of the world day
-    `plan_day` (empty: its routine is the plan), revised `revisions` times. `failed` is what it last chose in vain.
-    `decided_at` is the world time of its last decision; `last_asked` is about the
+    `plan_day` (empty: its routine is the plan), revised `revisions` times. `failed` is what it last chose in vain,
+    without the facts of that moment. `decided_at` is the world time of its last decision; `last_asked` is about the
     last one its model made (None: the model failed since).
     """
 
@@ -51,7 +42,7 @@ class AgentState:
     plan: tuple[RoutineBlock, ...] = ()
     plan_day: int | None = None
     revisions: int = 0
-    failed: Failed | None = None
+    failed: Refusal | None = None
     decided_at: int | None = None
     last_asked: LastAsked | None = None
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from service.decision.ask import Asked
 from service.decision.context import BaseContext, DecisionContext, PlanContext
+from service.decision.prompt import Asked
 from service.store.event_kinds import FailedCall
 from world.option import Option, Reason, Refusal
 from world.time import WorldTime
@@ -45,7 +45,9 @@ class Basis(BaseModel, frozen=True):
     refused: tuple[RefusalRow, ...] = ()
     chosen: int | None = None
     needs: dict[str, int] = {}
+    """how its needs stood, by id"""
     places: tuple[str, ...] = ()
+    """of a plan: ids of the facilities it might name"""
     broken: str = ""
 
     @classmethod

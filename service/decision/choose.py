@@ -8,7 +8,6 @@ from typing import Literal
 
 from service.decision.agent_state import AgentState
 from service.decision.appointments import earliest, in_time, wake_for
-from service.decision.ask import Asked, ask
 from service.decision.basis import Basis, Made
 from service.decision.carry_on import after_going_on, carry_on, last_asked
 from service.decision.check import decision_fault, offer_of
@@ -17,7 +16,7 @@ from service.decision.dependencies import Deciding, DecisionDependencies
 from service.decision.descriptions import told_refusals
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
-from service.decision.prompt import decide_prompt
+from service.decision.prompt import Asked, ask, decide_prompt
 from service.decision.recall import recalled, recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
@@ -75,7 +74,7 @@ async def choose(
     Raises:
         NotFound: the author has taken the character out of the game.
     """
-    world.character(snapshot.person_id)
+    world.cast.character(snapshot.person_id)
     situation = Situation(
         world=world,
         snapshot=snapshot,

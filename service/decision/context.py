@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from service.content.profile import CharacterProfile
 from service.llm.prompt import PromptValues
-from service.people.needs import FeltNeed
+from service.people.person import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
 

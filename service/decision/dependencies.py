@@ -3,21 +3,14 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.decision.ask import Asked
 from service.decision.context import Decision, DecisionContext
-from service.llm.chat import ChatModel, Role
+from service.decision.prompt import Asked
+from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings
 from service.store.quality import Checked
 from service.store.session import Database
 from world.time import WorldTime
-
-
-class ModelOfRole(Protocol):
-    """Whoever knows which model answers for a role."""
-
-    def for_role(self, role: Role) -> ChatModel:
-        """Who answers for that role."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,5 +44,5 @@ class DecisionDependencies:
     settings: Settings
     database: Database
     memory: MemoryStore
-    models: ModelOfRole
+    models: Models
     quality: DecisionQuality | None = None

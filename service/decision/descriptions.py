@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from itertools import islice
 
 from service.content.profile import RoutineBlock
-from service.decision.agent_state import Failed
 from service.locales import Language, Listed, Phrase
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
@@ -150,7 +149,7 @@ def why(world: WorldView, refusal: Refusal) -> str:
     return world.say(f"decision.why.{refusal.reason}", **facts)
 
 
-def failed_line(world: WorldView, failed: Failed) -> str:
+def failed_line(world: WorldView, failed: Refusal) -> str:
     """What was chosen in vain, and why."""
     place = world.map.facilities.get(failed.facility_id or "")
     where = world.name_of(failed.target_id) if failed.target_id else place.name if place else ""

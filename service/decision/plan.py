@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 from service.decision.agent_state import AgentState
-from service.decision.ask import Asked, ask
 from service.decision.basis import Basis
 from service.decision.check import plan_blocks, plan_fault
 from service.decision.context import DayPlan
@@ -11,7 +10,7 @@ from service.decision.day import starts_between
 from service.decision.dependencies import DecisionDependencies
 from service.decision.descriptions import action_name, failed_line, why
 from service.decision.options import obstacle
-from service.decision.prompt import plan_prompt
+from service.decision.prompt import Asked, ask, plan_prompt
 from service.decision.situation import Situation
 from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from world.option import Refusal

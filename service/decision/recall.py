@@ -38,7 +38,7 @@ class Recent:
 
 async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
     """The SQL part, in one read. What would give a secret away is left out: others see what is decided."""
-    kept = discretion(world.character(character_id))
+    kept = discretion(world.cast.character(character_id))
     found = await deps.database.read(lambda session: recent_memory(session, world, character_id, None))
     return Recent(
         mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets(one.content)),
@@ -64,6 +64,6 @@ async def recalled(
     """
     limit = deps.settings.memory.recall_limit
     found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
-    known = discretion(world.character(character_id)).known(found, world)
+    known = discretion(world.cast.character(character_id)).known(found, world)
     older = [one for one in known if one.memory.conversation_id not in today][: min(limit, MAX_REMEMBERED)]
     return tell(world, character_id, older, tokens=REMEMBERED_TOKENS)

@@ -2,16 +2,17 @@
 map.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.appointments import earliest, in_time, keeping, wake_for
 from service.decision.day import Slot, at_home, day_blocks, slot_at
-from service.decision.relief import at_hand, helps, relief, wanted
 from service.people.commitment import Commitment
 from world.actions import WAIT, ActionDef, Where
 from world.errors import Unreachable
+from world.needs import Need
 from world.option import Option
 from world.perceive import Snapshot
 from world.places import Facility
@@ -141,9 +142,7 @@ def _night_long(moment: _Moment, option: Option) -> Option:
 
 
 def _at_home(moment: _Moment) -> Option:
-    for option in _chores(moment):
-        return option
-    return _wait(moment, moment.snapshot.home)
+    return next(_chores(moment), None) or _wait(moment, moment.snapshot.home)
 
 
 def _chores(moment: _Moment) -> Iterator[Option]:
@@ -168,10 +167,7 @@ def _chores(moment: _Moment) -> Iterator[Option]:
 def _in_place(moment: _Moment) -> Option | None:
     """What is done at the block's facility; None: nothing now."""
     facility = _facility(moment)
-    for action in _fitting(moment, facility):
-        for option in _one(moment, action, facility.id):
-            return option
-    return None
+    return next((one for action in _fitting(moment, facility) for one in _one(moment, action, facility.id)), None)
 
 
 def _fitting(moment: _Moment, facility: Facility) -> Iterator[ActionDef]:
@@ -242,3 +238,50 @@ def _wait(moment: _Moment, goal: str) -> Option:
 
 def _ends(snapshot: Snapshot, option: Option) -> int:
     return snapshot.time + option.walk_minutes + option.minutes
+
+
+_WALKING = 0.2
+"""How many points of a need a minute of walking costs."""
+_COMFORT = 0.4
+"""A share of the way from the critical to the highest level; below it, a character that has time does something about
+the need.
+"""
+
+
+def wanted(setting: Setting, levels: Mapping[str, float]) -> list[str]:
+    """The needs, in the author's order, that are low enough to care for when there is time."""
+    return [need.id for need in setting.catalogue.needs.all if levels[need.id] < _comfortable(need)]
+
+
+def relief(setting: Setting, snapshot: Snapshot, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
+    """Of `actions`, in the nearest place each, the possible one that raises the need most; None: nothing does."""
+    missing = _need(setting, need_id).highest - snapshot.levels[need_id]
+    best: Option | None = None
+    best_worth = -inf
+    helping = ((min(action.effects.get(need_id, 0), missing), action) for action in actions if helps(action, need_id))
+    for gain, action in sorted(helping, key=lambda one: -one[0]):
+        if gain <= best_worth:
+            break
+        one = possible_one(setting, snapshot, action.id)
+        if isinstance(one, Option) and gain - _WALKING * one.walk_minutes > best_worth:
+            best, best_worth = one, gain - _WALKING * one.walk_minutes
+    return best
+
+
+def helps(action: ActionDef, need_id: str) -> bool:
+    """Whether raising that need is what the action is for: it gives no other more."""
+    gain = action.effects.get(need_id, 0)
+    return gain > 0 and gain == max(action.effects.values())
+
+
+def at_hand(actions: Iterable[ActionDef]) -> list[ActionDef]:
+    """Those that can be done at home or anywhere."""
+    return [action for action in actions if action.where is not Where.FACILITY]
+
+
+def _comfortable(need: Need) -> float:
+    return -inf if need.critical is None else need.critical + _COMFORT * (need.highest - need.critical)
+
+
+def _need(setting: Setting, need_id: str) -> Need:
+    return next(need for need in setting.catalogue.needs.all if need.id == need_id)

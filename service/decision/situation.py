@@ -33,13 +33,13 @@ from service.decision.descriptions import (
 )
 from service.decision.options import Offered
 from service.decision.recall import Recent
-from service.decision.relief import helps
+from service.decision.routine import helps
 from service.locales import Listed
 from service.memory.refs import MemoryKind, ref
 from service.memory.secrets import discretion
 from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
-from service.people.needs import felt_needs
+from service.people.person import felt_needs
 from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, ActionDef, Where
 from world.distance import FAR
@@ -72,7 +72,7 @@ class Situation:
     @property
     def speaker(self) -> CharacterProfile:
         """Raises: NotFound: the author has taken the character away."""
-        return self.world.character(self.snapshot.person_id)
+        return self.world.cast.character(self.snapshot.person_id)
 
     @property
     def thread(self) -> str:

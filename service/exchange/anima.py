@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from service.content.fields import ListOf, Words
-from service.content.files import Unreadable, files_in, read_values
+from service.content.files import files_in, read_values
 from service.content.persona import Weight
 from service.content.problem import ContentProblem, Key, problem, quote
-from service.content.schema_errors import schema_errors
 from service.exchange.draft import Draft, id_of, name_in
-from service.exchange.refused import Foreign, ImportRefused, refused
+from service.exchange.refused import Foreign, ImportRefused, parsed, refusing
 from world.ids import is_slug
 
 IMMUTABLE, LONG_TERM = "immutable.yaml", "long_term.yaml"
@@ -89,10 +86,8 @@ def read_anima(directory: Path) -> list[AnimaPerson]:
         ImportRefused: there are none, or their files are not in the form; all errors are named.
     """
     root = directory / "characters" if (directory / "characters").is_dir() else directory
-    try:
+    with refusing(str(directory)):
         folders = [Path(name).name for name in files_in(root, ".")]
-    except Unreadable as exc:
-        raise refused(str(directory), exc) from exc
     found, wrong = list[AnimaPerson](), list[ContentProblem]()
     for folder in (one for one in folders if (root / one / IMMUTABLE).is_file()):
         try:
@@ -153,11 +148,11 @@ def _person(root: Path, folder: str) -> AnimaPerson:
         **_listed("experiences", ("event", "importance"), grown.experiences),
         **_listed("goals", ("goal", "importance"), grown.goals),
     }
-    _leave_out(draft, always, ())
-    _leave_out(notes, grown, ())
+    draft.leave_out(always.model_extra, ())
+    notes.leave_out(grown.model_extra, ())
     for kind in ("experiences", "goals", "memories"):
         for number, one in enumerate(getattr(grown, kind)):
-            _leave_out(notes, one, (kind, number))
+            notes.leave_out(one.model_extra, (kind, number))
     return AnimaPerson(
         id=folder if is_slug(folder) else id_of(name),
         character_id=always.character_id,
@@ -175,14 +170,6 @@ def _listed(kind: str, keys: tuple[str, ...], entries: Iterable[Foreign]) -> dic
 
 def _read(model: type[M], root: Path, file: str) -> M:
     """Raises: ImportRefused."""
-    try:
-        return model.model_validate(read_values(root / file))
-    except Unreadable as exc:
-        raise refused(file, exc) from exc
-    except ValidationError as exc:
-        raise ImportRefused([*schema_errors(model, file, exc)]) from exc
-
-
-def _leave_out(draft: Draft, values: Foreign, above: Key) -> None:
-    if values.model_extra:
-        draft.note(above, "no_key_of_ours", names=", ".join(map(quote, values.model_extra)))
+    with refusing(file):
+        values = read_values(root / file)
+    return parsed(model, file, values)

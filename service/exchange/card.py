@@ -13,16 +13,15 @@ from io import BytesIO
 from typing import Annotated, Any
 from zipfile import is_zipfile
 
-from pydantic import BeforeValidator, JsonValue, ValidationError
+from pydantic import BeforeValidator, JsonValue
 
 from service.content.fields import ListOf
-from service.content.files import MOST_BYTES, Unreadable, read_json
+from service.content.files import MOST_BYTES, Unreadable
 from service.content.problem import Key, quote
-from service.content.schema_errors import schema_errors
 from service.exchange.charx import card_json
 from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, name_in
 from service.exchange.png import SIGNATURE, png_texts
-from service.exchange.refused import Foreign, ImportRefused, refused
+from service.exchange.refused import Foreign, json_of, parsed, refusing
 
 CARDS = ("ccv3", "chara")
 """Keywords of the texts in a PNG that are a card, the better one first."""
@@ -92,18 +91,11 @@ def read_card(file: str, raw: bytes) -> Draft:
     Raises:
         ImportRefused: it is no card, or is damaged.
     """
-    try:
+    with refusing(file):
         packed = _json_in(raw)
         if len(packed) > MOST_BYTES:
             raise Unreadable("content.too_large", megabytes=MOST_BYTES // 1_000_000)
-        values = read_json(packed.decode("utf-8-sig"))
-    except UnicodeDecodeError as exc:
-        raise refused(file, Unreadable("exchange.no_card")) from exc
-    except RecursionError as exc:
-        raise refused(file, Unreadable("content.nested_too_deeply")) from exc
-    except Unreadable as exc:
-        raise refused(file, exc) from exc
-    return _draft(file, values)
+    return _draft(file, json_of(file, packed, "exchange.no_card"))
 
 
 def _json_in(raw: bytes) -> bytes:
@@ -127,12 +119,8 @@ def _json_in(raw: bytes) -> bytes:
 
 def _draft(file: str, values: object) -> Draft:
     above: Key = ("data",) if isinstance(values, dict) and "data" in values else ()
-    try:
-        whole = Card.model_validate(values) if above else None
-        data = whole.data if whole else CardData.model_validate(values)
-    except ValidationError as exc:
-        model = Card if above else CardData
-        raise ImportRefused([*schema_errors(model, file, exc)]) from exc
+    whole = parsed(Card, file, values) if above else None
+    data = whole.data if whole else parsed(CardData, file, values)
     name = name_in(file, (*above, "name"), data.name)
     called = name_in(file, (*above, "nickname"), data.nickname) if data.nickname.strip() else name
     draft = Draft(file=file, name=called)
@@ -205,6 +193,4 @@ def _leave_out(draft: Draft, values: dict[str, Any], above: Key) -> None:
     for name in (name for name in written if name in _NEVER_TOLD):
         draft.note((*above, name), "never_told")
     # A card of both versions says at its top again what its data say.
-    others = [name for name in written if name not in (*_NEVER_TOLD, *CardData.model_fields)]
-    if others:
-        draft.note(above, "no_key_of_ours", names=", ".join(map(quote, others)))
+    draft.leave_out([name for name in written if name not in (*_NEVER_TOLD, *CardData.model_fields)], above)

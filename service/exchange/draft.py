@@ -4,7 +4,7 @@ mind, and what only comes to mind when there is talk of it. Pure.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -57,6 +57,11 @@ class Draft:
     def note(self, key: Key, said: str, /, **facts: object) -> None:
         """Something was not carried over, or not as it was."""
         self.report.append(problem(self.file, key, f"exchange.notes.{said}", **facts))
+
+    def leave_out(self, names: Iterable[str] | None, above: Key) -> None:
+        """Keys of the file that have nothing to become."""
+        if names:
+            self.note(above, "no_key_of_ours", names=", ".join(map(quote, names)))
 
     def text(self, key: Key, raw: str) -> str:
         """The text as sentences, line by line, bounded."""

@@ -14,8 +14,8 @@ from service.content.files import MAPS_FILE, read_values
 from service.content.maps import MapsFile
 from service.content.problem import problem
 from service.content.references import check_maps, check_posts
-from service.exchange.place import parsed, write_all
-from service.exchange.refused import ImportRefused
+from service.exchange.place import write_all
+from service.exchange.refused import ImportRefused, parsed
 from service.exchange.tiled import TiledMap
 
 

@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from service.content.check import CheckedContent, cross_checked, examine
 from service.content.fields import ContentModel
@@ -22,13 +21,18 @@ from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
 from service.content.problem import problem, quote
 from service.content.references import entries
-from service.content.schema_errors import schema_errors
 from service.errors import system_reason
 from service.exchange.draft import Draft, id_of
-from service.exchange.refused import ImportRefused
+from service.exchange.refused import ImportRefused, parsed
 from world.ids import is_slug
 
-M = TypeVar("M", bound=ContentModel)
+_FORMS: Mapping[str, type[ContentModel]] = {
+    CHARACTERS: CharacterFile,
+    NPCS: NpcFile,
+    FRAGMENTS: FragmentFile,
+    LORE: LoreFile,
+}
+"""By the folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,30 +182,23 @@ def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
     Raises:
         ImportRefused: something would be wrong that was not before.
     """
-    maps = before.maps
-    lore = {file: one for file, one in before.lore.items() if file not in files}
-    npcs, characters, fragments = dict(before.npcs), dict(before.characters), dict(before.fragments)
+    parts: dict[str, dict[str, Any]] = {folder: dict(getattr(before, folder)) for folder in _FORMS}
     for file, values in files.items():
-        if file.startswith(CHARACTERS):
-            characters[file] = parsed(CharacterFile, file, values)
-        elif file.startswith(NPCS):
-            npcs[file] = parsed(NpcFile, file, values)
-        elif file == MAPS_FILE:
-            maps = parsed(MapsFile, file, values)
-        elif file.startswith(FRAGMENTS):
-            fragments[file] = parsed(FragmentFile, file, values)
-        elif values is not None:
-            lore[file] = parsed(LoreFile, file, values)
-    after = replace(before, maps=maps, npcs=npcs, characters=characters, fragments=fragments, lore=lore)
+        folder = file.partition("/")[0]
+        if folder in parts and values is None:
+            parts[folder].pop(file, None)
+        elif folder in parts:
+            parts[folder][file] = parsed(_FORMS[folder], file, values)
+    maps = parsed(MapsFile, MAPS_FILE, files[MAPS_FILE]) if MAPS_FILE in files else before.maps
+    after = replace(
+        before,
+        maps=maps,
+        npcs=parts[NPCS],
+        characters=parts[CHARACTERS],
+        fragments=parts[FRAGMENTS],
+        lore=parts[LORE],
+    )
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:
         raise ImportRefused(wrong)
-
-
-def parsed(model: type[M], file: str, values: object) -> M:
-    """The file's values in the model's form. Raises: ImportRefused."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as exc:
-        raise ImportRefused([*schema_errors(model, file, exc)]) from exc

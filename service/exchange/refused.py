@@ -1,14 +1,19 @@
 """Owns what is wrong with a file of another program, and the report of what was not carried over."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, ValidationError, model_validator
 
-from service.content.files import MOST_BYTES, Unreadable, read_bytes
+from service.content.files import MOST_BYTES, Unreadable, read_bytes, values_of
 from service.content.problem import ContentProblem
+from service.content.schema_errors import schema_errors
 from service.errors import Invalid
 from service.locales import Language, sentence
+
+M = TypeVar("M", bound=BaseModel)
 
 Report = list[ContentProblem]
 """What was not carried over, or was changed on the way: each with its place in the file that was read."""
@@ -29,9 +34,17 @@ class ImportRefused(Invalid):
         return "\n".join(problem.line(language) for problem in self.problems)
 
 
-def refused(file: str, reason: Unreadable) -> ImportRefused:
-    """The error of a file as a whole."""
-    return ImportRefused([ContentProblem(file=file, key_path="", said=reason.reason)])
+@contextmanager
+def refusing(file: str) -> Iterator[None]:
+    """Whatever makes the file unreadable refuses it as a whole.
+
+    Raises:
+        ImportRefused.
+    """
+    try:
+        yield
+    except Unreadable as exc:
+        raise ImportRefused([ContentProblem(file=file, key_path="", said=exc.reason)]) from exc
 
 
 def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
@@ -40,10 +53,29 @@ def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     Raises:
         ImportRefused: it cannot be read, or is larger.
     """
-    try:
+    with refusing(path.name):
         return read_bytes(path, most)
-    except Unreadable as exc:
-        raise refused(path.name, exc) from exc
+
+
+def json_of(file: str, raw: bytes, otherwise: str) -> object:
+    """What the JSON of a file says; `otherwise` is the key of the sentence for what is no text.
+
+    Raises:
+        ImportRefused: it is no JSON.
+    """
+    with refusing(file):
+        try:
+            return values_of(raw.decode("utf-8-sig"), ".json")
+        except UnicodeDecodeError as exc:
+            raise Unreadable(otherwise) from exc
+
+
+def parsed(model: type[M], file: str, values: object) -> M:
+    """The file's values in the model's form. Raises: ImportRefused: everything that is wrong with them."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as exc:
+        raise ImportRefused([*schema_errors(model, file, exc)]) from exc
 
 
 class Foreign(BaseModel, frozen=True, strict=True, extra="allow"):

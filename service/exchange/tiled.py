@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+from pydantic import BeforeValidator, Field, JsonValue
 
 from service.content.fields import ListOf
-from service.content.files import Unreadable, read_json
 from service.content.problem import Key, problem
-from service.content.schema_errors import schema_errors
 from service.exchange.clean import plain
 from service.exchange.draft import id_of
-from service.exchange.refused import Foreign, ImportRefused, Report, refused
+from service.exchange.refused import Foreign, Report, json_of, parsed
 from world.ids import is_slug
 
 FIRST_DAY = "2026-04-01T07:00"
@@ -119,17 +117,7 @@ def read_tiled(file: str, raw: bytes) -> TiledMap:
     Raises:
         ImportRefused: it is none.
     """
-    try:
-        area = _Map.model_validate(read_json(raw.decode("utf-8-sig")))
-    except UnicodeDecodeError as exc:
-        raise refused(file, Unreadable("exchange.no_tiled")) from exc
-    except RecursionError as exc:
-        raise refused(file, Unreadable("content.nested_too_deeply")) from exc
-    except Unreadable as exc:
-        raise refused(file, exc) from exc
-    except ValidationError as exc:
-        raise ImportRefused([*schema_errors(_Map, file, exc)]) from exc
-    return _Reading(file, area).read()
+    return _Reading(file, parsed(_Map, file, json_of(file, raw, "exchange.no_tiled"))).read()
 
 
 class _Reading:

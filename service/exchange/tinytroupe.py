@@ -3,19 +3,17 @@ examples/fragments).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, JsonValue, ValidationError
+from pydantic import BeforeValidator, JsonValue
 
 from service.content.fields import ListOf
-from service.content.files import Unreadable, read_json
 from service.content.problem import Key, quote
-from service.content.schema_errors import schema_errors
 from service.exchange.clean import chunks
 from service.exchange.draft import LORE_TOKENS, MOST_LINES, PERSONALITY_TOKENS, Draft, name_in
-from service.exchange.refused import Foreign, ImportRefused, refused
+from service.exchange.refused import Foreign, json_of, parsed
 
 _TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 _DEGREE = re.compile(r"\s*(?:very\s+|moderately\s+)?(low|medium|high)\b", re.IGNORECASE)
@@ -89,24 +87,13 @@ def read_tinytroupe(file: str, raw: bytes) -> Draft:
     Raises:
         ImportRefused: it is neither.
     """
-    try:
-        values = read_json(raw.decode("utf-8-sig"))
-    except RecursionError as exc:
-        raise refused(file, Unreadable("content.nested_too_deeply")) from exc
-    except UnicodeDecodeError as exc:
-        raise refused(file, Unreadable("exchange.no_agent")) from exc
-    except Unreadable as exc:
-        raise refused(file, exc) from exc
-    try:
-        agent = _Agent.model_validate(values)
-    except ValidationError as exc:
-        raise ImportRefused([*schema_errors(_Agent, file, exc)]) from exc
+    agent = parsed(_Agent, file, json_of(file, raw, "exchange.no_agent"))
     is_fragment = agent.type == "Fragment"
     name = Path(file).name.partition(".")[0] if is_fragment else name_in(file, ("persona", "name"), agent.persona.name)
     draft = Draft(file=file, name=name, is_fragment=is_fragment)
     _fill(draft, agent.persona)
-    _leave_out(draft, agent.model_extra or (), ())
-    _leave_out(draft, agent.persona.model_extra or (), ("persona",))
+    draft.leave_out(agent.model_extra, ())
+    draft.leave_out(agent.persona.model_extra, ("persona",))
     return draft
 
 
@@ -164,7 +151,7 @@ def _characterise(draft: Draft, persona: _Persona) -> None:
         draft.note((*key, "big_five"), "only_degrees")
     for name in degrees.keys() - known.keys():
         draft.note((*key, "big_five", name), "no_degree")
-    _leave_out(draft, persona.personality.model_extra or (), key)
+    draft.leave_out(persona.personality.model_extra, key)
 
 
 def _texts(draft: Draft, above: Key, named: dict[str, str]) -> dict[str, str]:
@@ -193,9 +180,3 @@ def _behaviors(draft: Draft, key: Key, value: Any, when: str) -> Iterator[str]:
         for name, one in value.items():
             is_group = name in ("general", "routines")
             yield from _behaviors(draft, (*key, name), one, when if is_group else draft.text(key, name))
-
-
-def _leave_out(draft: Draft, names: Iterable[str], above: Key) -> None:
-    others = ", ".join(map(quote, names))
-    if others:
-        draft.note(above, "no_key_of_ours", names=others)

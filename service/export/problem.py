@@ -1,7 +1,11 @@
 """Owns what can be wrong with an export or an import."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from service.content.problem import Key, key_path, mismatch
-from service.errors import Conflict, Invalid, KataribeError, NotFound
+from service.errors import Conflict, Invalid, KataribeError, NotFound, system_reason
 from service.locales import Language, Phrase, sentence
 
 
@@ -39,6 +43,15 @@ class ReplayDiffers(Conflict):
 
 class FileUnusable(Invalid):
     """Facts: `file`, `reason`."""
+
+
+@contextmanager
+def usable(file: Path) -> Iterator[None]:
+    """Whatever the system refuses of the file is told. Raises: FileUnusable."""
+    try:
+        yield
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
 
 class BadLine(Invalid):

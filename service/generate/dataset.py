@@ -13,15 +13,15 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from service.errors import KataribeError, system_reason
-from service.export.problem import FileUnusable
+from service.errors import KataribeError
+from service.export.problem import usable
 from service.generate.near import Distinct
 from service.generate.problem import DatasetInUse, OtherDataset
 from service.store.lock import take
 
 Line = dict[str, Any]
 
-_ID = re.compile(rb'\{"id":"([0-9a-f]{12})-([0-9]{6})"')
+_ID = re.compile(rb'\{"id":"[0-9a-f]{12}-([0-9]{6})"')
 _CHUNK = 1 << 16
 
 
@@ -129,11 +129,12 @@ class _Lines:
         """
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         start = self._io.seek(0, os.SEEK_END)
-        try:
-            _write(self._io, text)
-        except OSError as exc:
-            self._io.truncate(start)
-            raise self._unusable(exc) from exc
+        with usable(self._file):
+            try:
+                _write(self._io, text)
+            except OSError:
+                self._io.truncate(start)
+                raise
         self.places[number] = _Place(start, len(text))
 
     def read(self, number: int) -> Line:
@@ -146,30 +147,28 @@ class _Lines:
         if len(numbers) == len(self.places) and starts == sorted(starts):
             return
         new = self._file.with_suffix(".settled.tmp")
-        try:
-            with new.open("wb") as file:
-                file.writelines(map(self._bytes, numbers))
-                file.flush()
-                os.fsync(file.fileno())
-            self.close()
-            new.replace(self._file)
-        except OSError as exc:
-            new.unlink(missing_ok=True)
-            raise self._unusable(exc) from exc
+        with usable(self._file):
+            try:
+                with new.open("wb") as file:
+                    file.writelines(map(self._bytes, numbers))
+                    file.flush()
+                    os.fsync(file.fileno())
+                self.close()
+                new.replace(self._file)
+            except OSError:
+                new.unlink(missing_ok=True)
+                raise
         self._open()
 
     def _open(self) -> None:
-        try:
+        with usable(self._file):
             self._io = self._file.open("a+b", buffering=0)
-        except OSError as exc:
-            raise self._unusable(exc) from exc
         try:
             take(self._io.fileno())
         except OSError as exc:
             self.close()
             raise DatasetInUse(file=str(self._file)) from exc
         try:
-            self._mend()
             self.places = dict(self._find())
         except OtherDataset:
             self.close()
@@ -180,36 +179,20 @@ class _Lines:
         self._io.seek(place.start)
         return self._io.read(place.size)
 
-    def _mend(self) -> None:
-        """A process that was killed may have left the beginning of a line. Raises: OtherDataset."""
-        end = size = self._io.seek(0, os.SEEK_END)
-        self._io.seek(0)
-        begins, begun = f'{{"id":"{self._run}-'.encode(), self._io.read(20)
-        if not begins.startswith(begun):
-            raise OtherDataset(file=str(self._file))
-        found = -1
-        while end and found < 0:
-            start = max(0, end - _CHUNK)
-            self._io.seek(start)
-            found = self._io.read(end - start).rfind(b"\n")
-            end = start + found + 1 if found >= 0 else start
-        if end < size:
-            self._io.truncate(end)
-
     def _find(self) -> Iterator[tuple[int, _Place]]:
-        """Raises: OtherDataset."""
+        """A process that was killed may have left the beginning of a line: it goes. Raises: OtherDataset."""
         start = self._io.seek(0)
+        begins = f'{{"id":"{self._run}-'.encode()
         lines = BufferedReader(self._io, _CHUNK)
         for line in lines:
-            named = _ID.match(line)
-            if named is None or named[1].decode() != self._run:
+            named, is_whole = _ID.match(line), line.endswith(b"\n")
+            if not begins.startswith(line[: len(begins)]) or (is_whole and named is None):
                 raise OtherDataset(file=str(self._file))
-            yield int(named[2]), _Place(start, len(line))
-            start += len(line)
+            if named is not None and is_whole:
+                yield int(named[1]), _Place(start, len(line))
+                start += len(line)
         lines.detach()  # else it would close the file
-
-    def _unusable(self, error: OSError) -> FileUnusable:
-        return FileUnusable(file=str(self._file), reason=system_reason(error))
+        self._io.truncate(start)
 
 
 def _write(file: FileIO, text: bytes) -> None:

@@ -13,20 +13,21 @@ from sqlmodel import Session, col, select
 
 from service.app import chosen_worlds
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
-from service.content.load import Content
+from service.content.load import read_form
 from service.content.profile import CharacterProfile
+from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import ScenePerson, SceneStart, go_on, start_scene
+from service.conversation.scenes import go_on, start_scene
 from service.generate.checks import Said, fault
 from service.generate.dataset import Line
 from service.generate.making import Item, Plan, failed
-from service.generate.problem import Dropped
-from service.generate.stage import PLACE, on_stage, read_plan, stage
+from service.generate.problem import Dropped, PlanRefused
+from service.generate.stage import PLACE, on_stage, stage
 from service.locales import Language, sentence
 from service.people.worlds import WorldRepository
 from service.settings import Settings
-from service.store.phase import EndReason, Modulator, TurnPolicy
+from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 
 _ROLES = ("user", "assistant")
@@ -51,13 +52,11 @@ class AgentGroup:
     agents: Sequence[Agent]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupsPlan:
-    """What every dialogue of the plan is made from."""
+@dataclass(kw_only=True)
+class GroupsPlan(Plan):
+    """The data set of a file of groups."""
 
     file: GroupsFile
-    language: Language
-    game: Content
 
     async def make(self, deps: ConversationDependencies, item: Item) -> Line:
         """One dialogue.
@@ -67,7 +66,7 @@ class GroupsPlan:
         """
         group = self.group(item)
         people = {one.profile.id: one.profile for one in group.agents}
-        content = stage(self.game, self.language, group.location, people, self.game.start)
+        content = stage(self.content, self.language, group.location, people, self.content.start)
         here = replace(deps, worlds=WorldRepository(content, deps.settings.world))
         key = ConversationKey(item.id, "group")
         await deps.database.write(lambda s: self._begin(s, here, key, group))
@@ -88,6 +87,15 @@ class GroupsPlan:
             "participants": [_told(one) for one in group.agents],
             "messages": messages,
         }
+
+    def text_of(self, line: Line) -> str:
+        """What was done and said."""
+        return "\n".join(one["content"] for one in line["messages"])
+
+    def counts(self, line: Line) -> Mapping[str, int]:
+        """Turns, and dialogues by their number of people."""
+        size = len(line["participants"])
+        return {"turns": len(line["messages"]), **{f"groups_of_{n}": int(n == size) for n in (2, 3, 4)}}
 
     def group(self, item: Item) -> AgentGroup:
         """That of the file under this number; behind them one that is drawn."""
@@ -110,12 +118,12 @@ class GroupsPlan:
             name = name_of(entry, self.language)
             profile = CharacterProfile(id=entry.id, name=name, personality=said["profile"], home=PLACE)
         else:
-            profile = on_stage(self.game.cast(self.language), entry.id)
+            profile = on_stage(self.content.cast(self.language), entry.id)
         return Agent(profile=profile, goal=said["goal"], plan=said["plan"])
 
     def _drawn(self, draw: DrawEntry, rng: random.Random) -> AgentGroup:
         """Different people, each with one of its own goals."""
-        cast = self.game.cast(self.language)
+        cast = self.content.cast(self.language)
         people = sorted(draw.cast or (*cast.characters, *cast.npcs))
         chosen = [on_stage(cast, one) for one in rng.sample(people, rng.randint(*draw.size))]
         places = [one.of(self.language) for one in draw.locations] or sorted(cast.world_map.nodes)
@@ -133,27 +141,29 @@ class GroupsPlan:
 
     def _place(self, location: str) -> str:
         """In words."""
-        places = self.game.cast(self.language).world_map
+        places = self.content.cast(self.language).world_map
         said = places.label(location) if location in places.nodes else location
         return said or sentence(self.language, "generate.place")
 
     def _begin(self, session: Session, deps: ConversationDependencies, key: ConversationKey, group: AgentGroup) -> None:
         world = deps.worlds.open(session, key.world_id, lock=True)
-        scene = SceneStart(
-            people=tuple(ScenePerson(person_id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents),
-            max_turns=self.file.rounds * len(group.agents),
-            place=group.location,
-            told=tuple(filter(None, (group.situation,))),
-            turn_policy=TurnPolicy(self.file.turn_policy),
-            modulator=Modulator(self.file.modulator),
+        scene = Scene(
+            id=key.conversation_id,
+            location=group.location,
+            situation=group.situation,
+            participants=tuple(
+                SceneParticipant(id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents
+            ),
+            turn_policy=self.file.turn_policy,
+            modulator=self.file.modulator,
             perceptions=self.file.perceptions,
-            conversation_id=key.conversation_id,
+            max_turns=self.file.rounds * len(group.agents),
         )
-        start_scene(session, world, scene, deps.models.names())
+        start_scene(session, world, scene, deps.models.names(), key.conversation_id)
         go_on(session, deps.worlds, key)
 
 
-def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan:
+def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> GroupsPlan:
     """The plan that the file describes; `seed` instead of its own.
 
     Raises:
@@ -162,38 +172,25 @@ def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan
     """
     game = chosen_worlds(settings).content
     known = game.checked
-    file = read_plan(GroupsFile, path, lambda one: check_groups(path.name, one, known.names, known.nodes))
+    file = read_form(
+        GroupsFile, path, lambda one: check_groups(path.name, one, known.names, known.nodes), refused=PlanRefused
+    )
     language = file.language or settings.world.language or game.default_language
-    plan = GroupsPlan(file=file, language=language, game=game)
     cast = game.cast(language)
     made_from = {
         **file.model_dump(mode="json", by_alias=True, exclude={"seed": True, "draw": {"count"}}),
         "people": {one: on_stage(cast, one).model_dump(mode="json") for one in sorted(_of_the_game(file, known.names))},
     }
-    return Plan(
+    return GroupsPlan(
         kind="groups",
         count=file.count,
         seed=file.seed if seed is None else seed,
         language=language,
         made_from=made_from,
         content=game,
-        make=plan.make,
-        text_of=text_of,
-        counts=counts,
-        handlers={},
+        file=file,
         remembers=False,
     )
-
-
-def text_of(line: Line) -> str:
-    """What was done and said."""
-    return "\n".join(one["content"] for one in line["messages"])
-
-
-def counts(line: Line) -> Mapping[str, int]:
-    """What its card counts."""
-    size = len(line["participants"])
-    return {"turns": len(line["messages"]), **{f"groups_of_{n}": int(n == size) for n in (2, 3, 4)}}
 
 
 def _of_the_game(file: GroupsFile, everybody: Mapping[str, Any]) -> set[str]:

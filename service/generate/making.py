@@ -5,11 +5,11 @@ import hashlib
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from service.app import conversations_apart
 from service.content.load import Content
@@ -50,16 +50,8 @@ class Item:
         return random.Random(self.seed)
 
 
-Make = Callable[[ConversationDependencies, Item], Awaitable[Line]]
-"""Makes an item's line, without `id` and `meta`.
-
-Raises:
-    Dropped: it is not good enough.
-    ModelError: a model failed.
-"""
-
-
-class Job(Protocol):
+@dataclass(kw_only=True)
+class Job:
     """What is to be made: items of a `kind`.
 
     `made_from` is all that decides what an item is, but for its number, the `seed` and the models: who makes from the
@@ -67,47 +59,45 @@ class Job(Protocol):
     rehearsal what only this kind asks. `remembers`: people go by what they remember.
     """
 
-    @property
-    def kind(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def language(self) -> Language: ...
-    @property
-    def made_from(self) -> Mapping[str, Any]: ...
-    @property
-    def content(self) -> Content: ...
-    @property
-    def handlers(self) -> Mapping[type, Handler]: ...
-    @property
-    def remembers(self) -> bool: ...
-    @property
-    def make(self) -> Make: ...
-
-    def todo(self, dataset: Dataset) -> Sequence[int]:
-        """The items that are to be made next. It is asked again when they are made, until there are none."""
-
-    def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
-        """What is done when all items are made; answers the lines that the user is told."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The job of a data set: `count` items, each made once. `text_of` is the text of a line by which near duplicates
-    are found; `counts` is what the card counts.
-    """
-
     kind: str
-    count: int
     seed: int
     language: Language
     made_from: Mapping[str, Any]
     content: Content
-    make: Make
-    text_of: Callable[[Line], str]
-    counts: Callable[[Line], Mapping[str, int]]
-    handlers: Mapping[type, Handler]
+    handlers: Mapping[type, Handler] = field(default_factory=dict)
     remembers: bool = True
+
+    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+        """An item's line, without `id` and `meta`.
+
+        Raises:
+            Dropped: it is not good enough.
+            GenerationStopped, ModelError: a model failed.
+        """
+        raise NotImplementedError
+
+    def todo(self, dataset: Dataset) -> Sequence[int]:
+        """The items that are to be made next. It is asked again when they are made, until there are none."""
+        raise NotImplementedError
+
+    def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
+        """What is done when all items are made; answers the lines that the user is told."""
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True)
+class Plan(Job):
+    """The job of a data set: `count` items, each made once."""
+
+    count: int
+
+    def text_of(self, line: Line) -> str:
+        """The text of a line by which near duplicates are found."""
+        raise NotImplementedError
+
+    def counts(self, line: Line) -> Mapping[str, int]:
+        """What the card counts of a line."""
+        raise NotImplementedError
 
     def todo(self, dataset: Dataset) -> Sequence[int]:
         """Those that are not done."""

@@ -1,19 +1,13 @@
 """Owns where dialogues are held: what a file says of it, and a stage of one place, on which everybody walks free."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
-
-from service.content.fields import ContentModel
 from service.content.files import Unreadable, read_values
 from service.content.load import Cast, Content
-from service.content.problem import ContentProblem, found, problem
 from service.content.profile import CharacterProfile
-from service.content.schema_errors import schema_errors
-from service.generate.problem import PlanRefused
-from service.locales import Language, Phrase
+from service.locales import Language
 from world.actions import Catalogue
 from world.needs import Needs
 from world.places import Node, WorldMap
@@ -21,33 +15,6 @@ from world.time import WorldTime
 
 PLACE = "here"
 """The node at which people meet."""
-
-F = TypeVar("F", bound=ContentModel)
-
-
-def read_plan(model: type[F], path: Path, check: Callable[[F], Iterable[ContentProblem]]) -> F:
-    """The file, in its form and checked.
-
-    Raises:
-        PlanRefused: it names everything that is wrong.
-    """
-    try:
-        values = read_values(path)
-    except Unreadable as exc:
-        raise PlanRefused(path.parent, [ContentProblem(file=path.name, key_path="", said=exc.reason)]) from exc
-    if not isinstance(values, dict):
-        expected = Phrase("content.expected.dict_type")
-        raise PlanRefused(
-            path.parent, [problem(path.name, (), "content.mismatch", found=found(values), expected=expected)]
-        )
-    try:
-        file = model.model_validate(values)
-    except ValidationError as exc:
-        raise PlanRefused(path.parent, list(schema_errors(model, path.name, exc))) from exc
-    wrong = list(check(file))
-    if wrong:
-        raise PlanRefused(path.parent, wrong)
-    return file
 
 
 def kind_of(path: Path) -> str:

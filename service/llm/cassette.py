@@ -280,6 +280,4 @@ def _error_of(failure: Failure, usage: Usage) -> ModelError:
         name: Phrase(fact["key"], **fact["facts"]) if isinstance(fact, dict) else fact
         for name, fact in failure.facts.items()
     }
-    error = ERRORS[failure.slug](**facts)
-    error.usage = usage
-    return error
+    return ERRORS[failure.slug](**facts).costing(usage)

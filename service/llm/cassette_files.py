@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from service.content.problem import reason_of
 from service.errors import CassetteUnusable, Misconfigured, ModelError, system_reason
-from service.llm.chat import Message, Prompt
+from service.llm.chat import Prompt
 from service.llm.schema import schema_text
 from service.locales import Phrase
 from service.settings import CassetteMode, Role
@@ -120,12 +120,8 @@ def request_of(prompt: Prompt[Any], voice: Voice) -> Request:
         temperature=voice.temperature,
         max_tokens=prompt.max_tokens,
         answer=f"{answer.__name__} {schema}",
-        messages=[_words(message) for message in prompt.messages],
+        messages=[Words(role=one.role, content=one.content.split("\n")) for one in prompt.messages],
     )
-
-
-def _words(message: Message) -> Words:
-    return Words(role=message.role, content=message.content.split("\n"))
 
 
 def read_header(directory: Path, mode: CassetteMode) -> Header:

@@ -22,7 +22,9 @@ class Message:
     """One message of a chat completion."""
 
     role: Literal["system", "user", "assistant"]
+    """who speaks in the prompt"""
     content: str
+    """the text of the message"""
 
 
 @dataclass(frozen=True, kw_only=True)

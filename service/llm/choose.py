@@ -12,12 +12,11 @@ import httpx
 from pydantic import BaseModel, Field, SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
-from service.llm.budget import Budget, Budgeted
 from service.llm.cassette import Cassette, Recorded, open_cassette
 from service.llm.cassette_files import SETTING as CASSETTE
 from service.llm.cassette_files import Voice
 from service.llm.chat import Answer, ChatModel, Message, Prompt, Role, T, TextListener
-from service.llm.wrappers import ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
+from service.llm.wrappers import Budget, Budgeted, ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
 from service.locales import Phrase
 from service.settings import OPENAI_URL, LlmSettings, Settings, is_openai
 

@@ -132,22 +132,18 @@ class Dialect:
         return None
 
     def _without(self, blamed: str) -> "Dialect | None":
-        if blamed == "form" and self.form < Form.TEXT:
-            return replace(self, form=Form(self.form + 1))
-        if blamed == "limit" and not self.limit_changed:
-            other: Literal["max_tokens", "max_completion_tokens"] = (
-                "max_completion_tokens" if self.limit == "max_tokens" else "max_tokens"
-            )
-            return replace(self, limit=other, limit_changed=True)
-        if blamed == "temperature" and self.temperature:
-            return replace(self, temperature=False)
-        if blamed == "stream_options" and self.stream_usage:
-            return replace(self, stream_usage=False)
-        if blamed == "stream" and self.stream:
-            return replace(self, stream=False)
-        if blamed == "system" and self.system_role:
-            return replace(self, system_role=False)
-        return None
+        """The dialect without what is blamed; None: it has nothing of that any more."""
+        other = "max_completion_tokens" if self.limit == "max_tokens" else "max_tokens"
+        simpler: dict[str, tuple[bool, dict[str, Any]]] = {
+            "form": (self.form < Form.TEXT, {"form": Form(min(self.form + 1, Form.TEXT))}),
+            "limit": (not self.limit_changed, {"limit": other, "limit_changed": True}),
+            "temperature": (self.temperature, {"temperature": False}),
+            "stream_options": (self.stream_usage, {"stream_usage": False}),
+            "stream": (self.stream, {"stream": False}),
+            "system": (self.system_role, {"system_role": False}),
+        }
+        is_left, changed = simpler[blamed]
+        return replace(self, **changed) if is_left else None
 
 
 def _without_system(messages: list[Message]) -> list[Message]:

@@ -72,8 +72,7 @@ class OpenAIChat:
                 return await self._answer(prompt, work)
         except TimeoutError as exc:
             timeout = ModelTimeout(model=self.name, seconds=self._timeout_seconds)
-            timeout.usage = Usage(calls=work.calls)
-            raise timeout from exc
+            raise timeout.costing(Usage(calls=work.calls)) from exc
         except ModelError as error:
             error.usage = replace(error.usage, calls=work.calls)
             raise
@@ -105,9 +104,7 @@ class OpenAIChat:
         try:
             value = work.reply.read(prompt.answer, model=self.name, max_tokens=dialect.max_tokens(prompt))
         except BrokenOff as exc:
-            cut = self._unreachable("the answer broke off in the middle")
-            cut.usage = work.usage()
-            raise cut from exc
+            raise self._unreachable("the answer broke off in the middle").costing(work.usage()) from exc
         except ModelError as error:
             if isinstance(error, ModelBroken):
                 self._broken.add(prompt.name, prompt.thread)

@@ -6,7 +6,6 @@ A game may replace each of them by one of its own. These run in a sandbox: whoev
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import extract_tb
-from typing import Protocol
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
@@ -16,18 +15,6 @@ from service.locales import Language
 
 OwnPrompts = tuple[tuple[str, str], ...]
 """A game's own templates of one language: the name of each, and its source."""
-
-
-class Scene(Protocol):
-    """What a prompt is rendered from."""
-
-    @property
-    def language(self) -> Language:
-        """In which it is asked."""
-
-    @property
-    def own_prompts(self) -> OwnPrompts:
-        """The game's own templates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +54,7 @@ class Templates:
         return "".join(template.blocks[block](context)).strip()
 
     def question(
-        self, name: str, role: Role, scene: Scene, answer: type[T], *, max_tokens: int, thread: str = ""
+        self, name: str, role: Role, scene: PromptValues, answer: type[T], *, max_tokens: int, thread: str = ""
     ) -> Prompt[T]:
         """What is asked by the blocks `system` and `user` of a template."""
         blocks = {

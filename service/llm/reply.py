@@ -101,8 +101,11 @@ def read_answer(text: str, answer: type[T], model: str) -> T:
             return answer.model_validate(_in_words(value), extra="ignore")
         except ValidationError as exc:
             reason = _faults(exc)
-        except (json.JSONDecodeError, RecursionError) as exc:
-            raise ModelBroken(model=model, reason=_syntax(exc)) from exc
+        except json.JSONDecodeError as exc:
+            broken = Phrase("llm.broken_json", reason=exc.msg, position=exc.pos)
+            raise ModelBroken(model=model, reason=broken) from exc
+        except RecursionError as exc:
+            raise ModelBroken(model=model, reason=Phrase("llm.nested_too_deep")) from exc
     raise ModelBroken(model=model, reason=reason)
 
 
@@ -120,12 +123,6 @@ def _faults(exc: ValidationError) -> str:
     named = (f"{'.'.join(map(str, e['loc'])) or 'answer'}: {e['msg']}" for e in errors[:3])
     more = f" (and {len(errors) - 3} more)" if len(errors) > 3 else ""
     return "; ".join(named) + more
-
-
-def _syntax(exc: json.JSONDecodeError | RecursionError) -> Phrase:
-    if isinstance(exc, json.JSONDecodeError):
-        return Phrase("llm.broken_json", reason=exc.msg, position=exc.pos)
-    return Phrase("llm.nested_too_deep")
 
 
 class BrokenOff(Exception):

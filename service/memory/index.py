@@ -42,6 +42,7 @@ from service.memory.ranking import (
     in_order,
 )
 from service.memory.record import (
+    DEFAULT_IMPORTANCE,
     FACTS,
     VIEWS,
     Episode,
@@ -73,8 +74,8 @@ _TOKEN_BYTES = 450
 
 # Columns of the table of numbers. _ASKS, _TIME and _FADED are 1 where it is a question, tells a time, and has faded.
 _KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _ENTITY, _PARTNER, _CONVERSATION, _TURN, _SPEAKER = range(10)
-_ASKS, _TIME, _LENGTH, _WORDS, _VECTOR, _FADED = range(10, 16)
-_COLUMNS = 16
+_ASKS, _TIME, _IMPORTANCE, _LENGTH, _WORDS, _VECTOR, _FADED = range(10, 17)
+_COLUMNS = 17
 
 MOST_FADED = 0.25
 """Share of what is held that may have faded: of more the memory is read anew, without it."""
@@ -368,6 +369,7 @@ class PersonIndex:
             "words": own / scale,
             "around": in_context(found, scale, lines, cues, weights)[lines.line],
             "cues": by_cues(cues, wanted, weights)[lines.line],
+            "importance": weights.importance * (self._numbers.filled[:, _IMPORTANCE] - DEFAULT_IMPORTANCE),
         }
         beside, bears = found.seven[lines.line] > 0, own > 0
         among, here = int(chosen.sum()), lines.line[chosen]
@@ -458,7 +460,8 @@ class PersonIndex:
         # What came of no conversation stands alone.
         conversation = self._intern("conversation", item.conversation_id or f"{kind}:{key}")
         turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
-        return [_KINDS[kind], *times, entity, partner, conversation, turn, *self._signs(item)]
+        importance = item.importance if isinstance(item, Memory) else DEFAULT_IMPORTANCE
+        return [_KINDS[kind], *times, entity, partner, conversation, turn, *self._signs(item), importance]
 
     def _signs(self, item: Item) -> tuple[int, int, int]:
         """Who speaks, whether it asks, and whether it tells a time."""

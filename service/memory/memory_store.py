@@ -547,7 +547,7 @@ def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revis
 
 def _resting_on(session: Session, group: Group, key: str) -> list[str]:
     """The insights that name that memory or talk among their sources."""
-    mine = (*group.owns(MemoryRow), MemoryRow.kind == Kind.INSIGHT, col(MemoryRow.deleted).is_(False))
+    mine = (*group.owns(MemoryRow), col(MemoryRow.kind) == Kind.INSIGHT, col(MemoryRow.deleted).is_(False))
     thoughts = session.exec(select(MemoryRow).where(*mine))
     return [one.id for one in thoughts if key in map(_source, one.evidence)]
 

@@ -41,9 +41,11 @@ class OnMind:
 
     ref: str
     content: str
+    """what is on the person's mind, with who told it"""
     level: Importance
     since: WorldTime
     expires_at: WorldTime
+    """the world time at which it is over"""
     partner_id: str
     people: tuple[str, ...] = ()
     is_seen: bool = False

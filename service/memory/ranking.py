@@ -77,7 +77,8 @@ class Weights:
     `speaker`: whom the query names says it; `any_speaker`: nobody or not one is named. `length`: for each e-fold of
     twelve words. `question`: it is one itself. `day`: it is of the month or year named. `when`: the query asks when,
     and it holds a number or a time. `likeness` and `likeness_around`: a standard deviation of cosine, and of that
-    of three lines. `touches`: it is about the entity asked about.
+    of three lines. `touches`: it is about the entity asked about. `importance`: each step by which it matters more
+    than most; it decides among near-equals.
     """
 
     around: float = 1.0
@@ -94,6 +95,7 @@ class Weights:
     likeness: float = 0.5
     likeness_around: float = 0.3
     touches: float = 0.3
+    importance: float = 0.04
 
 
 RECIPE = Weights()

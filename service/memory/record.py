@@ -117,10 +117,13 @@ class Episode:
     """
 
     conversation_id: str
+    """id of the conversation"""
     partner_id: str
+    """id of the one spoken with"""
     summary: str
     topics: tuple[str, ...]
     at: WorldTime
+    """the world time of the conversation"""
     others: tuple[str, ...] = ()
     support: Support = Support.MODEL
 
@@ -285,7 +288,9 @@ class Recalled:
 
     item: Item
     score: float
+    """how well it fits what was asked; orders the answers of one search, and means nothing beyond it"""
     bears: bool = True
+    """it bears on what was asked, and is not only the nearest there is"""
     answers: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 

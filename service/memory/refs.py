@@ -41,11 +41,18 @@ class Remembered:
     """What a reference leads to. `text`, `at` and where it comes from are None where it is not there any more."""
 
     kind: MemoryKind
+    """memory: something it remembers; turn: of a conversation; talk: the summary of one; promise: by it or to it; lore:
+    what the game's files let it know"""
     id: str
+    """id of the memory; of a turn its conversation, a slash and its number"""
     text: str | None = None
+    """the memory in words; null: it is not there any more"""
     at: WorldTime | None = None
+    """the world time since when it is remembered; null: it is gone"""
     conversation_id: str | None = None
+    """the conversation it comes of; null: of none, or it is gone"""
     turn: int | None = None
+    """the turn of that conversation, from 0; null: of none"""
 
 
 def ref(kind: MemoryKind, item_id: str) -> str:

@@ -36,10 +36,15 @@ class Seeded:
     """How many lines became memories, by what they became, and how many had been given before."""
 
     statements: int
+    """how many statements became memories"""
     turns: int
+    """how many turns of talks became memories"""
     summaries: int
+    """how many summaries of talks became memories"""
     insights: int
+    """how many insights became memories"""
     known: int
+    """how many lines had been given before, and changed nothing"""
 
 
 def seed(

@@ -27,6 +27,8 @@ from service.memory.refs import ref_of
 from service.people.worlds import WorldView
 
 _ENDS = ".。 "
+_STOPS, _CLOSES = ".。!?！？…", "\"'”’」』"
+"""What a sentence ends with, and what may stand after it: such a sentence needs no full stop."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,8 +165,10 @@ def _group(one: Memory, owner_id: str) -> _Group:
 
 def _grouped(world: WorldView, group: _Group, told: Sequence[str]) -> str:
     name = world.name_of(group.person_id) if group.person_id else ""
-    sentences = world.say("common.full_stop").join(one.rstrip(_ENDS) for one in told)
-    return world.say(f"remembered.group.{group.sort}", name=name, told=sentences)
+    full_stop = world.say("common.full_stop")
+    stop, gap = full_stop[:1], full_stop[1:]
+    ended = (one if one.rstrip(_CLOSES)[-1:] in _STOPS else one + stop for one in map(str.strip, told))
+    return world.say(f"remembered.group.{group.sort}", name=name, told=gap.join(ended))
 
 
 def _since(world: WorldView, item: Item) -> str:

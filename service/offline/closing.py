@@ -73,7 +73,9 @@ def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeD
 
 def _entry(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
     """How one who took part leaves it: with whom it talked, and what was told first."""
-    told = [text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words)]
+    told = [
+        text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words, "said")
+    ]
     others = context.others_of(owner)
     there = {owner.ref, *(other.ref for other, _ in others)}
     first, *rest = (one.name for one in context.participants if one.ref in there)
@@ -108,7 +110,7 @@ def _memories(context: ClosingContext, owner: Participant, words: Phrases) -> li
     more = {} if context.is_short else dict.fromkeys(("heard_from", "slot", "quote"), "")
     heard, own = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
     for line in context.shared(owner.person_id).values():
-        for is_authored, text in _told(context, line, words):
+        for is_authored, text in _told(context, line, words, "words"):
             is_own = line.speaker_id == owner.person_id
             if normal(text).rstrip(".。") in known or (is_own and is_authored):
                 continue
@@ -128,9 +130,9 @@ def _memories(context: ClosingContext, owner: Participant, words: Phrases) -> li
     return [*list(heard.values())[:_MOST_HEARD], *list(own.values())[:_MOST_OWN]]
 
 
-def _told(context: ClosingContext, line: SpokenLine, words: Phrases) -> list[tuple[bool, str]]:
+def _told(context: ClosingContext, line: SpokenLine, words: Phrases, form: str) -> list[tuple[bool, str]]:
     """What a line tells, sentence by sentence as it is remembered, and whether the speaker's author wrote it as a fact:
-    then it is told as written, else quoted.
+    then it is told as written, else quoted in that `form`.
     """
     if not 0 <= line.turn <= _LAST_TURN:
         return []
@@ -141,7 +143,7 @@ def _told(context: ClosingContext, line: SpokenLine, words: Phrases) -> list[tup
         written = next((fact for fact in facts if squeezed(fact) in squeezed(text) and not fact[:1].isupper()), None)
         if written is None:
             said = quotable(clip(text, _LONGEST_QUOTE, words))
-            quote = sentence(context.language, "remembered.said", name=line.speaker_name[:40], said=said)
+            quote = sentence(context.language, f"remembered.{form}", name=line.speaker_name[:40], said=said)
             found.append((any(tells(text, fact) for fact in facts), quote))
         else:
             found.append((True, clip(words.fact(line.speaker_name[:40], written), _LONGEST, words)))

@@ -69,14 +69,12 @@ class OfflineModel:
     def _answer(self, prompt: Prompt[T]) -> T:
         handler = self._handlers.get(type(prompt.given))
         if handler is None:
-            rejected = ModelRejected(
+            raise ModelRejected(
                 model=self.name,
                 status_code=501,
                 reason=f"the rehearsal has no rule for the prompt {prompt.name!r} ({type(prompt.given).__name__})",
                 setting="KATARIBE_LLM__PROVIDER",
-            )
-            rejected.usage = Usage()
-            raise rejected
+            ).costing(Usage())
         value = handler(prompt.given, random.Random(_seed(self._seed, prompt)))
         if not isinstance(value, prompt.answer):
             reason = f"{prompt.answer.__name__} was asked for, {type(value).__name__} came"

@@ -33,9 +33,19 @@ def recollections(line: str, language: Language) -> list[Recollection]:
     return [_recollection(known["ago"], "", known["clause"], language)] if known else []
 
 
+def words_of(name: str, text: str, language: Language) -> str:
+    """The words that a summary quotes of that one; "": none."""
+    form = re.escape(sentence(language, "remembered.said", name=name, said="\0")).replace("\0", "(.+)")
+    found = re.search(form, text)
+    return found[1] if found else ""
+
+
 def _recollection(ago: str, name: str, clause: str, language: Language) -> Recollection:
-    quoted = _form(language, "remembered.said").fullmatch(clause) or (None if name else _TURN.fullmatch(clause))
-    return Recollection(ago, name or (quoted["name"] if quoted else ""), clause, quoted["told"] if quoted else clause)
+    if name:
+        words = _form(language, "remembered.words").fullmatch(clause)
+        return Recollection(ago, name, clause, words["told"] if words else clause)
+    quoted = _form(language, "remembered.said").fullmatch(clause) or _TURN.fullmatch(clause)
+    return Recollection(ago, quoted["name"] if quoted else "", clause, quoted["told"] if quoted else clause)
 
 
 @cache

@@ -1,20 +1,19 @@
-"""Owns the speaker: greets, says an authored line or fact that fits, asks back, takes its leave. Nothing twice a
-day.
+"""Owns the speaker: greets, says an authored line or fact that fits, asks back, takes its leave; beside its words it
+asks something of the game, and suggests lines. Nothing twice a day.
 """
 
 import random
 import re
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 from service.content.profile import Emotion
 from service.conversation.context import PromptContext
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
 from service.memory.lexical import likeness, sentences
-from service.offline.acting import act, suggest
 from service.offline.lines import Kind, facts_of, is_polite, lines_of, set_goal, topic_of
 from service.offline.phrases import clip, keys, phrases, quotable
-from service.offline.recollection import Recollection, recollections
+from service.offline.recollection import Recollection, recollections, words_of
 from service.store.phase import OpenedFor
 
 _PATIENCE = 4
@@ -164,6 +163,8 @@ class Speaker:
         told += [
             Recollection(context.unsettled_ago, line.speaker_name, line.text, line.text) for line in context.unsettled
         ]
+        if (last := context.last_meeting) and (said := words_of(self.name, last.summary, language)):
+            told.append(Recollection(last.ago, self.name, last.summary, said))
         passages = [
             (likeness(query, one.said), one.ago, sentences(passage)[0])
             for one in told
@@ -214,3 +215,48 @@ class Speaker:
         new = [text for text in texts if heard.isdisjoint(keys([text]))]
         self.rng.shuffle(new)
         return max(new, key=lambda text: likeness(query, text), default="")
+
+
+_MEANT = 0.14
+"""Likeness of what was heard to what an action is, from which it is meant."""
+
+
+def act(context: PromptContext) -> dict[str, Any] | None:
+    """The action that the other has just asked for, with its arguments out of the same words; None: none was."""
+    heard = context.lines[-1].text if context.lines else ""
+    wanted = max(context.can_do, key=lambda one: likeness(heard, one.description), default=None)
+    if wanted is None or likeness(heard, wanted.description) < _MEANT:
+        return None
+    form = wanted.arguments.model_json_schema()
+    told = {name: _argument(form["properties"][name], heard, context) for name in form.get("required", ())}
+    return {"id": wanted.id, "args": told}
+
+
+def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
+    """What the partner could answer: a word of itself, where it was asked; questions, one about each announcement; and
+    a goodbye.
+    """
+    words, heard = phrases(context.language), {line.text for line in context.lines}
+
+    def any_of(key: str, **slots: str) -> str:
+        you = words.only("address.polite", name=context.speaker.name.strip()[:40])
+        found = words.wordings(f"polite.{key}", you=you, **slots)
+        return rng.choice([text for text in found if text not in heard] or found)
+
+    news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
+    answer = [any_of("nothing")] if words.asks(said) else []
+    lines = [*answer, any_of("more"), *(any_of("ask_about", topic=topic) for topic in news), any_of("ask")]
+    most = context.choices
+    return [*lines[: max(1, most - 1)], words.joined([any_of("thanks"), any_of("bye")])][:most]
+
+
+def _argument(form: Mapping[str, Any], heard: str, context: PromptContext) -> Any:
+    choices = [str(form["const"])] if "const" in form else form.get("enum", context.items)
+    if form["type"] == "string":
+        named = [one for one in choices if one.casefold() in heard.casefold()]
+        return (named or list(choices) or [heard])[0][: form.get("maxLength")]
+    if form["type"] == "boolean":
+        return True
+    found = re.search(r"\d+", heard)
+    number = int(found[0]) if found else max(1, form["minimum"])
+    return max(form["minimum"], min(form["maximum"], number))

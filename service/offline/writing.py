@@ -7,7 +7,6 @@ import random
 from pydantic import BaseModel
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.aside import AsideContext, AsideText
 from service.conversation.asking import (
     AskedContext,
     ScanContext,
@@ -19,7 +18,7 @@ from service.conversation.asking import (
 )
 from service.conversation.context import PromptContext
 from service.conversation.relevance import bearing
-from service.conversation.writing import WriteContext, WrittenText
+from service.conversation.writing import AsideContext, AsideText, WriteContext, WrittenText
 from service.locales import sentence
 from service.offline.phrases import clip, phrases
 from service.offline.recollection import recollections

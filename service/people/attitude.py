@@ -44,10 +44,15 @@ class Attitude:
 
     affinity: int = 0
     power: int | None = None
+    """-3 (submits) to 3 (has the say); null: not judged yet"""
     intimacy: int | None = None
+    """-3 (closed) to 3 (as close as can be)"""
     task_oriented: int | None = None
+    """-3 (company alone) to 3 (the matter at hand alone)"""
     times_met: int = 0
+    """how many conversations the two have had"""
     last_met_at: WorldTime | None = None
+    """the world time of their last conversation; null: they have not met"""
 
     @property
     def judged(self) -> "dict[Dimension, int]":
@@ -80,12 +85,12 @@ def liking(affinity: int, name: str, language: Language) -> str:
 def stance(attitude: Attitude, language: Language) -> str:
     """The three dimensions in words; those that are 0 are passed over. Empty: nobody has judged them."""
     judged = attitude.judged
-    told = [sentence(language, f"people.{name}.{_step(degree)}") for name, degree in judged.items() if degree]
+    told = [
+        sentence(language, f"people.{name}.{'up' if degree > 0 else 'down'}_{abs(degree)}")
+        for name, degree in judged.items()
+        if degree
+    ]
     return sentence(language, "people.stance_joined").join(told or [sentence(language, "people.even")] * bool(judged))
-
-
-def _step(degree: int) -> str:
-    return f"{'up' if degree > 0 else 'down'}_{abs(degree)}"
 
 
 def attitude(session: Session, world_id: str, owner_id: str, other_id: str, at: WorldTime) -> Attitude:
@@ -114,22 +119,19 @@ def attitudes_of(
 def set_affinity(
     session: Session, world: WorldView, owner_id: str, other_id: str, affinity: int, change_id: str
 ) -> None:
-    """From the world's clock on the owner's affinity towards the other is this; the caller commits."""
-    stored = _stored_affinity(session, world.id, owner_id, other_id, world.now)
+    """From the world's clock on the owner's affinity towards the other is this; the caller commits. The sum as it is
+    stored may lie beyond the bounds: changes of talks that overlapped may have led it there.
+    """
+    changes = attitude_changes(session, world.id, world.now, [owner_id], [other_id])
     change = AttitudeChangeRow(
         world_id=world.id,
         owner_id=owner_id,
         other_id=other_id,
         id=change_id,
         at=world.now,
-        affinity_delta=affinity - stored,
+        affinity_delta=affinity - sum(one.affinity_delta for one in changes),
     )
     session.add(change)
-
-
-def mood(session: Session, world: WorldView, person_id: str, cools_hours: int) -> Mood:
-    """The person's mood at the moment of `world`. Raises: NotFound."""
-    return moods(session, world, [person_id], cools_hours)[person_id]
 
 
 def moods(session: Session, world: WorldView, person_ids: Collection[str], cools_hours: int) -> dict[str, Mood]:
@@ -206,14 +208,3 @@ def _judged(change: AttitudeChangeRow) -> Mapping[str, Any]:
         "last_met_at": WorldTime(change.at) if change.met else None,
     }
     return {name: value for name, value in said.items() if value is not None}
-
-
-def _stored_affinity(session: Session, world_id: str, owner_id: str, other_id: str, at: WorldTime) -> int:
-    """The sum as it is stored: changes of talks that overlapped may have led it beyond the bounds."""
-    deltas = select(AttitudeChangeRow.affinity_delta).where(
-        AttitudeChangeRow.world_id == world_id,
-        AttitudeChangeRow.owner_id == owner_id,
-        AttitudeChangeRow.other_id == other_id,
-        AttitudeChangeRow.at <= at,
-    )
-    return sum(session.exec(deltas))

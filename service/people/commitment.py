@@ -114,7 +114,9 @@ def due_of(day: str, when: str, said_at: WorldTime) -> Due | None:
     if not day and not when:
         return None
     try:
-        begins = parse_time(date.fromisoformat(day).isoformat()) if day else _midnight(said_at)
+        begins = (
+            parse_time(date.fromisoformat(day).isoformat()) if day else WorldTime(said_at - said_at % MINUTES_PER_DAY)
+        )
         if when in list(DayPart):
             first, last = DayPart(when).hours
             due = Due(
@@ -132,10 +134,6 @@ def due_of(day: str, when: str, said_at: WorldTime) -> Due | None:
     if not said_at < due.at <= said_at + MOST_DAYS * MINUTES_PER_DAY:
         raise BadDue(f"{day} {when}")
     return due
-
-
-def _midnight(t: WorldTime) -> WorldTime:
-    return WorldTime(t - t % MINUTES_PER_DAY)
 
 
 def expires_at(made_at: WorldTime, due: Due | None) -> WorldTime:

@@ -12,14 +12,13 @@ from sqlmodel import Session, col, select
 from service.content.fields import Flag
 from service.content.load import Cast, Content
 from service.content.made import Lasting, Made, with_made
-from service.content.profile import CharacterProfile, Decides, NpcProfile
+from service.content.profile import Decides
 from service.locales import Language, languages, sentence
 from service.locales.time import clock_label
 from service.settings import WorldSettings
 from service.store.phase import ProposalState
 from service.store.tables import LongTermRow, MadePersonRow, NoticeRow, WorldRow
 from world.places import WorldMap
-from world.routes import Routes
 from world.setting import Rules, Setting
 from world.time import WorldTime, day_end, day_of, parse_time
 
@@ -84,11 +83,6 @@ class WorldView:
         """The places of the world."""
         return self.cast.world_map
 
-    @property
-    def routes(self) -> Routes:
-        """Who can walk where."""
-        return self.setting.routes
-
     def at(self, t: WorldTime) -> "WorldView":
         """The same world at another moment: who runs ahead of the clock, or looks back, asks this one."""
         return self if t == self.now else replace(self, now=t)
@@ -130,17 +124,9 @@ class WorldView:
     def _said(self, *parts: str) -> str:
         return self.say("common.full_stop").join(filter(None, parts))
 
-    def character(self, character_id: str) -> CharacterProfile:
-        """Raises: NotFound."""
-        return self.cast.character(character_id)
-
     def home(self, person_id: str) -> str:
         """The node at which who walks begins. Raises: NotFound: nobody of that id walks."""
-        return self.cast.homes.get(person_id) or self.character(person_id).home
-
-    def npc(self, npc_id: str) -> NpcProfile:
-        """Raises: NotFound."""
-        return self.cast.npc(npc_id)
+        return self.cast.homes.get(person_id) or self.cast.character(person_id).home
 
     def name_of(self, person_id: str) -> str:
         """The person's name, also of one that was removed; the id itself where the content no longer has the person."""

@@ -57,13 +57,13 @@ class Standard:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    """What is wrong with the answer of that number, from 0; `about` is the word, or the secret, it is wrong by ("": by
-    itself).
+    """What is wrong: a `Check`, or another of `testing.found` in the locales. `number`: the answer, from 0; None: the
+    talk as a whole. `about` is the word, or the secret, it is wrong by ("": by itself).
     """
 
-    check: Check
-    number: int
-    quote: str
+    check: str
+    number: int | None = None
+    quote: str = ""
     about: str = ""
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.conversation.prompt import data
-from service.decision.ask import Asked, ask
 from service.decision.check import decision_fault, offer_of
 from service.decision.context import Decision, DecisionContext
-from service.decision.dependencies import Deciding, ModelOfRole
-from service.decision.prompt import decide_prompt
+from service.decision.dependencies import Deciding
+from service.decision.prompt import Asked, ask, decide_prompt
 from service.errors import ModelBroken
+from service.llm.choose import Models
 from service.memory.secrets import Discretion
 from service.quality.checks import Exchange, Standard
 from service.quality.improve import improve
@@ -31,7 +31,7 @@ _LONGEST = 2000
 class DecisionChecks:
     """Checks decisions as the settings say (decision/dependencies.py)."""
 
-    def __init__(self, rules: QualitySettings, models: ModelOfRole) -> None:
+    def __init__(self, rules: QualitySettings, models: Models) -> None:
         self._rules = rules
         self._models = models
 
@@ -64,7 +64,7 @@ class DecisionChecks:
 class _Choice:
     """A decision that is being made."""
 
-    def __init__(self, models: ModelOfRole, deciding: Deciding) -> None:
+    def __init__(self, models: Models, deciding: Deciding) -> None:
         self.tally = Tally()
         self._models = models
         self._deciding = deciding

@@ -24,15 +24,12 @@ class Work(Protocol[T]):
 
     async def marks(self, value: T) -> Marks:
         """How good it is. Raises: ModelError: the judge failed."""
-        ...
 
     async def again(self, value: T, reasons: Sequence[str]) -> T | None:
         """It, made anew; None: what came cannot be used. Raises: ModelError."""
-        ...
 
     async def correct(self, value: T, reasons: Sequence[str]) -> T | None:
         """It, with what is wrong taken out; None: what came cannot be used. Raises: ModelError."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,7 @@ from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import data
 from service.errors import ModelError
 from service.llm.chat import ChatModel, Message, Prompt, T
-from service.llm.prompt import OwnPrompts, Templates
-from service.locales import Language
+from service.llm.prompt import PromptValues, Templates
 from service.quality.checks import Exchange, Standard
 from service.quality.marks import HIGHEST, Dimension, Mark, Marks
 from service.quality.rules import by_rule
@@ -53,13 +52,12 @@ class GivenMarks(BaseModel, extra="forbid"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckContext:
+class CheckContext(PromptValues):
     """All that a line is judged from: whose it is, what that one was told, the last `lines` that it perceived, and the
     line. `is_decision`: it is what somebody does next, and why. `reasons` are its faults and `parts` the texts in it,
     by name, where it is to be corrected.
     """
 
-    language: Language
     speaker: CharacterProfile | NpcProfile
     told: str
     line: str
@@ -67,7 +65,6 @@ class CheckContext:
     is_decision: bool = False
     reasons: tuple[str, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
-    own_prompts: OwnPrompts = ()
 
 
 def check_prompt(context: CheckContext, thread: str) -> Prompt[GivenMarks]:

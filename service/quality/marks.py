@@ -17,7 +17,9 @@ class Mark:
     """From 0, fails, to 9, flawless, and why."""
 
     score: int
+    """0 (fails) to 9 (flawless)"""
     reason: str
+    """why, in the world's language"""
 
 
 Marks = Mapping[Dimension, Mark]

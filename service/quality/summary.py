@@ -19,8 +19,12 @@ class Mean:
     """Of one dimension: the mean score (None: nothing was marked in it), and how many were below the threshold."""
 
     dimension: Dimension
+    """persona (fits the person), consistency (contradicts nothing of its own), fluency (well said), suitability (fits
+    the moment), similarity (9: like nothing it said before)"""
     mean: float | None
+    """the mean score, 0 to 9; null: nothing was marked in it"""
     below: int
+    """how many of the lines that were taken are below the threshold"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +32,9 @@ class Span:
     """What was checked in the hour, or on the day, that begins then."""
 
     at: WorldTime
+    """when the hour or day begins"""
     checked: int
+    """how many were checked"""
     means: tuple[Mean, ...]
 
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from service.conversation.context import PromptContext, SharedLine
-from service.conversation.dependencies import Again, Models, Spoken
+from service.conversation.dependencies import Again, Spoken
 from service.conversation.prompt import data
 from service.llm.chat import Answer, Role
+from service.llm.choose import Models
 from service.memory.secrets import discretion_among
 from service.quality.checks import Exchange, Standard
 from service.quality.improve import improve

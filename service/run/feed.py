@@ -2,11 +2,10 @@
 over.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from service.decision.agent_state import Failed
 from service.decision.descriptions import action_name, clock_of, failed_line
-from service.locales import Listed, Phrase
+from service.locales import Listed, Phrase, room
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.show import one_line
@@ -15,34 +14,24 @@ from service.store.event_kinds import (
     ActionFailed,
     ActivityEnded,
     ActivityStarted,
-    Announced,
     Arrived,
     ClosingFailed,
-    CommitmentBroken,
-    CommitmentDue,
-    CommitmentKept,
-    CommitmentMade,
-    CommitmentMoved,
-    CommitmentReleased,
     ConversationClosed,
     ConversationEnded,
     ConversationJoined,
-    ConversationLeft,
     ConversationStarted,
     DayBegan,
     Decided,
     Departed,
     FactRejected,
-    MemoryExpired,
-    Observed,
+    OfCommitment,
     Payload,
     Planned,
     Reflected,
-    Slept,
-    WeatherSet,
 )
 from world.actions import WALK
 from world.life import Because
+from world.option import Refusal
 from world.time import WorldTime, parse_time
 
 
@@ -69,52 +58,53 @@ class Feed:
 
     def _line(self, happened: StoryEvent, payload: Payload) -> str | None:
         match payload:
+            case Decided(by="routine" | "plan" | "client"):
+                return None  # what it does then is told
+            case ActivityEnded() if payload.because == Because.DONE or payload.action_id == WALK:
+                return None
+            case Reflected(insights=()):
+                return None
+            case ConversationClosed() if not self._remembered(happened):
+                return None
+        kind = payload.kind if payload.kind in room(self._world.language, "run") else "other"
+        told = {name: one_line(str(value)) for name, value in payload}
+        line = self._say(f"run.{kind}", happened, **{**told, "kind": payload.kind, **self._facts(happened, payload)})
+        return line + self._why(payload) if isinstance(payload, Decided) else line
+
+    def _facts(self, happened: StoryEvent, payload: Payload) -> dict[str, object]:
+        """What the sentence of an event says otherwise than its payload."""
+        match payload:
             case Decided():
-                return self._decided(happened, payload)
+                return {"what": self._what(payload)}
             case Departed():
                 minutes = parse_time(payload.arrives_at) - happened.event.at
-                return self._say("run.departed", happened, place=self._place(payload.to_node_id), minutes=minutes)
+                return {"place": self._place(payload.to_node_id), "minutes": minutes}
             case Arrived():
-                return self._say("run.arrived", happened, place=self._place(payload.node_id))
+                return {"place": self._place(payload.node_id)}
             case ActivityStarted():
-                return self._say("run.activity_started", happened, what=self._what(payload), until=payload.until[-5:])
+                return {"what": self._what(payload), "until": payload.until[-5:]}
             case ActivityEnded():
-                return self._ended(happened, payload)
+                return {"what": self._what(payload), "because": Phrase(f"run.because.{payload.because}")}
             case ActionFailed():
-                return self._failed(happened, payload)
+                return {"failed": failed_line(self._world, Refusal(**payload.model_dump(exclude_none=True)))}
             case Planned():
-                return self._planned(happened, payload)
+                return {"blocks": self._row(f"{block.starts} {one_line(block.activity)}" for block in payload.blocks)}
             case ConversationStarted():
-                partner, place = self._name(payload.partner_id), self._place(payload.node_id)
-                return self._say("run.conversation_started", happened, partner=partner, place=place)
-            case ConversationJoined():
-                return self._say("run.conversation_joined", happened, people=self._table(happened))
-            case ConversationLeft():
-                return self._say("run.conversation_left", happened)
+                return {"partner": self._name(payload.partner_id), "place": self._place(payload.node_id)}
+            case ConversationJoined():  # those who began the talk
+                people = happened.conversation.person_ids[:2] if happened.conversation else ()
+                return {"people": Listed(map(self._name, people))}
             case ConversationClosed():
-                return self._remembered(happened)
+                return {"summary": self._remembered(happened)}
             case ClosingFailed():
-                partner = self._name(payload.partner_id)
-                return self._say("run.closing_failed", happened, partner=partner, error=payload.error)
+                return {"partner": self._name(payload.partner_id)}
             case FactRejected():
-                return self._rejected(happened, payload)
-            case (
-                CommitmentMade()
-                | CommitmentDue()
-                | CommitmentKept()
-                | CommitmentBroken()
-                | CommitmentMoved()
-                | CommitmentReleased()
-            ):
-                other, what = self._name(payload.to_id), one_line(payload.what)
-                return self._say(f"run.{payload.kind}", happened, other=other, what=what)
+                return {"reason": Phrase(f"web.reason_{payload.reason}")}
+            case OfCommitment():
+                return {"other": self._name(payload.to_id)}
             case Reflected():
-                return self._reflected(happened, payload)
-            case Observed():
-                return self._say("run.observed", happened, text=one_line(payload.text))
-            case Slept() | MemoryExpired() | Announced() | WeatherSet():
-                return self._say(f"run.{payload.kind}", happened, **_plain(payload))
-        return self._say("run.other", happened, kind=payload.kind)
+                return {"insights": self._row(map(one_line, payload.insights))}
+        return {}
 
     def _say(self, key: str, happened: StoryEvent, /, **values: object) -> str:
         return self._world.say(key, name=self._name(happened.event.person_id), **values)
@@ -122,44 +112,14 @@ class Feed:
     def _name(self, person_id: str | None) -> str:
         return self._world.say("run.world") if person_id is None else self._world.name_of(person_id)
 
-    def _decided(self, happened: StoryEvent, decided: Decided) -> str | None:
-        if decided.by in ("routine", "plan", "client"):
-            return None  # what it does then is told
-        text = self._say("run.decided", happened, what=self._what(decided))
-        if decided.thought:
-            text += self._world.say("run.thought", thought=one_line(decided.thought))
+    def _row(self, told: Iterable[str]) -> str:
+        return self._world.say("common.semicolon").join(told)
+
+    def _why(self, decided: Decided) -> str:
+        thought = self._world.say("run.thought", thought=one_line(decided.thought)) if decided.thought else ""
         if decided.by == "fallback":
-            text += self._world.say("run.fallback", failure=decided.failure or "")
-        elif decided.failure:
-            text += self._world.say("run.no_plan", failure=decided.failure)
-        return text
-
-    def _rejected(self, happened: StoryEvent, rejected: FactRejected) -> str:
-        reason = Phrase(f"web.reason_{rejected.reason}")
-        return self._say("run.fact_rejected", happened, statement=one_line(rejected.statement), reason=reason)
-
-    def _reflected(self, happened: StoryEvent, reflected: Reflected) -> str | None:
-        insights = self._world.say("common.semicolon").join(map(one_line, reflected.insights))
-        return self._say("run.reflected", happened, insights=insights) if insights else None
-
-    def _planned(self, happened: StoryEvent, planned: Planned) -> str:
-        blocks = (f"{block.starts} {one_line(block.activity)}" for block in planned.blocks)
-        return self._say("run.planned", happened, blocks=self._world.say("common.semicolon").join(blocks))
-
-    def _ended(self, happened: StoryEvent, ended: ActivityEnded) -> str | None:
-        if ended.because == Because.DONE or ended.action_id == WALK:
-            return None
-        because = Phrase(f"run.because.{ended.because}")
-        return self._say("run.activity_ended", happened, what=self._what(ended), because=because)
-
-    def _failed(self, happened: StoryEvent, failed: ActionFailed) -> str:
-        what = Failed(
-            action_id=failed.action_id,
-            reason=failed.reason,
-            facility_id=failed.facility_id,
-            target_id=failed.target_id,
-        )
-        return self._say("run.action_failed", happened, failed=failed_line(self._world, what))
+            return thought + self._world.say("run.fallback", failure=decided.failure or "")
+        return thought + (self._world.say("run.no_plan", failure=decided.failure) if decided.failure else "")
 
     def _dialogue(self, happened: StoryEvent, ended: ConversationEnded) -> list[str]:
         say, talk = self._world.say, happened.conversation
@@ -173,15 +133,9 @@ class Feed:
             reason = f"{reason}: {one_line(str(talk.failure.get(self._world.language, talk.failure['en'])))}"
         return [head, *turns, say("run.over", reason=reason)]
 
-    def _remembered(self, happened: StoryEvent) -> str | None:
+    def _remembered(self, happened: StoryEvent) -> str:
         found = {row.person_id: row.summary for row in happened.summaries}
-        summary = found.get(happened.event.person_id or "")
-        return self._say("run.conversation_closed", happened, summary=one_line(summary)) if summary else None
-
-    def _table(self, happened: StoryEvent) -> str:
-        """Those who began the talk."""
-        people = happened.conversation.person_ids[:2] if happened.conversation else ()
-        return Listed(map(self._name, people)).of(self._world.language)
+        return one_line(found.get(happened.event.person_id or "", ""))
 
     def _what(self, done: Decided | ActivityStarted | ActivityEnded) -> str:
         name, place = action_name(self._world, done.action_id), ""
@@ -196,7 +150,3 @@ class Feed:
 
     def _place(self, node_id: str) -> str:
         return self._world.map.label(node_id) if node_id in self._world.map.nodes else node_id
-
-
-def _plain(payload: Payload) -> dict[str, str]:
-    return {key: one_line(str(value)) for key, value in payload}

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from service.locales import Language, sentence
-from service.run.scene import Refused, checked, in_process
+from service.run.scene import checked, in_process
 from service.run.show import one_line
 from service.settings import Settings
 
@@ -23,14 +23,10 @@ def show_quality(
         SystemExit: it cannot be told.
     """
 
-    async def work() -> dict[str, Any]:
+    async def work() -> Any:
         asked = {"worst": str(worst)} | ({"role": role} if role else {})
         async with in_process(settings, world_id, language, None) as http:
-            try:
-                found: dict[str, Any] = checked(await http.get("/world/quality", params=asked))
-                return found
-            except Refused as exc:
-                raise SystemExit(str(exc)) from exc
+            return checked(await http.get("/world/quality", params=asked))
 
     found = asyncio.run(work())
     if as_json:

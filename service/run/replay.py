@@ -2,13 +2,12 @@
 not lived.
 """
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import httpx
 from fastapi import FastAPI
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from sqlmodel import Session
 
 from service.app import create_app
@@ -22,18 +21,19 @@ from service.conversation.engine import Engine
 from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
 from service.conversation.interventions import write_down
 from service.conversation.long_term import fail, judge, propose
-from service.conversation.scenes import SceneStart, join, leave, start_scene
+from service.conversation.scenes import join, leave, start_scene
 from service.conversation.staging import stage
-from service.conversation.start import PlayerStart, Start, start_with_player
+from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
-from service.errors import KataribeError, system_reason
-from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable
+from service.errors import KataribeError
+from service.export.problem import BadLine, ReplayDiffers, Unreadable, usable
 from service.export.read import require_new
 from service.export.record import Minute, parsed
+from service.llm.chat import Role
 from service.llm.choose import Models
-from service.people.worlds import WorldRepository
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
+from service.runtime.world_session import WorldSession
 from service.settings import Settings
 from service.store.commands import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker
@@ -90,10 +90,8 @@ async def replay(settings: Settings, world_id: str, file: Path, *, models: Model
 
 
 def _read(file: Path) -> tuple[Header, list[Line]]:
-    try:
+    with usable(file):
         first, *rest = file.read_bytes().splitlines() or [b""]
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
     return _checked(Header, file, 1, first), [_checked(Line, file, n, raw) for n, raw in enumerate(rest, 2)]
 
 
@@ -164,133 +162,72 @@ class _Replay:
             await self._engine.close(key)
         elif line.kind == "proposed" and line.data["failure"] is None:
             await propose(self._deps, key, line.data["number"])
-        elif line.kind == "judged":
-            await self._deps.database.write(lambda s: _judge(s, self._deps, key, **line.data))
         else:
-            await self._deps.database.write(lambda s: _DOES[line.kind](s, self._deps.worlds, key, **line.data))
+            await self._deps.database.write(lambda s: _do(s, self._deps, key, line.kind, line.data))
 
     async def _start(self, data: dict[str, Any]) -> None:
         names = self._deps.models.names()
-        if "people" in data:
-            scene = TypeAdapter(SceneStart).validate_python(data)
-            worlds = self._deps.worlds
+        worlds = self._deps.worlds
+        if "scene" in data:
+            scene, named = Scene.model_validate(data["scene"]), data["conversation_id"]
             await self._deps.database.write(
-                lambda s: start_scene(s, worlds.open(s, self._world_id, lock=True), scene, names)
+                lambda s: start_scene(s, worlds.open(s, self._world_id, lock=True), scene, names, named)
             )
             return
-        if "player_id" not in data:
-            begun = TypeAdapter(Start).validate_python(data)
-            await self._runner.command(self._world_id, lambda s, lived: talk(s, lived, begun, names))
-            return
-        wanted = TypeAdapter(PlayerStart).validate_python(data)
+        wanted = START.validate_python(data)
         if wanted.chat_idle_minutes is None:
-            await self._runner.command(self._world_id, lambda s, lived: talk_with_player(s, lived, wanted, names))
+            await self._runner.command(self._world_id, lambda s, lived: _begin(s, lived, wanted, names))
             return
-        worlds = self._deps.worlds
         await self._deps.database.write(
             lambda s: start_with_player(s, worlds.open(s, self._world_id, lock=True), wanted, names)
         )
 
 
-def _words(
-    session: Session, worlds: WorldRepository, key: ConversationKey, words: dict[str, Any], cut_short: bool
-) -> None:
+def _begin(session: Session, lived: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+    begins = talk_with_player if wanted.opener_id in lived.world.cast.players else talk
+    return begins(session, lived, wanted, models)
+
+
+def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, kind: Command, data: Any) -> None:
+    """Do in a conversation what was done in it."""
+    worlds = deps.worlds
     row, world = held(session, worlds, key)
-    said = Transcript(row=row, turns=turns_of(session, key), world=world)
-    commit_words(session, world, said, TurnRow(**key._asdict(), at=world.now, **words), cut_short=cut_short)
-
-
-def _waits(session: Session, worlds: WorldRepository, key: ConversationKey, seat: int) -> None:
-    row, world = held(session, worlds, key)
-    give_word(session, row, world, seat)
-
-
-def _cut(session: Session, worlds: WorldRepository, key: ConversationKey, chars: int) -> None:
-    row, world = held(session, worlds, key)
-    cut_back(session, row, world, turns_of(session, key)[-1], Heard(utterance_id="", chars=chars))
-
-
-def _take_back(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
-    row, world = held(session, worlds, key)
-    take_back_answer(session, world, row)
-
-
-def _hand_over(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, speaker: str) -> None:
-    hand_over(session, worlds, key, person_id, Speaker(speaker))
-
-
-def _settle(
-    session: Session,
-    worlds: WorldRepository,
-    key: ConversationKey,
-    call_id: str,
-    ok: bool | None = None,
-    message: str = "",
-) -> None:
-    if ok is None:
-        expire(session, worlds, key.world_id, call_id)
-    else:
-        settle(session, worlds, key, call_id, Result(ok=ok, message=message))
-
-
-def _end(
-    session: Session, worlds: WorldRepository, key: ConversationKey, reason: str, failure: dict[str, Any] | None
-) -> None:
-    end(session, worlds, *key, EndReason(reason), failure)
-
-
-def _join(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, spot: str) -> None:
-    join(session, *held(session, worlds, key), person_id, spot)
-
-
-def _leave(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str) -> None:
-    leave(session, *held(session, worlds, key), person_id)
-
-
-def _intervene(session: Session, worlds: WorldRepository, key: ConversationKey, done: dict[str, Any]) -> None:
-    write_down(session, *held(session, worlds, key), done)
-
-
-def _stage(session: Session, worlds: WorldRepository, key: ConversationKey, scene: dict[str, Any]) -> None:
-    _, world = held(session, worlds, key)
-    stage(session, world, key, Scene.model_validate(scene))
-
-
-def _judge(
-    session: Session, deps: ConversationDependencies, key: ConversationKey, proposal_id: str, state: str, **more: Any
-) -> None:
-    world = deps.worlds.open(session, key.world_id, lock=True)
-    judge(session, deps.memory, world, key, proposal_id, ProposalState(state), **more)
-
-
-def _reopen(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
-    reopen(session, session.get_one(ConversationRow, key))
-
-
-def _lengthen(
-    session: Session, worlds: WorldRepository, key: ConversationKey, usage: dict[str, Any], **more: Any
-) -> None:
-    lengthen(session, worlds, key, usage=Usage(**usage), **more)
-
-
-def _unanswered(session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any]) -> None:
-    leave_unanswered(session, worlds, key, failure, 0)
-
-
-_DOES: Mapping[str, Callable[..., None]] = {
-    "said": _words,
-    "waits": _waits,
-    "cut_back": _cut,
-    "taken_back": _take_back,
-    "unanswered": _unanswered,
-    "lengthened": _lengthen,
-    "handed_over": _hand_over,
-    "action_settled": _settle,
-    "ended": _end,
-    "reopened": _reopen,
-    "joined": _join,
-    "intervened": _intervene,
-    "staged": _stage,
-    "proposed": fail,
-    "left": _leave,
-}
+    match kind:
+        case "said":
+            turns = turns_of(session, key)
+            turn = TurnRow(**key._asdict(), at=world.now, **data["words"])
+            commit_words(
+                session, world, Transcript(row=row, turns=turns, world=world), turn, cut_short=data["cut_short"]
+            )
+        case "waits":
+            give_word(session, row, world, **data)
+        case "cut_back":
+            cut_back(session, row, world, turns_of(session, key)[-1], Heard(utterance_id="", **data))
+        case "taken_back":
+            take_back_answer(session, world, row)
+        case "unanswered":
+            leave_unanswered(session, worlds, key, data["failure"], 0)
+        case "lengthened":
+            lengthen(session, worlds, key, **{**data, "usage": Usage(**data["usage"])})
+        case "handed_over":
+            hand_over(session, worlds, key, data["person_id"], Speaker(data["speaker"]))
+        case "action_settled" if "ok" in data:
+            settle(session, worlds, key, data["call_id"], Result(ok=data["ok"], message=data["message"]))
+        case "action_settled":
+            expire(session, worlds, key.world_id, **data)
+        case "ended":
+            end(session, worlds, *key, EndReason(data["reason"]), data["failure"])
+        case "reopened":
+            reopen(session, row)
+        case "joined":
+            join(session, row, world, **data)
+        case "left":
+            leave(session, row, world, **data)
+        case "intervened":
+            write_down(session, row, world, **data)
+        case "staged":
+            stage(session, world, key, Scene.model_validate(data["scene"]))
+        case "proposed":
+            fail(session, worlds, key, **data)
+        case "judged":
+            judge(session, deps.memory, world, key, **{**data, "state": ProposalState(data["state"])})

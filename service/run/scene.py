@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +12,7 @@ import httpx
 from service.api.problem import TYPE_PREFIX
 from service.app import create_app
 from service.content.files import Unreadable, read_values
-from service.errors import system_reason
-from service.export.problem import FileUnusable
+from service.export.problem import FileUnusable, usable
 from service.llm.choose import Models
 from service.locales import Language, sentence
 from service.settings import Settings
@@ -26,62 +24,56 @@ TakenAs = Literal["json", "yaml", "script", "text", "report"]
 _FORMS: Mapping[str, TakenAs] = {".yaml": "yaml", ".yml": "yaml", ".md": "script", ".txt": "text"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SceneRun:
-    """Which scene is played (a file, or the id of one of the game's), in which world, and how many `turns` of it
-    without asking (None: its writer is asked before each). `output`: where its log is written.
-    """
-
-    scene: str
-    world_id: str
-    language: Language
-    turns: int | None = None
-    output: Path | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SceneTaken:
-    """What of a scene is taken away: in which form, by whose `view` (""; the writer's), with thoughts in a script."""
-
-    form: TakenAs = "json"
-    view: str = ""
-    thoughts: bool = False
-
-
 class Refused(Exception):
     """What the service said to something that cannot be done."""
 
 
 def run_scene(
-    settings: Settings, wanted: SceneRun, *, models: Models | None = None, ask: Callable[[], str] = input
+    settings: Settings,
+    scene: str,
+    world_id: str,
+    language: Language,
+    *,
+    turns: int | None = None,
+    output: Path | None = None,
+    models: Models | None = None,
+    ask: Callable[[], str] = input,
 ) -> None:
-    """Play it. `ask` answers the writer's next line. `models` stand in for those of the settings.
+    """Play a scene (a file, or the id of one of the game's), `turns` of it without asking; None: its writer is asked
+    before each. `output`: where its log is written. `ask` answers the writer's next line. `models` stand in for those
+    of the settings.
 
     Raises:
         FileUnusable: the scene's file, or that of its log, cannot be used.
         Misconfigured: the database cannot be opened, or a service runs on it.
         SystemExit: the scene cannot be begun.
     """
-    asyncio.run(_run(settings, wanted, models, ask))
 
+    async def work() -> None:
+        async with in_process(settings, world_id, language, models) as http:
+            play = _Play(http, language, ask)
+            await play.begin(scene)
+            await (play.go_on(turns) if turns is not None else play.step())
+            if output is not None:
+                _write(output, await _log(http, play.scene["id"], form_of(output)))
+                play.say("scene_run.logged", file=output)
 
-async def _run(settings: Settings, wanted: SceneRun, models: Models | None, ask: Callable[[], str]) -> None:
-    async with in_process(settings, wanted.world_id, wanted.language, models) as http:
-        play = _Play(http, wanted.language, ask)
-        try:
-            await play.begin(wanted.scene)
-            await (play.go_on(wanted.turns) if wanted.turns is not None else play.step())
-        except Refused as exc:
-            raise SystemExit(str(exc)) from exc
-        if wanted.output is not None:
-            _write(wanted.output, await _log(http, play.scene["id"], SceneTaken(form=form_of(wanted.output))))
-            play.say("scene_run.logged", file=wanted.output)
+    asyncio.run(work())
 
 
 def take_scene(
-    settings: Settings, scene_id: str, world_id: str, language: Language, wanted: SceneTaken, output: Path | None
+    settings: Settings,
+    scene_id: str,
+    world_id: str,
+    language: Language,
+    output: Path | None,
+    *,
+    form: TakenAs = "json",
+    view: str = "",
+    thoughts: bool = False,
 ) -> None:
-    """Write what happened in a scene to a file, or to standard output.
+    """Write what happened in a scene to a file, or to standard output: by whose `view` (""; the writer's), with
+    thoughts in a script.
 
     Raises:
         FileUnusable: the file cannot be written.
@@ -91,10 +83,7 @@ def take_scene(
 
     async def work() -> str:
         async with in_process(settings, world_id, language, None) as http:
-            try:
-                return await _log(http, scene_id, wanted)
-            except Refused as exc:
-                raise SystemExit(str(exc)) from exc
+            return await _log(http, scene_id, form, view, thoughts=thoughts)
 
     text = asyncio.run(work())
     if output is None:
@@ -103,38 +92,38 @@ def take_scene(
         _write(output, text)
 
 
+def _write(file: Path, text: str) -> None:
+    """Raises: FileUnusable."""
+    with usable(file):
+        file.write_text(text, encoding="utf-8")
+
+
 def form_of(file: Path) -> TakenAs:
     """What a file of that name is to hold: JSON, unless its ending says otherwise."""
     return _FORMS.get(file.suffix.lower(), "json")
 
 
-async def _log(http: httpx.AsyncClient, scene_id: str, wanted: SceneTaken) -> str:
+async def _log(http: httpx.AsyncClient, scene_id: str, form: TakenAs, view: str = "", *, thoughts: bool = False) -> str:
     """Raises: Refused."""
-    if wanted.form == "report":
+    if form == "report":
         answer = await http.get(f"/scenes/{scene_id}/report")
         return json.dumps(checked(answer), ensure_ascii=False, indent=2) + "\n"
-    asked = {"as": wanted.form, "thoughts": str(wanted.thoughts).lower()} | (
-        {"view": wanted.view} if wanted.view else {}
-    )
+    asked = {"as": form, "thoughts": str(thoughts).lower()} | ({"view": view} if view else {})
     answer = await http.get(f"/scenes/{scene_id}/log", params=asked)
     if answer.is_error:
         checked(answer)
     return answer.text
 
 
-def _write(file: Path, text: str) -> None:
-    """Raises: FileUnusable."""
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
-
-
 @asynccontextmanager
 async def in_process(
     settings: Settings, world_id: str, language: Language, models: Models | None
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the service, which runs in this process alone."""
+    """A client of the service, which runs in this process alone.
+
+    Raises:
+        SystemExit: the service has refused what was asked of it.
+    """
     settings.api_key = None  # nobody else reaches it
     app = create_app(settings, models=models)
     headers = {"X-World-Id": world_id, "Accept-Language": language}
@@ -144,7 +133,10 @@ async def in_process(
             transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
         ) as http,
     ):
-        yield http
+        try:
+            yield http
+        except Refused as exc:
+            raise SystemExit(str(exc)) from exc
 
 
 class _Play:

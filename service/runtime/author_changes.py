@@ -47,7 +47,7 @@ def amend(session: Session, world_session: WorldSession, character_id: str, want
         Invalid: no such need, or nothing of the kind to take; too many things to carry.
         Busy: it talks, and is to be moved or changed.
     """
-    world_session.world.character(character_id)
+    world_session.world.cast.character(character_id)
     if wanted.give or wanted.take:
         _carry(session, world_session, character_id, wanted)
     if wanted.node_id is None and not wanted.needs:
@@ -78,13 +78,13 @@ def amend_npc(
         Invalid: nothing of the kind to take; too many things to carry.
     """
     world = world_session.world
-    world.npc(npc_id)
+    world.cast.npc(npc_id)
     if mood is not None:
         session.add(
             MoodRow(world_id=world.id, person_id=npc_id, id=_last(session, world, npc_id), at=world.now, mood=mood)
         )
     for character_id, level in affinity.items():
-        world.character(character_id)
+        world.cast.character(character_id)
         set_affinity(session, world, npc_id, character_id, level, new_id())
     if wanted.give or wanted.take:
         _carry(session, world_session, npc_id, wanted)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
-from service.conversation.start import PlayerStart, Start, near, start, start_with_player
+from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
 from service.decision.descriptions import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
@@ -54,7 +54,7 @@ def take_control(session: Session, world_session: WorldSession, character_id: st
         NotFound: no such character.
         Busy: it talks.
     """
-    world_session.world.character(character_id)
+    world_session.world.cast.character(character_id)
     require_free(session, world_session, character_id)
     set_decision(session, world_session, character_id, "client")
     _stand(session, world_session, character_id)
@@ -67,11 +67,11 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
     Raises:
         NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
     """
-    world_session.world.character(wanted.character_id)
-    for person_id in (wanted.character_id, wanted.partner_id):
+    world_session.world.cast.character(wanted.opener_id)
+    for person_id in (wanted.opener_id, wanted.partner_id):
         require_not_talking(world_session, person_id)
     row = start(session, world_session.world, wanted, models)
-    set_decision(session, world_session, wanted.character_id, "client")
+    set_decision(session, world_session, wanted.opener_id, "client")
     for person_id in row.person_ids:
         if person_id in world_session.world.cast.homes:
             hold(session, world_session, person_id)
@@ -79,7 +79,7 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
 
 
 def talk_with_player(
-    session: Session, world_session: WorldSession, wanted: PlayerStart, models: dict[Role, str]
+    session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]
 ) -> ConversationRow:
     """Let a player talk to somebody, who stands still until they are done; the caller commits. Where it holds the
     clock, the world goes no farther now.
@@ -87,7 +87,7 @@ def talk_with_player(
     Raises:
         NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.
     """
-    leave_opening(session, world_session.world, wanted.player_id)
+    leave_opening(session, world_session.world, wanted.opener_id)
     if not wanted.place_waived:
         require_not_talking(world_session, wanted.partner_id)
     row = start_with_player(session, world_session.world, wanted, models)
@@ -121,7 +121,7 @@ def walk(session: Session, world_session: WorldSession, character_id: str, to: D
         Closed: the facility is shut when the character would arrive.
     """
     world = world_session.world
-    world.character(character_id)
+    world.cast.character(character_id)
     require_free(session, world_session, character_id)
     start = node_at(segment_of(session, world, character_id), world.now)
     path = _path(session, world, start, to)
@@ -143,7 +143,7 @@ def possibilities(session: Session, world_session: WorldSession, character_id: s
         NotFound: no such character.
         Busy: it talks.
     """
-    world_session.world.character(character_id)
+    world_session.world.cast.character(character_id)
     require_free(session, world_session, character_id)
     core, now = world_session.core, world_session.world.now
     people = core.people | {character_id: _at(core.people[character_id], now)}
@@ -165,7 +165,7 @@ def do(
         NotPossible: with the reason.
     """
     world = world_session.world
-    world.character(character_id)
+    world.cast.character(character_id)
     catalogue = world_session.core.setting.catalogue
     if action_id in BUILT_IN - {WAIT} or not catalogue.knows(action_id):
         raise NotFound(kind="action", id=action_id)
@@ -251,17 +251,17 @@ def _path(session: Session, world: WorldView, start: str, to: Destination) -> Pa
         if to.facility_id is not None:
             return _path_into(world, start, _facility(world, to.facility_id))
         if to.npc_id is not None:
-            world.npc(to.npc_id)
-            return world.routes.path_beside(start, near(session, world, to.npc_id))
+            world.cast.npc(to.npc_id)
+            return world.setting.routes.path_beside(start, near(session, world, to.npc_id))
         if to.node_id is None or to.node_id not in world.map.nodes:
             raise NotFound(kind="node", id=to.node_id)
-        return world.routes.path(start, to.node_id)
+        return world.setting.routes.path(start, to.node_id)
     except Unreachable as exc:
         raise NoWayThere(start=exc.start, goal=exc.goal) from exc
 
 
 def _path_into(world: WorldView, start: str, facility: Facility) -> Path:
-    path = world.routes.path_to_any(start, facility.node_ids)
+    path = world.setting.routes.path_to_any(start, facility.node_ids)
     arrival = WorldTime(world.now + path.minutes)
     if not facility.open_at(arrival):
         hours = ", ".join(open_hours.label for open_hours in facility.hours)

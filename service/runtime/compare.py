@@ -3,11 +3,11 @@ other, what is promised. From rows that are only ever added to; each world is lo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
+from pydantic import Field
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, SQLModel, col, select
 
@@ -18,6 +18,7 @@ from service.people.attitude import STRANGERS, Attitude, attitudes_of
 from service.people.worlds import WorldView
 from service.store.policy import POLICIES, TABLES
 from service.store.session import one_picture
+from service.store.shown import Out, WorldTimeText
 from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
@@ -30,86 +31,123 @@ from world.time import WorldTime
 TURNS_SHOWN = 10
 """Most turns that are shown of a conversation."""
 
-T = TypeVar("T")
+
+class ComparedWorld(Out):
+    """One of two worlds that are compared."""
+
+    id: str = Field(description="which world it is", examples=["main"])
+    now: WorldTimeText = Field(description="its world time: up to there it is compared")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TurnDifference:
-    """What was said as a turn `here` and `there` (None: nothing)."""
+class Line(Out, of=TurnRow, shows="speaker_id speaker_name"):
+    """What somebody said."""
 
-    turn: int
-    here: TurnRow | None
-    there: TurnRow | None
+    text: str = Field(description="what was said")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConversationDifference:
-    """A conversation that only one of the worlds has had, or that went otherwise: since world time `at`. `here` and
-    `there` are how many turns it has there, `turns` the first one that differs and what followed, `people` are names.
-    """
+class TurnDifference(Out):
+    """A turn, here and there."""
 
-    id: str
-    people: list[str]
-    at: WorldTime
-    here: int
-    there: int
-    turns: list[TurnDifference]
+    turn: int = Field(description="its place in the conversation, from 0")
+    here: Line | None = Field(description="what was said here; null: the conversation has no such turn here")
+    there: Line | None = Field(description="the same of the other world")
 
 
-@dataclass(frozen=True)
-class Remembered:
-    """Something that somebody remembers in one of the worlds; `kind` is as in memory/record.py."""
+class ConversationDifference(Out):
+    """A conversation that one of the worlds has not had, or that went otherwise there."""
 
-    at: WorldTime
-    person_id: str
-    kind: str
-    text: str
-    name: str
+    id: str = Field(description="its id, the same in both worlds")
+    people: list[str] = Field(description="names of who take part")
+    at: WorldTimeText = Field(description="since when it differs")
+    here: int = Field(description="how many turns it has here; 0: it was not held")
+    there: int = Field(description="how many turns it has in the other world")
+    turns: list[TurnDifference] = Field(description="the first turn that differs and what followed, ten at most")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttitudeDifference:
+class OneSidedMemory(Out):
+    """What somebody remembers in one of the worlds and not in the other."""
+
+    at: WorldTimeText = Field(description="since when")
+    person_id: str = Field(description="id of who remembers it")
+    name: str = Field(description="name of who remembers it")
+    kind: Kind = Field(description="what it is, as in GET /people/{id}/memories")
+    text: str = Field(description="what it says, without who told it")
+
+
+class Standing(Out, of=Attitude, shows="power intimacy task_oriented times_met"):
+    """How one person stands to another."""
+
+    affinity: int = Field(description="-100..100")
+
+
+class AttitudeDifference(Out):
     """How one person stands to another, here and there."""
 
-    person_id: str
-    name: str
-    other_id: str
-    other_name: str
-    here: Attitude
-    there: Attitude
+    person_id: str = Field(description="id of the one who stands so")
+    name: str = Field(description="name of that one")
+    other_id: str = Field(description="id of the one to whom")
+    other_name: str = Field(description="name of the one to whom")
+    here: Standing = Field(description="in this world")
+    there: Standing = Field(description="in the other one")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromiseDifference:
-    """A promise that was made in one of the worlds only, or of which something else has come (None: not made)."""
+class ComparedPromise(Out, of=CommitmentRow, shows="what due_at"):
+    """A promise, and what came of it."""
 
-    id: str
-    by_name: str
-    to_name: str
-    here: CommitmentRow | None
-    there: CommitmentRow | None
+    state: Literal["open", "kept", "broken", "released", "lapsed"] = Field(description="open, or what became of it")
 
 
-@dataclass(frozen=True, kw_only=True)
-class First(Generic[T]):
-    """The first ones of `count`."""
+class PromiseDifference(Out):
+    """A promise that was not made in one of the worlds, or of which something else came."""
 
-    count: int
-    items: Sequence[T]
+    id: str = Field(description="id of the promise, the same in both worlds")
+    by_name: str = Field(description="name of who promised")
+    to_name: str = Field(description="name of the one it was promised to")
+    here: ComparedPromise | None = Field(description="in this world; null: it was not made")
+    there: ComparedPromise | None = Field(description="in the other one")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """How two worlds differ; `parted_at` is up to when they were one (None: they never were)."""
+class _First(Out):
+    count: int = Field(description="how many there are, also those that are not shown")
 
-    here: WorldView
-    there: WorldView
-    parted_at: WorldTime | None
-    conversations: First[ConversationDifference]
-    memories_here: First[Remembered]
-    memories_there: First[Remembered]
-    attitudes: First[AttitudeDifference]
-    promises: First[PromiseDifference]
+
+class ConversationDifferences(_First):
+    """By when they went apart."""
+
+    items: list[ConversationDifference] = Field(description="the first ones")
+
+
+class OneSidedMemories(_First):
+    """By world time."""
+
+    items: list[OneSidedMemory] = Field(description="the first ones")
+
+
+class AttitudeDifferences(_First):
+    """Where affinity differs most comes first."""
+
+    items: list[AttitudeDifference] = Field(description="the first ones")
+
+
+class PromiseDifferences(_First):
+    """By when they were made."""
+
+    items: list[PromiseDifference] = Field(description="the first ones")
+
+
+class Comparison(Out):
+    """How two worlds differ: `here` is the one that was asked, `there` the one it is compared with."""
+
+    here: ComparedWorld = Field(description="the world that was asked")
+    there: ComparedWorld = Field(description="the one it is compared with")
+    parted_at: WorldTimeText | None = Field(
+        description="up to then they were one world, as their branches say; null: neither was ever the other"
+    )
+    conversations: ConversationDifferences = Field(description="what was said in one only, or in other words")
+    memories_here: OneSidedMemories = Field(description="what is remembered here and not there")
+    memories_there: OneSidedMemories = Field(description="what is remembered there and not here")
+    attitudes: AttitudeDifferences = Field(description="who stands otherwise to whom")
+    promises: PromiseDifferences = Field(description="what was promised in one only, or ended otherwise")
 
 
 async def compare(deps: ConversationDependencies, here: str, there: str, limit: int) -> Comparison:
@@ -172,7 +210,7 @@ def _only(
     return mine, query.where(mine.world_id == world_id, its.world_id.is_(None))
 
 
-def _conversations(session: Session, one: WorldView, other: WorldView, limit: int) -> First[ConversationDifference]:
+def _conversations(session: Session, one: WorldView, other: WorldView, limit: int) -> ConversationDifferences:
     since: dict[str, int] = {}
     for mine, its in ((one.id, other.id), (other.id, one.id)):
         turn, query = _only(TurnRow, mine, its, ("conversation_id", "turn"), ("speaker_id", "text"))
@@ -180,24 +218,25 @@ def _conversations(session: Session, one: WorldView, other: WorldView, limit: in
         for of, at in session.execute(found):
             since[of] = min(at, since.get(of, at))
     first = sorted(since, key=lambda of: (since[of], of))[:limit]
-    return First(count=len(since), items=[_conversation(session, one, other, of, since[of]) for of in first])
+    items = [_conversation(session, one, other, of, since[of]) for of in first]
+    return ConversationDifferences(count=len(since), items=items)
 
 
 def _conversation(session: Session, one: WorldView, other: WorldView, of: str, at: int) -> ConversationDifference:
     here, there = (_turns(session, world.id, of) for world in (one, other))
-    both = [
-        TurnDifference(turn=turn, here=ours, there=theirs)
-        for turn, (ours, theirs) in enumerate(zip_longest(here, there))
-    ]
-    start = next(each.turn for each in both if _said(each.here) != _said(each.there))
+    both = [*enumerate(zip_longest(here, there))]
+    start = next(turn for turn, (ours, theirs) in both if _said(ours) != _said(theirs))
     row = session.get(ConversationRow, (one.id, of)) or session.get_one(ConversationRow, (other.id, of))
     return ConversationDifference(
         id=of,
         people=[_name(part.person_id, one, other) for part in row.participants],
-        at=WorldTime(at),
+        at=at,
         here=len(here),
         there=len(there),
-        turns=both[start : start + TURNS_SHOWN],
+        turns=[
+            TurnDifference(turn=turn, here=ours, there=theirs)
+            for turn, (ours, theirs) in both[start : start + TURNS_SHOWN]
+        ],
     )
 
 
@@ -215,9 +254,9 @@ def _said(turn: TurnRow | None) -> tuple[str, str] | None:
     return None if turn is None else (turn.speaker_id, turn.text)
 
 
-def _memories(session: Session, one: WorldView, other: WorldView, limit: int) -> First[Remembered]:
+def _memories(session: Session, one: WorldView, other: WorldView, limit: int) -> OneSidedMemories:
     """What is remembered in the world and not in the other."""
-    count, found = 0, list[tuple[WorldTime, str, str, str]]()
+    count, found = 0, list[tuple[int, str, Kind, str]]()
     for name, policy in POLICIES.items():
         if policy.remembered_as is None:
             continue
@@ -230,13 +269,16 @@ def _memories(session: Session, one: WorldView, other: WorldView, limit: int) ->
         count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
         first = query.with_only_columns(at, mine.person_id, kind, text).order_by(at, mine.person_id, text)
         found += [(*row,) for row in session.execute(first.limit(limit))]
-    return First(
+    return OneSidedMemories(
         count=count,
-        items=[Remembered(*told, _name(told[1], one, other)) for told in sorted(found)[:limit]],
+        items=[
+            OneSidedMemory(at=at, person_id=person_id, name=_name(person_id, one, other), kind=kind, text=text)
+            for at, person_id, kind, text in sorted(found)[:limit]
+        ],
     )
 
 
-def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -> First[AttitudeDifference]:
+def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -> AttitudeDifferences:
     judged = ("affinity_delta", "met", "power", "intimacy", "task_oriented")
     pairs: set[tuple[str, str]] = set()
     for mine, its in ((one.id, other.id), (other.id, one.id)):
@@ -246,6 +288,12 @@ def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -
     owners = {owner_id for owner_id, _ in pairs}
     here, there = (attitudes_of(session, world.id, owners, world.now) for world in (one, other))
     differing = [
+        (pair, ours, theirs)
+        for pair in sorted(pairs)
+        if (ours := here[pair[0]].get(pair[1], STRANGERS)) != (theirs := there[pair[0]].get(pair[1], STRANGERS))
+    ]
+    differing.sort(key=lambda each: -abs(each[1].affinity - each[2].affinity))
+    items = [
         AttitudeDifference(
             person_id=owner_id,
             name=_name(owner_id, one, other),
@@ -254,20 +302,18 @@ def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -
             here=ours,
             there=theirs,
         )
-        for owner_id, other_id in sorted(pairs)
-        if (ours := here[owner_id].get(other_id, STRANGERS)) != (theirs := there[owner_id].get(other_id, STRANGERS))
+        for (owner_id, other_id), ours, theirs in differing[:limit]
     ]
-    differing.sort(key=lambda each: -abs(each.here.affinity - each.there.affinity))
-    return First(count=len(differing), items=differing[:limit])
+    return AttitudeDifferences(count=len(differing), items=items)
 
 
-def _promises(session: Session, one: WorldView, other: WorldView, limit: int) -> First[PromiseDifference]:
+def _promises(session: Session, one: WorldView, other: WorldView, limit: int) -> PromiseDifferences:
     made: dict[str, CommitmentRow] = {}
     for mine, its in ((one.id, other.id), (other.id, one.id)):
         _, query = _only(CommitmentRow, mine, its, ("id",), ("what", "state", "due_at"))
         made |= {row.id: row for row in session.scalars(query)}
     first = sorted(made.values(), key=lambda row: (row.made_at, row.id))[:limit]
-    return First(
+    return PromiseDifferences(
         count=len(made),
         items=[
             PromiseDifference(

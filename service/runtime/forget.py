@@ -69,7 +69,7 @@ def forget_character(session: Session, memory: MemoryStore, world_session: World
         WorldInUse: a talk of it is being closed.
     """
     world = world_session.world
-    world.character(character_id)
+    world.cast.character(character_id)
     require_free(session, world_session, character_id)
     _require_quiet(session, world.id, takes_part(character_id))
     npcs = list(world.cast.npcs)

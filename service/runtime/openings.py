@@ -11,7 +11,7 @@ from hashlib import blake2b
 from sqlmodel import Session, col, select
 
 from service.conversation.context import Goal
-from service.conversation.start import Opening, open_to_player
+from service.conversation.start import Start, open_to_player
 from service.llm.chat import Role
 from service.memory.mid_term import mid_term_memories
 from service.memory.secrets import discretion
@@ -78,9 +78,9 @@ def open_talks(session: Session, world_session: WorldSession, models: dict[Role,
         if found is None:
             continue
         opener_id, reason = found
-        wanted = Opening(
+        wanted = Start(
             opener_id=opener_id,
-            player_id=player_id,
+            partner_id=player_id,
             goal=_goal(world, player_id, reason),
             opened_for=reason.opened_for,
             matter=reason.matter,

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from service.conversation.ending import next_step
-from service.conversation.transcript import seats, spoken
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.store.event_kinds import (
@@ -217,7 +216,7 @@ def awaiting(row: Row, kept: Rows) -> Row:
     """Where a human is to speak next, its words are awaited."""
     people, said = _people(row["id"], kept), _said(row["id"], kept)
     then = ConversationRow(**row, participants=[ParticipantRow(**one) for one in people])
-    step = next_step(spoken([TurnRow(**one) for one in said], then), then.max_turns, seats(then))
+    step = next_step(then, [TurnRow(**one) for one in said])
     speaks = people[step] if isinstance(step, int) and row["phase"] == Phase.RUNNING else None
     waits = speaks is not None and speaks["speaker"] == Speaker.HUMAN
     return row | {"awaits": speaks["person_id"] if speaks is not None and waits else None}

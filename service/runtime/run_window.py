@@ -10,7 +10,6 @@ from service.conversation.context import Goal
 from service.conversation.engine import Outcome
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
-from service.decision.agent_state import Failed
 from service.decision.appointments import by_appointments
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
@@ -29,6 +28,7 @@ from world.causality import Causality
 from world.events import Event, Kind
 from world.hearing import overheard
 from world.life import Talk
+from world.option import Reason, Refusal
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
 
@@ -167,9 +167,9 @@ class RunWindow:
         for event in events:
             if event.kind is Kind.FAILED:
                 agent_state = self.world_session.agent_state(event.person_id)
-                failed = Failed(
+                failed = Refusal(
                     action_id=str(event.data["action_id"]),
-                    reason=str(event.data["reason"]),
+                    reason=Reason(str(event.data["reason"])),
                     facility_id=_text(event.data.get("facility_id")),
                     target_id=_text(event.data.get("target_id")),
                 )
@@ -208,7 +208,7 @@ class RunWindow:
             self.world_session.world.at(talk.start),
             talk,
             Start(
-                character_id=talk.person_id,
+                opener_id=talk.person_id,
                 partner_id=talk.partner_id,
                 goal=goal,
                 max_turns=deps.settings.max_turns,

@@ -15,7 +15,7 @@ from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
-from service.people.life_record import person_record, read_person, read_talk, talk_record
+from service.people.person import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.insert import upsert
@@ -326,7 +326,7 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
     """
     if character_id in world.map.bases:
         return "routine"
-    wanted = decision or world.character(character_id).decision or world.decision
+    wanted = decision or world.cast.character(character_id).decision or world.decision
     if wanted == "client":
         return "client"
     return "model" if wanted == "model" and not models_missing else "routine"

@@ -12,8 +12,8 @@ from typing import Literal
 from sqlmodel import Session, col, func, select
 
 from service.errors import BudgetExhausted
-from service.llm.budget import Reservation
 from service.llm.chat import Role
+from service.llm.wrappers import Reservation
 from service.settings import LlmSettings
 from service.store.session import Database
 from service.store.tables import ConversationRow, SpendingRow

@@ -102,7 +102,7 @@ class Reflected(Payload):
     dropped: tuple[DroppedInsight, ...] = Field(description="what was not kept, and why")
 
 
-class _OfCommitment(Payload):
+class OfCommitment(Payload):
     commitment_id: str = Field(
         description="of GET /people/{id}/commitments", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
     )
@@ -115,25 +115,25 @@ class _OfCommitment(Payload):
     )
 
 
-class CommitmentDue(_OfCommitment):
+class CommitmentDue(OfCommitment):
     """The moment has come for which the person promised something."""
 
 
-class CommitmentKept(_OfCommitment):
+class CommitmentKept(OfCommitment):
     """The person kept its promise: both were there, or it was said so."""
 
 
-class CommitmentMoved(_OfCommitment):
+class CommitmentMoved(OfCommitment):
     """The two agreed on another time: another promise stands in the place of this one."""
 
     moved_to: str = Field(description="the id of that one", examples=["5b1d7f0e-2c64-5f0a-9a53-0b8d1c2e7a44"])
 
 
-class CommitmentReleased(_OfCommitment):
+class CommitmentReleased(OfCommitment):
     """The promise was taken back; nothing follows."""
 
 
-class CommitmentBroken(_OfCommitment):
+class CommitmentBroken(OfCommitment):
     """The person broke its promise: it was not there, or it was said so."""
 
 
@@ -221,7 +221,7 @@ class FactRejected(OfConversation):
     reason: RejectionReason = Field(description="why it was not kept", examples=["not_perceived"])
 
 
-class CommitmentMade(_OfCommitment, OfConversation):
+class CommitmentMade(OfCommitment, OfConversation):
     """The person promised something."""
 
 

@@ -12,6 +12,7 @@ from service.content.profile import PersonKind
 from service.store.ids import new_id
 from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 from service.store.policy import GoesWith, Policy, TableT
+from service.store.shown import WorldMinute
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -63,6 +64,7 @@ class OfPerson(_OfWorld):
     """A row that is a person's."""
 
     person_id: str = Field(primary_key=True)
+    """whose it is"""
 
 
 @Policy(copied=False)
@@ -99,12 +101,14 @@ class WorldRow(SQLModel, table=True):
 
     id: str = Field(primary_key=True)
     language: str
-    started_at: int = Field(sa_type=BigInteger)
+    started_at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which its story begins"""
     now: int = Field(sa_type=BigInteger)
     target: int | None = Field(default=None, sa_type=BigInteger)
     reached: int = Field(default=0, sa_type=BigInteger)
     decision: str | None = None
     weather: str = ""
+    """the weather in words; empty: there is nothing to say of it"""
     flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
     clock_mode: str = "manual"
     clock_speed: float = 1.0
@@ -205,8 +209,11 @@ class NoticeRow(_OfWorld, table=True):
 
     id: str = Field(primary_key=True)
     text: str
-    at: int = Field(sa_type=BigInteger)
-    until: int = Field(sa_type=BigInteger)
+    """what everybody knows, as a sentence"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time from which it is known"""
+    until: WorldMinute = Field(sa_type=BigInteger)
+    """the world time before which it holds"""
 
 
 @Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at", exported=False)
@@ -249,7 +256,9 @@ class ConversationRow(_OfWorld, table=True):
     )
 
     id: str = Field(primary_key=True)
+    """id of the conversation"""
     node_id: str
+    """the node at which the character stands"""
     clock_policy: str = "none"
     talk_id: str | None = None
     language: str
@@ -257,19 +266,26 @@ class ConversationRow(_OfWorld, table=True):
     success_criteria: str | None = None
     goal_given: bool = False
     goal_achieved: bool = False
+    """what the character wanted of it has been reached"""
     max_turns: int
+    """after so many turns it ends at the latest"""
     phase: str
     end_reason: str | None = None
     failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
-    started_at: int = Field(sa_type=BigInteger)
-    ended_at: int | None = Field(default=None, sa_type=BigInteger)
-    closed_at: int | None = Field(default=None, sa_type=BigInteger)
+    started_at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time it began at"""
+    ended_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time of its end; null: it goes on"""
+    closed_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time from which both remember it; null: they do not yet"""
     models: dict[str, str] = _json()
+    """who answers per role: openai:gpt-4.1-mini, rehearsal"""
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     changes: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     awaits: str | None = None
+    """id of the person whose words a human is to find next; null: nobody's"""
     silent_at: float = 0.0
     silent_at_minute: int = Field(default=0, sa_type=BigInteger)
     attempts: int = 0
@@ -284,6 +300,7 @@ class ConversationRow(_OfWorld, table=True):
     turn_policy: str = TurnPolicy.IN_ORDER
     modulator: str = Modulator.ALL
     perceptions: int = 3
+    """so many of what it perceived last a speaker goes by"""
     place: str = ""
     stands_at: int | None = None
     runner: str | None = None
@@ -343,14 +360,20 @@ class ParticipantRow(_OfWorld, table=True):
 
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
+    """id of the person"""
     seat: int
     speaker: str = Speaker.MODEL
     joined_turn: int = 0
+    """the first turn, from 0, that it may perceive"""
     left_turn: int | None = None
+    """the first turn that it does not perceive any more; null: it is there"""
     night: int = 0
     goal: str = ""
+    """what it wants of this scene; empty: nothing was said"""
     plan: str = ""
+    """how it means to get it; empty: nothing was said"""
     spot: str = ""
+    """where it stands; empty: where the others are"""
 
 
 class Suggestion(NamedTuple):
@@ -358,6 +381,7 @@ class Suggestion(NamedTuple):
 
     id: str
     text: str
+    """the words"""
 
 
 @Policy(conversation="conversation_id", turn="turn", known="at", exported=False)
@@ -380,32 +404,48 @@ class TurnRow(_OfWorld, table=True):
 
     conversation_id: str = Field(primary_key=True)
     turn: int = Field(primary_key=True)
+    """its place in the conversation, counted from 0"""
     speaker_id: str
+    """id of the person who says it"""
     speaker_name: str
+    """name of the person who says it"""
     text: str
+    """what is said, in the world's language; in a scene empty where nothing is"""
     emotion: str
     goal_achieved: bool = False
     wants_to_end: bool = False
     note: str = ""
+    """what its speaker was told before it; empty: nothing, or it is not kept any more"""
     recalled: str = ""
     reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it is said"""
     model: str
+    """which model made it: openai:gpt-4.1-mini, rehearsal"""
     calls: int
+    """how often a model was called; more than once: an answer could not be used"""
     prompt_tokens: int
+    """tokens of the prompt it was made of"""
     completion_tokens: int
+    """tokens the model wrote for it"""
     cached_tokens: int = 0
+    """tokens of the prompt that the provider had in its cache"""
     duration_ms: int
+    """how long the model took, in real milliseconds"""
     message_id: str | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     choices: list[str] | None = Field(default=None, sa_column=Column(JSON))
     think: str = ""
+    """what its speaker thinks, in a scene; nobody else perceives that; empty: nothing"""
     act: str = ""
+    """what its speaker does, in a scene; empty: nothing"""
     addressed: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    """ids of those to whom it is said; null: to all"""
     loudness: str = Loudness.NORMAL
     seen_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     urgency: int | None = None
+    """how much its speaker wants to go on, 0 to 10; null: it was not asked"""
     not_to_quote: bool = False
     shifts: list[tuple[str, int]] | None = Field(default=None, sa_column=Column(JSON))
 
@@ -443,12 +483,16 @@ class InterventionRow(_OfWorld, table=True):
 
     conversation_id: str = Field(primary_key=True)
     number: int = Field(primary_key=True)
+    """its place among them, from 0"""
     before_turn: int
+    """the first turn, from 0, for which it holds"""
     kind: str
     target_id: str | None = None
     details: dict[str, Any] = _json()
     rule: str | None = None
-    at: int = Field(sa_type=BigInteger)
+    """id of the scene's own rule that did it; null: its writer's hand"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time"""
 
 
 @Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at", exported=False)
@@ -477,13 +521,18 @@ class LongTermRow(OfPerson, table=True):
     __table_args__ = (_of_conversation(),)
 
     id: str = Field(primary_key=True)
+    """by which it is accepted or refused"""
     conversation_id: str
     kind: str
     text: str
+    """what is proposed"""
     importance: int
+    """how much it matters, 1 to 10"""
     evidence: list[int] = _json()
+    """the turns, from 0, that it rests on"""
     state: str
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time of its state"""
 
 
 @Policy(whose="person_id", conversation="conversation_id", turn="turn", known="at")
@@ -506,19 +555,27 @@ class ActionCallRow(_OfWorld, table=True):
     )
 
     id: str = Field(primary_key=True)
+    """by which the game says what became of it"""
     conversation_id: str
     number: int
     turn: int
     person_id: str
+    """id of the speaker"""
     action_id: str
+    """id of the action, of `gameActions` in actions.json"""
     args: dict[str, Any] = _json()
     words: str
+    """what it is, in the talk's language"""
     state: str
     reason: str | None = None
     why: str = ""
+    """what is wrong with the arguments; empty: nothing"""
     message: str = ""
+    """the game's own word about it"""
     awaited: bool = False
+    """the answer to what is said next waits for the game's word"""
     deadline: float = 0.0
+    """until when the game may say so: seconds since 1970, by the machine's clock"""
     at: int = Field(sa_type=BigInteger)
     told_turn: int | None = None
 
@@ -588,10 +645,14 @@ class SummaryRow(OfPerson, table=True):
     )
 
     conversation_id: str = Field(primary_key=True)
+    """id of the conversation"""
     partner_id: str
     summary: str
+    """the conversation in a few sentences"""
     topics: list[str] = _json()
-    at: int = Field(sa_type=BigInteger)
+    """what was talked about, a few words each"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time of the conversation"""
     night: int = 0
     importance: int = 0
     others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
@@ -687,27 +748,39 @@ class MemoryRow(OfPerson, table=True):
     id: str = Field(primary_key=True)
     kind: str
     text: str
+    """what it says, as a sentence: without who told it, so that it alone is no more than that"""
     about: str = ""
     subject_id: str | None = None
+    """id of the person it is about; null: it is of nobody of this world"""
     told_by: str | None = None
     via: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     mode: str = "stated"
     quote: str = ""
+    """a line of it, word for word; empty: none"""
     importance: int = 5
     slot: str = ""
+    """what has one value at a time, as the place of a thing; empty: nothing"""
     support: str
     source: str
     conversation_id: str = ""
     turns: list[int] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """the turns it was said in, counted from 0; empty: not known, or a whole talk"""
     evidence: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """of a summary: what the talk was about, a few words each"""
     partner_id: str = ""
-    valid_from: int = Field(sa_type=BigInteger)
-    valid_to: int | None = Field(default=None, sa_type=BigInteger)
-    known_from: int = Field(sa_type=BigInteger)
-    known_until: int | None = Field(default=None, sa_type=BigInteger)
+    valid_from: WorldMinute = Field(sa_type=BigInteger)
+    """the world time from which it is true, or at which it was said"""
+    valid_to: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time from which it is no longer true; null: none is known"""
+    known_from: WorldMinute = Field(sa_type=BigInteger)
+    """the world time since which it is known"""
+    known_until: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time at which its end was learned; null: none was"""
     replaced_by: str | None = None
-    expires_at: int | None = Field(default=None, sa_type=BigInteger)
+    """id of the memory that ended it, without its kind; null: none did"""
+    expires_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """of mid_term: the world time at which it is over"""
     level: str | None = None
     deleted: bool = False
     given_id: str = ""
@@ -739,14 +812,19 @@ class MemoryAuditRow(OfPerson, table=True):
     __tablename__ = "memory_audit"
 
     id: str = Field(primary_key=True)
+    """id of this entry; later ones sort after earlier ones"""
     action: str
     kind: str | None = None
     memory_id: str | None = None
     before: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    """what the memory said before; null: a past was given"""
     after: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    """what it says now; of a past how many lines of each kind; null: it is deleted"""
     author: str = ""
     reason: str = ""
-    at: int = Field(sa_type=BigInteger)
+    """why, as the caller said; empty: it did not say"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it was done"""
     written_at: str
 
 
@@ -815,22 +893,38 @@ class CommitmentRow(_OfWorld, table=True):
     )
 
     id: str = Field(primary_key=True)
+    """id of the promise"""
     by_id: str
+    """id of the person who promised"""
     to_id: str
+    """id of the person it was promised to"""
     what: str
+    """what was promised"""
     place: str = ""
+    """where, as it was said"""
     node_id: str | None = None
-    due_at: int | None = Field(default=None, sa_type=BigInteger)
-    since_at: int | None = Field(default=None, sa_type=BigInteger)
+    """where, if that is on the map"""
+    due_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """when: a minute, or the end of the day, or of the part of it, that was said"""
+    since_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """of a part of a day: when it begins"""
     has_hour: bool = False
+    """an hour was said"""
     conversation_id: str
+    """id of the conversation it was made in"""
     turn: int
-    made_at: int = Field(sa_type=BigInteger)
-    expires_at: int = Field(sa_type=BigInteger)
+    """the turn it was made in, counted from 0"""
+    made_at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it was made"""
+    expires_at: WorldMinute = Field(sa_type=BigInteger)
+    """until when it is open, if nothing ends it before"""
     state: str = CommitmentState.OPEN
-    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """the world time from which it is not open any more; null: it is open"""
     ended_in: str | None = None
+    """id of the conversation that ended it; null: none did"""
     moved_to: str | None = None
+    """id of the promise that stands in its place; null: it was not moved"""
 
 
 @Policy(whose="person_id", known="at", goes=GoesWith.MEMORY, words=("prompt",), shown=True)
@@ -864,9 +958,12 @@ class EventRow(_OfWorld, table=True):
     __tablename__ = "events"
 
     id: int = Field(sa_type=BigInteger, primary_key=True)
-    at: int = Field(sa_type=BigInteger)
+    """grows within a world; `after` asks for what is later"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it happened"""
     kind: str
     person_id: str | None = None
+    """whose event it is; null: nobody's"""
     data: dict[str, Any] = _json()
 
 
@@ -882,7 +979,8 @@ class ClientEventRow(_OfWorld, table=True):
 
     seq: int = Field(sa_type=BigInteger, primary_key=True)
     conversation_id: str
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time at which it happened"""
     kind: str
     data: dict[str, Any] = _json()
 
@@ -923,10 +1021,13 @@ class UsageRow(_OfWorld, table=True):
     role: str = Field(primary_key=True)
     calls: int = 0
     failures: int = 0
+    """calls that gave no answer"""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    """tokens of `prompt_tokens` that the server had at hand from before"""
     estimated: bool = False
+    """true: a server did not report its tokens, and they were estimated"""
 
 
 @Policy(
@@ -955,10 +1056,15 @@ class QualityRow(_OfWorld, table=True):
     id: str = Field(primary_key=True)
     role: str
     person_id: str
+    """id of who said or decided it"""
     conversation_id: str | None = None
+    """id of the conversation; null: it is a decision"""
     turn: int | None = None
-    at: int = Field(sa_type=BigInteger)
+    """its turn, counted from 0; null: it is a decision"""
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time"""
     line: str
+    """the words; what is done stands in brackets; of a decision what is done, and why"""
     outcome: str
     lowest: int | None = None
     marks: dict[str, list[Any]] = _json()
@@ -966,6 +1072,7 @@ class QualityRow(_OfWorld, table=True):
     failure: str | None = None
     threshold: int
     model: str
+    """which model scored; empty: rules alone"""
     calls: int
     failures: int
     prompt_tokens: int
@@ -998,9 +1105,12 @@ class SnapshotRow(_OfWorld, table=True):
     __tablename__ = "snapshots"
 
     name: str = Field(primary_key=True)
-    at: int = Field(sa_type=BigInteger)
+    at: WorldMinute = Field(sa_type=BigInteger)
+    """the world time that it is of"""
     made_at: str
+    """when it was made: the machine's time, in UTC"""
     automatic: bool
+    """kept by itself, when a world day began"""
     schema_revision: str
     digest: str
     size: int

@@ -8,8 +8,9 @@ from service.content.load import Cast
 from service.content.profile import CharacterProfile, NpcProfile
 from service.llm.chat import ChatModel
 from service.locales import Language, sentence
+from service.quality.checks import Fault
 from service.testing.judge import JudgeContext
-from service.testing.play import Failure, Run, judged
+from service.testing.play import Run, judged
 
 
 async def judge_cast(model: ChatModel, cast: Cast, language: Language, limit: asyncio.Semaphore) -> Run:
@@ -23,7 +24,7 @@ async def judge_cast(model: ChatModel, cast: Cast, language: Language, limit: as
         async with limit:
             verdict = await judged(run, model, context, f"cast/{person_id}")
         if verdict is not None and not verdict.holds:
-            run.failures.append(Failure(check="cast", quote=verdict.quote, about=f"{name}: {verdict.reason}"))
+            run.failures.append(Fault(check="cast", quote=verdict.quote, about=f"{name}: {verdict.reason}"))
 
     await asyncio.gather(*(ask(*one) for one in _written(cast).items() if len(one[1]) > 1))
     return run

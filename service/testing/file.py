@@ -1,18 +1,18 @@
 """Owns the files of `kataribe test`: their form, and what they may refer to."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from service.content.fields import UNWRITTEN, ContentModel, FlagEntry, ListOf, Moment, NonEmpty, Slug, Text, refusal
-from service.content.files import Unreadable, files_in, read_values
-from service.content.load import Cast, ContentRefused
-from service.content.problem import ContentProblem, found, problem
+from service.content.files import Unreadable, files_in
+from service.content.load import Cast, ContentRefused, read_form
+from service.content.problem import ContentProblem
 from service.content.references import unknown
-from service.content.schema_errors import schema_errors
-from service.locales import Language, Phrase
+from service.locales import Language
 
 PROBES = Path(__file__).parent / "probes"
 """Where ours lie: they hold for everybody."""
@@ -123,29 +123,15 @@ def read_tests(directory: Path, cast: Cast) -> dict[str, TestsFile]:
         raise TestsRefused(directory, [ContentProblem(file=str(directory), key_path="", said=exc.reason)]) from exc
     for path in (directory / name for name in names):
         try:
-            read[path.name] = _read(path)
-        except Unreadable as exc:
-            wrong.append(ContentProblem(file=path.name, key_path="", said=exc.reason))
-        except ValidationError as exc:
-            wrong.extend(schema_errors(TestsFile, path.name, exc))
+            read[path.name] = read_form(TestsFile, path, partial(_unknown, path.name, cast), refused=TestsRefused)
         except TestsRefused as exc:
-            wrong.extend(exc.problems)
-    wrong.extend(one for name, file in read.items() for one in _references(name, file, cast))
+            wrong += exc.problems
     if wrong:
         raise TestsRefused(directory, wrong)
     return read
 
 
-def _read(path: Path) -> TestsFile:
-    values = read_values(path)
-    if not isinstance(values, dict):
-        expected = Phrase("content.expected.dict_type")
-        what = problem(path.name, (), "content.mismatch", found=found(values), expected=expected)
-        raise TestsRefused(path.parent, [what])
-    return TestsFile.model_validate(values)
-
-
-def _references(name: str, file: TestsFile, cast: Cast) -> Iterator[ContentProblem]:
+def _unknown(name: str, cast: Cast, file: TestsFile) -> Iterator[ContentProblem]:
     known = {*cast.npcs, *cast.characters}
     for i, test in enumerate(file.tests):
         if test.npc is not None and test.npc not in known:

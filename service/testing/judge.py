@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from service.llm.chat import Answer, ChatModel
-from service.llm.prompt import OwnPrompts, Templates
-from service.locales import Language
+from service.llm.prompt import PromptValues, Templates
 from service.quality.checks import Exchange
 
 TEMPLATES = Templates(__file__)
@@ -22,16 +21,14 @@ class Verdict(BaseModel, extra="forbid"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeContext:
+class JudgeContext(PromptValues):
     """What the judge is told. `written` is what the authors wrote of the person."""
 
-    language: Language
     name: str
     claim: str
     written: tuple[str, ...]
     player: str = ""
     talk: Sequence[Exchange] = ()
-    own_prompts: OwnPrompts = ()
 
 
 async def verdict(model: ChatModel, context: JudgeContext, thread: str) -> Answer[Verdict]:

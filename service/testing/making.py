@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from service.app import chosen_worlds, conversations_apart
-from service.content.load import Cast, Content
+from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound
 from service.llm.choose import Models
@@ -18,15 +18,6 @@ from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsFile, read_tests
 from service.testing.play import Case, Run, hold
 from world.time import to_datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What is to be tested: the tests of a directory (None: none), our own probes; with everybody, or with these."""
-
-    directory: Path | None
-    probes: bool = False
-    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +53,16 @@ class Outcome:
         return self.cast.holds and all(one.passed for one in self.tested)
 
 
-def run_tests(settings: Settings, wanted: Wanted, *, models: Models | None = None) -> Outcome:
-    """Hold all talks and check them. Without a model configured it is a rehearsal; `models` stand in for those the
+def run_tests(
+    settings: Settings,
+    directory: Path | None,
+    *,
+    probes: bool = False,
+    people: Sequence[str] = (),
+    models: Models | None = None,
+) -> Outcome:
+    """Hold all talks of the tests of a directory (None: none), and of our own `probes`, with everybody, or with these
+    `people`; and check them. Without a model configured it is a rehearsal; `models` stand in for those the
     settings would choose.
 
     Raises:
@@ -81,12 +80,15 @@ def run_tests(settings: Settings, wanted: Wanted, *, models: Models | None = Non
     content = chosen_worlds(settings).content
     language = settings.world.language or content.default_language
     cast = content.cast(language)
-    _require_people(cast, wanted.people)
+    missing = next((one for one in people if one not in {*cast.npcs, *cast.characters}), None)
+    if missing is not None:
+        raise NotFound(kind="person", id=missing)
+    folders = [*filter(None, (directory,)), *([PROBES] if probes else [])]
     cases = [
         case
-        for directory in _directories(wanted)
-        for file, tests in read_tests(directory, cast).items()
-        for case in _cases(file, tests, wanted.people, content, settings.world.language)
+        for folder in folders
+        for file, tests in read_tests(folder, cast).items()
+        for case in _cases(file, tests, people, content, settings.world.language)
     ]
     judged, runs = asyncio.run(_hold_all(settings, content, cases, models, language))
     return Outcome(
@@ -95,20 +97,6 @@ def run_tests(settings: Settings, wanted: Wanted, *, models: Models | None = Non
         cast=judged,
         tested=[Tested(case=case, runs=held) for case, held in zip(cases, runs, strict=True)],
     )
-
-
-def _directories(wanted: Wanted) -> Iterator[Path]:
-    if wanted.directory is not None:
-        yield wanted.directory
-    if wanted.probes:
-        yield PROBES
-
-
-def _require_people(cast: Cast, people: Sequence[str]) -> None:
-    known = {*cast.npcs, *cast.characters}
-    missing = next((person_id for person_id in people if person_id not in known), None)
-    if missing is not None:
-        raise NotFound(kind="person", id=missing)
 
 
 def _cases(

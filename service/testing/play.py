@@ -13,7 +13,7 @@ from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, say
-from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end, turns_of
 from service.errors import ModelError
 from service.llm.chat import ChatModel
@@ -26,7 +26,7 @@ from service.memory.seeding import seed
 from service.offline.model import REHEARSAL
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository, count_people_revision
-from service.quality.checks import Exchange, Standard, faults, folded_in
+from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
 from service.testing.file import TestEntry
@@ -47,22 +47,12 @@ class Case:
     test: TestEntry
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
-    """What is wrong: of `testing.found` in the locales. `number`: the answer, from 0; None: the talk as a whole."""
-
-    check: str
-    number: int | None = None
-    quote: str = ""
-    about: str = ""
-
-
 @dataclass(kw_only=True)
 class Run:
     """A talk as it was held once. `unjudged`: so often there was a judge to ask, and no model to be one."""
 
     talk: list[Exchange]
-    failures: list[Failure]
+    failures: list[Fault]
     calls: int = 0
     judge_calls: int = 0
     unjudged: int = 0
@@ -100,7 +90,7 @@ class _Talk:
         self.person: CharacterProfile | NpcProfile = content.cast(case.language).actor(case.npc_id)
         self.player = case.test.as_.of(case.language) or "Mika"
         self.exchanges: list[Exchange] = []
-        self.failures: list[Failure] = []
+        self.failures: list[Fault] = []
         self.calls = 0
         self.case, self.world_id = case, world_id
         self._engine = Engine(self.deps)
@@ -125,8 +115,8 @@ class _Talk:
             await self._close(key)
 
     async def _begin(self, number: int) -> ConversationKey:
-        wanted = PlayerStart(
-            player_id=PLAYER,
+        wanted = Start(
+            opener_id=PLAYER,
             partner_id=self.case.npc_id,
             max_turns=2 * len(self.case.test.say) + 2,
             place_waived=True,
@@ -145,7 +135,7 @@ class _Talk:
         row, turns = await self._read(key)
         if turns[-1].speaker_id != self.case.npc_id:
             reason = (row.failure or {}).get(self.case.language, "")
-            self.failures.append(Failure(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
+            self.failures.append(Fault(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
             return False
         self.exchanges.append(Exchange(line, turns[-1].text))
         return True
@@ -181,7 +171,7 @@ def _told(number: int, fact: str) -> Given:
     return Given(where=f"given.factsTold[{number}]", line=line)
 
 
-def _checked(case: Case, talk: _Talk) -> list[Failure]:
+def _checked(case: Case, talk: _Talk) -> list[Fault]:
     """What is wrong by form."""
     test, language = case.test, case.language
     standard = Standard(
@@ -191,15 +181,12 @@ def _checked(case: Case, talk: _Talk) -> list[Failure]:
         never=tuple(word.of(language) for word in test.never),
         longest=test.longest,
     )
-    found = [
-        Failure(check=one.check, number=one.number, quote=one.quote, about=one.about)
-        for one in faults(talk.exchanges, standard)
-    ]
+    found = faults(talk.exchanges, standard)
     answers = "\n".join(one.answer for one in talk.exchanges)
     for must in test.must:
         wanted = [word.of(language) for word in must.any]
         if not any(folded_in(word, answers) for word in wanted):
-            found.append(Failure(check="missing", about=", ".join(wanted)))
+            found.append(Fault(check="missing", about=", ".join(wanted)))
     return found
 
 
@@ -212,7 +199,7 @@ async def judged(run: Run, model: ChatModel, context: JudgeContext, thread: str)
         answer = await verdict(model, context, thread)
     except ModelError as exc:
         run.judge_calls += exc.usage.calls
-        run.failures.append(Failure(check="unjudged", about=exc.sentence(context.language)))
+        run.failures.append(Fault(check="unjudged", about=exc.sentence(context.language)))
         return None
     run.judge_calls += answer.usage.calls
     return answer.value
@@ -236,4 +223,4 @@ async def _judge(talk: _Talk, run: Run) -> None:
     quote = squeezed(found.quote)
     number = next((n for n, one in enumerate(run.talk) if quote and quote in squeezed(one.answer)), None)
     said = found.quote if number is not None else ""
-    run.failures.append(Failure(check="judge", number=number, quote=said, about=f"{claim} ({found.reason})"))
+    run.failures.append(Fault(check="judge", number=number, quote=said, about=f"{claim} ({found.reason})"))

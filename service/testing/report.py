@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from service.errors import system_reason
-from service.export.problem import FileUnusable
+from service.export.problem import usable
 from service.locales import Language, sentence
+from service.quality.checks import Fault
 from service.run.show import one_line
 from service.testing.making import Outcome, Tested
-from service.testing.play import Failure, Run
+from service.testing.play import Run
 
 _CAST = "cast"
 """The suite of the pass over the whole cast."""
@@ -46,7 +46,7 @@ def show(outcome: Outcome, language: Language, console: Console) -> None:
         console.print(Text(line), soft_wrap=True)
 
 
-def told(failure: Failure, language: Language) -> str:
+def told(failure: Fault, language: Language) -> str:
     """What is wrong, where, and the words."""
     what = sentence(language, f"testing.found.{failure.check}", about=_short(failure.about))
     where = "" if failure.number is None else sentence(language, "testing.answer", number=failure.number + 1)
@@ -71,16 +71,14 @@ def write_junit(outcome: Outcome, file: Path, language: Language) -> None:
         suite = _suite(root, name, tests=len(tested), failures=sum(not one.passed for one in tested))
         for one in tested:
             classname = f"{Path(name).stem}.{one.case.npc_id}"
-            element = ElementTree.SubElement(suite, "testcase", classname=classname, name=_clean(one.case.name))
+            element = ElementTree.SubElement(suite, "testcase", classname=classname, name=one_line(one.case.name))
             found = [failure for run in one.runs for failure in run.failures]
             if not one.passed:
                 _fail(element, found[0].check, [told(failure, language) for failure in found])
     tree = ElementTree.ElementTree(root)
     ElementTree.indent(tree)
-    try:
+    with usable(file):
         tree.write(file, encoding="utf-8", xml_declaration=True)
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
 
 def _suite(root: ElementTree.Element, name: str, *, tests: int, failures: int) -> ElementTree.Element:
@@ -89,13 +87,8 @@ def _suite(root: ElementTree.Element, name: str, *, tests: int, failures: int) -
 
 def _fail(case: ElementTree.Element, kind: str, lines: list[str]) -> None:
     if lines:
-        failure = ElementTree.SubElement(case, "failure", type=kind, message=_clean(lines[0]))
-        failure.text = "\n".join(map(_clean, lines))
-
-
-def _clean(text: str) -> str:
-    """Without what XML does not take."""
-    return one_line(text)
+        failure = ElementTree.SubElement(case, "failure", type=kind, message=one_line(lines[0]))
+        failure.text = "\n".join(map(one_line, lines))
 
 
 def _short(text: str) -> str:

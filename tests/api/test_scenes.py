@@ -19,6 +19,7 @@ from tests.api.play import problem, settings_for
 from tests.content.classroom import SCENE, classroom
 from tests.conversation.scenes import acts, shown
 from tests.memory.answers import plain
+from tests.memory.whispers import answered_alike
 from tests.runtime.hanging import Hanging
 
 TEXTS: dict[Language, dict[str, str]] = {
@@ -43,6 +44,7 @@ TEXTS: dict[Language, dict[str, str]] = {
         "memory": "Cは学校をやめる。",
     },
 }
+INVENTED = "B owns 17 boats."
 
 
 @pytest.fixture
@@ -83,15 +85,7 @@ def remembers_the_beginning(prompt: Prompt[Any]) -> BaseModel:
     """A closing that tells everybody of the first turn."""
     given = prompt.given
     assert isinstance(given, ClosingContext)
-    lists = ("self_facts", "facts", "mid_term", "commitments")
-    people = {
-        one.ref: {"towards": {other.ref: 0 for other, _ in given.others_of(one)}, "mood": "neutral"}
-        | {name: [] for name in lists}
-        for one in given.participants
-    }
-    summary = [{"text": given.lines[0].text, "turns": [0]}]
-    answer: type[BaseModel] = prompt.answer
-    return answer.model_validate({"summary": summary, "topics": [], "people": people, "kept": []})
+    return answered_alike(prompt, [given.lines[0].text])
 
 
 def update(**lists: list[dict[str, Any]]) -> dict[str, Any]:
@@ -125,7 +119,7 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
             goals=[{"text": texts["goal"], "importance": 8, "turns": [2]}],
             memories=[
                 {"text": texts["memory"], "importance": 6, "turns": [2]},
-                {"text": "B owns 17 boats.", "importance": 6, "turns": [2]},
+                {"text": INVENTED, "importance": 6, "turns": [2]},
                 {"text": texts["memory"], "importance": 6, "turns": [40]},
             ],
         )
@@ -135,7 +129,10 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     assert [(one["kind"], one["text"], one["evidence"], one["state"]) for one in proposals] == [
         ("goal", texts["goal"], [2], "proposed"),
         ("memory", texts["memory"], [2], "proposed"),
+        ("memory", INVENTED, [2], "proposed"),
     ]
+    # Whether a turn says it is for no rule to judge: its writer sees the turn beside it.
+    client.post(f"/scenes/S001/proposals/{proposals[-1]['id']}", json={"state": "refused"}).raise_for_status()
     step_in(client, "remove_person", person_id="chara-a")
     script.enqueue(acts("Goodbye, A."))
     assert play(client)["participants"][0]["left_turn"] == 5
@@ -144,6 +141,7 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     assert (ended.status_code, ended.json()["state"], ended.json()["end_reason"]) == (200, "ended", "ended_by_client")
     assert ended.json()["phase"] == "closed"
     held = {name: client.get(f"/people/chara-{name}/memories").text for name in "abc"}
+    assert not [name for name, one in held.items() if INVENTED in one]
     assert [texts["asks"] in one for one in held.values()] == [True, True, False], "C had not come in yet"
     assert [texts["hears"] in one for one in held.values()] == [True, True, True]
     assert [one["kind"] for one in ended.json()["interventions"]] == [

@@ -377,7 +377,7 @@ def test_game_actions_are_told_in_each_language_with_the_form_of_their_arguments
     content = load_content(village.write(tmp_path))
     give, ja = (content.cast(language).game_actions["give_item"] for language in ("en", "ja"))
     assert (give.told, ja.told) == ("give_item: hand over something you carry", "give_item: 持っているものを渡す")
-    assert (give.affinity, give.item, ja.item, *give.who) == (-5, "bread", "パン", "npc")
+    assert (give.entry.requires.affinity, give.item, ja.item, *give.entry.who) == (-5, "bread", "パン", "npc")
     told = give.arguments.model_json_schema()
     assert set(told["properties"]) == {"item", "count"}
     assert told["properties"]["item"]["enum"] == ["rye bread", "bun"]

@@ -115,7 +115,7 @@ def test_nobody_who_follows_the_routine_starves_tires_or_grows_poor(character_id
     for activity in life:
         critical = set(needs.critical(activity.levels, activity.end)) - {"sociability"}  # that is what talking is for
         assert not critical, (activity, needs.at(activity.levels, activity.end))
-    first, last = (needs.of(a.levels, "money", a.end) for a in (life[0], life[-1]))
+    first, last = (needs.at(a.levels, a.end)["money"] for a in (life[0], life[-1]))
     assert last - (first - last) / DAYS * A_FORTNIGHT > 0
 
 

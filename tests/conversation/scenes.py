@@ -3,11 +3,12 @@
 import asyncio
 from typing import Any
 
+from service.content.scenes import Scene, SceneParticipant
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import ScenePerson, SceneStart, go_on, start_scene
+from service.conversation.scenes import go_on, start_scene
 from service.llm.chat import Prompt
 from service.store.tables import ConversationRow
 from tests.conversation.talks import talk
@@ -23,11 +24,11 @@ def acts(talk: str = "", *, think: str = "", act: str = "", leaves: bool = False
     return {**plain, "shifts": [], **more}
 
 
-def begin_scene(room: ConversationDependencies, *people: str | ScenePerson, **more: Any) -> str:
+def begin_scene(room: ConversationDependencies, *people: str | SceneParticipant, **more: Any) -> str:
     """A scene of these; the answer is its id."""
-    cast = tuple(ScenePerson(person_id=one) if isinstance(one, str) else one for one in people)
-    usual: dict[str, Any] = {"place": "a room without windows", "max_turns": 12}
-    wanted = SceneStart(people=cast, **usual | more)
+    cast = tuple(SceneParticipant(id=one) if isinstance(one, str) else one for one in people)
+    usual: dict[str, Any] = {"location": "a room without windows", "max_turns": 12, "situation": ""}
+    wanted = Scene(id="scene", participants=cast, **usual | more)
     names = room.models.names()
     return room.database.write_now(lambda s: start_scene(s, room.worlds.open(s, "main", lock=True), wanted, names)).id
 

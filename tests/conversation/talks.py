@@ -12,9 +12,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start, start_talk
-from service.llm.budget import Budgeted
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.llm.wrappers import Budgeted
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.recall import todays_summaries
 from service.people.whereabouts import move
@@ -128,7 +128,7 @@ def send(room: ConversationDependencies, character_id: str, node_id: str) -> Non
 
     def work(session: Session) -> None:
         world = room.worlds.open(session, "main", lock=True)
-        path = world.routes.path(world.character(character_id).home, node_id)
+        path = world.setting.routes.path(world.cast.character(character_id).home, node_id)
         move(session, world, character_id, Segment.walk(path, world.now))
 
     room.database.write_now(work)
@@ -207,7 +207,7 @@ def begin(
     world_id: str = "main",
 ) -> str:
     """Start a conversation where the character stands; the answer is its id."""
-    wanted = Start(character_id=character_id, partner_id=npc_id, goal=goal, max_turns=max_turns)
+    wanted = Start(opener_id=character_id, partner_id=npc_id, goal=goal, max_turns=max_turns)
     names = room.models.names()
     row = room.database.write_now(lambda s: start(s, room.worlds.open(s, world_id, lock=True), wanted, names))
     return row.id
@@ -236,7 +236,7 @@ def begin_living(
             with_npc=partner_id.startswith("npc_"),
         )
         wanted = Start(
-            character_id="aoi",
+            opener_id="aoi",
             partner_id=partner_id,
             goal=goal,
             max_turns=max_turns,

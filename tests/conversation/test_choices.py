@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.conversation.choices import LONGEST
+from service.conversation.acting import LONGEST
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.human import Heard, choose, interrupt
 from service.errors import NotFound, StaleChoice

@@ -17,7 +17,7 @@ from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.closing.context import ClosingContext
-from service.people.attitude import DIMENSIONS, attitudes_among, mood
+from service.people.attitude import DIMENSIONS, attitudes_among, moods
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
@@ -324,7 +324,8 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     aoi, taro = stood["aoi", "npc_taro"], stood["npc_taro", "aoi"]
     assert (aoi.intimacy, aoi.times_met, aoi.last_met_at) == (-1, 2, ended_at)
     assert (taro.affinity, taro.times_met) == (15, 2)  # what each talk did is added
-    assert room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), "npc_taro", 6)) == "angry"
+    felt = room.database.read_now(lambda s: moods(s, room.worlds.open(s, "main"), ["npc_taro"], 6))
+    assert felt == {"npc_taro": "angry"}
 
 
 def test_a_closing_with_an_npc_the_author_took_out_fails_without_a_call(

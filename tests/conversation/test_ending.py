@@ -5,13 +5,29 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.conversation.ending import OPENER, PARTNER, Spoken, next_step
+from service.conversation.ending import OPENER, PARTNER
+from service.conversation.ending import next_step as step_of
 from service.store.phase import EndReason
+from service.store.tables import TurnRow
+from tests.store.conversations import conversation_row
+
+PAIR = ("aoi", "npc_taro")
 
 
-def _turns(*, count: int, **last: Any) -> list[Spoken]:
-    plain = [Spoken(seat=i % 2) for i in range(count - 1)]
-    return [*plain, Spoken(seat=(count - 1) % 2, **last)]
+def said(seat: int, **more: Any) -> TurnRow:
+    """A turn of who sits there."""
+    return TurnRow(speaker_id=PAIR[seat], **more)
+
+
+def next_step(turns: list[TurnRow], max_turns: int) -> int | EndReason:
+    """The next step of a talk of two."""
+    two = {"id": "c1", "world_id": "main", "character_id": PAIR[0], "npc_id": PAIR[1]}
+    return step_of(conversation_row(**two, max_turns=max_turns), turns)
+
+
+def _turns(*, count: int, **last: Any) -> list[TurnRow]:
+    plain = [said(i % 2) for i in range(count - 1)]
+    return [*plain, said((count - 1) % 2, **last)]
 
 
 def test_the_character_speaks_first() -> None:
@@ -26,7 +42,7 @@ def test_the_two_speak_in_turn() -> None:
 def test_a_goal_that_is_achieved_leaves_the_partner_one_farewell() -> None:
     turns = _turns(count=3, goal_achieved=True)
     assert next_step(turns, 10) == PARTNER
-    assert next_step([*turns, Spoken(seat=PARTNER)], 10) == EndReason.GOAL_ACHIEVED
+    assert next_step([*turns, said(PARTNER)], 10) == EndReason.GOAL_ACHIEVED
 
 
 def test_a_goal_achieved_with_a_goodbye_still_leaves_the_partner_its_farewell() -> None:
@@ -40,9 +56,9 @@ def test_the_farewell_does_not_pass_the_limit() -> None:
 
 
 def test_a_goal_cannot_be_achieved_before_the_partner_has_spoken() -> None:
-    first = Spoken(seat=OPENER, goal_achieved=True)
+    first = said(OPENER, goal_achieved=True)
     assert next_step([first], 10) == PARTNER
-    assert next_step([first, Spoken(seat=PARTNER)], 10) == OPENER
+    assert next_step([first, said(PARTNER)], 10) == OPENER
 
 
 def test_it_ends_at_the_turn_limit() -> None:
@@ -59,7 +75,7 @@ def test_it_ends_when_the_npc_says_goodbye() -> None:
 
 
 def test_only_the_last_goodbye_counts() -> None:
-    turns = [Spoken(seat=OPENER, wants_to_end=True), Spoken(seat=PARTNER)]
+    turns = [said(OPENER, wants_to_end=True), said(PARTNER)]
     assert next_step(turns, 10) == OPENER
 
 
@@ -75,10 +91,10 @@ def test_a_goodbye_on_the_last_turn_is_a_goodbye_not_a_limit() -> None:
 def test_whatever_is_said_it_ends_within_the_limit_with_speakers_in_turn(
     max_turns: int, flags: list[tuple[bool, bool]]
 ) -> None:
-    turns: list[Spoken] = []
+    turns: list[TurnRow] = []
     while not isinstance(step := next_step(turns, max_turns), EndReason):
         goal, leaves = flags[len(turns)]
-        turns.append(Spoken(seat=step, goal_achieved=goal and step == OPENER, wants_to_end=leaves))
+        turns.append(said(step, goal_achieved=goal and step == OPENER, wants_to_end=leaves))
         assert len(turns) <= max_turns
-    assert [turn.seat for turn in turns] == ([OPENER, PARTNER] * 7)[: len(turns)]
+    assert [PAIR.index(turn.speaker_id) for turn in turns] == ([OPENER, PARTNER] * 7)[: len(turns)]
     assert (step == EndReason.GOAL_ACHIEVED) == any(turn.goal_achieved for turn in turns[1:])

@@ -15,7 +15,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, say
 from service.conversation.prompt import NpcTurn
-from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
@@ -80,7 +80,7 @@ def test_whatever_is_said_to_somebody_it_stays_who_it_is(
 
 def _talk(room: ConversationDependencies, text: str, *, closes: bool = True) -> str:
     """The player says it to Kiriko, who answers; then they part."""
-    wanted = PlayerStart(player_id="ken", partner_id=KIRIKO, max_turns=10)
+    wanted = Start(opener_id="ken", partner_id=KIRIKO, max_turns=10)
     names, worlds = room.models.names(), room.worlds
     key = main(
         room.database.write_now(lambda s: start_with_player(s, worlds.open(s, "main", lock=True), wanted, names).id)

@@ -11,7 +11,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, leave_in_silence, say
 from service.conversation.prompt import NpcTurn
-from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Discarded, Moment, Speaking
 from service.conversation.transcript import end
 from service.conversation.waiting import silent
@@ -61,7 +61,7 @@ def begin(
     room: ConversationDependencies, *, player_id: str = "ken", waived: bool = False, max_turns: int = 10, **more: Any
 ) -> str:
     """A player opens a conversation with Taro."""
-    wanted = PlayerStart(player_id=player_id, partner_id="npc_taro", max_turns=max_turns, place_waived=waived, **more)
+    wanted = Start(opener_id=player_id, partner_id="npc_taro", max_turns=max_turns, place_waived=waived, **more)
     names = room.models.names()
     return room.database.write_now(
         lambda s: start_with_player(s, room.worlds.open(s, "main", lock=True), wanted, names).id

@@ -10,14 +10,14 @@ from service.content.scenes import Condition, Effect, Intervention, Scene, Scene
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.hearing import interventions_in
-from service.conversation.interventions import Said, SceneState, intervene, is_due
+from service.conversation.interventions import SceneState, intervene, is_due
 from service.conversation.scenes import go_on
 from service.conversation.staging import begin, scenes_of
 from service.errors import Invalid, NotFound, SceneOver, TurnPassed
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationKey
+from service.store.tables import ConversationKey, TurnRow
 from tests.conversation.scenes import acts, play, shown, speaker_of
 from tests.conversation.talks import talk, turns
 from tests.runtime.hanging import Hanging
@@ -27,7 +27,12 @@ EVENT = Effect(kind="add_event", text="A bell rings.")
 NOW = SceneState(turn=2, there=("aoi", "npc_taro"))
 
 
-SAID = (Said("aoi", "A ＢＥＬＬ?"), Said("npc_taro", "鐘のことか。"))
+def said(**told: Any) -> TurnRow:
+    """A turn of which no more is told."""
+    return TurnRow(**told)
+
+
+SAID = (said(speaker_id="aoi", text="A ＢＥＬＬ?"), said(speaker_id="npc_taro", text="鐘のことか。"))
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ from service.llm.prompt import Templates
 from service.locales import Language
 from service.memory.closing.answer import AttitudeDraft
 from service.people.attitude import STRANGERS, Attitude, liking
-from service.people.needs import FeltNeed
+from service.people.person import FeltNeed
 
 GOLDEN = Path(__file__).parent / "golden"
 

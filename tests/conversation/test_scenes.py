@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
 from service.content.profile import Secret, TellFrom
+from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, say
-from service.conversation.scenes import ScenePerson, SceneStart, join, leave
+from service.conversation.scenes import join, leave
 from service.conversation.transcript import held
 from service.conversation.why import in_words, why_said
 from service.errors import Invalid, ModelTimeout
@@ -113,7 +113,7 @@ def test_what_somebody_did_not_perceive_stands_in_none_of_its_prompts(
     seen, heard, unheard = 0, 0, 0
     for number in range(6):
         people = rng.sample(FOLK, rng.randint(2, 6))
-        cast = [ScenePerson(person_id=one, spot=rng.choice(["door", "table"])) for one in people]
+        cast = [SceneParticipant(id=one, spot=rng.choice(["door", "table"])) for one in people]
         scene_id = begin_scene(room, *cast, modulator=modulator, turn_policy=rng.choice(list(TurnPolicy)))
         script.history.clear()
         script.enqueue(*[partial(_random_answer, rng, f"{number}.{turn}") for turn in range(60)])
@@ -190,9 +190,9 @@ def test_what_a_thought_was_weighed_from_is_what_its_thinker_had_perceived(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     cast = (
-        ScenePerson(person_id="aoi"),
-        ScenePerson(person_id="mio", goal="Find the lamp"),
-        ScenePerson(person_id="npc_taro"),
+        SceneParticipant(id="aoi"),
+        SceneParticipant(id="mio", goal="Find the lamp"),
+        SceneParticipant(id="npc_taro"),
     )
     scene_id = begin_scene(room, *cast, modulator=Modulator.PLACE)
     script.enqueue(acts("The lamp is mine.", think="Mine alone.", act="sits down", to=["Taro"], loudness="whisper"))
@@ -245,9 +245,7 @@ def test_a_moderator_names_the_next_and_where_it_fails_it_goes_in_order(
 def test_where_a_modulator_fails_the_rule_of_place_decides_and_the_failure_is_counted(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    cast = [
-        ScenePerson(person_id=one, spot=spot) for one, spot in zip(CAST[:3], ("door", "door", "table"), strict=True)
-    ]
+    cast = [SceneParticipant(id=one, spot=spot) for one, spot in zip(CAST[:3], ("door", "door", "table"), strict=True)]
     scene_id = begin_scene(room, *cast, modulator=Modulator.MODEL)
     script.enqueue(acts("One.", to=[], loudness="normal"), acts("Two.", to=[], loudness="normal"), role="character")
     script.enqueue(acts("Three.", to=[], loudness="loud"), role="npc")
@@ -335,14 +333,14 @@ def test_what_may_be_told_one_is_kept_where_another_hears_it_who_may_not_be_told
 def test_the_log_holds_how_a_scene_began_and_who_joined_and_left(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    people = (ScenePerson(person_id="aoi", goal="Be home by six"), ScenePerson(person_id="mio", spot="door"))
-    scene_id = begin_scene(room, *people, modulator=Modulator.PLACE, told=("It rains.",))
+    people = (SceneParticipant(id="aoi", goal="Be home by six"), SceneParticipant(id="mio", spot="door"))
+    scene_id = begin_scene(room, *people, modulator=Modulator.PLACE, situation="It rains.")
     room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "npc_taro", "table"))
     room.database.write_now(lambda s: leave(s, *held(s, room.worlds, main(scene_id)), "mio"))
     began, joined, left = room.database.read_now(lambda s: commands_after(s, "main", 0, 9))
-    wanted = TypeAdapter(SceneStart).validate_python(began.data)
-    assert (wanted.people, wanted.modulator, wanted.told) == (people, Modulator.PLACE, ("It rains.",))
-    assert wanted.conversation_id == scene_id
+    scene = Scene.model_validate(began.data["scene"])
+    assert (scene.participants, scene.modulator, scene.situation) == (people, Modulator.PLACE, "It rains.")
+    assert began.data["conversation_id"] == scene_id
     assert (joined.kind, joined.data) == ("joined", {"person_id": "npc_taro", "spot": "table"})
     assert (left.kind, left.data) == ("left", {"person_id": "mio"})
 
@@ -364,19 +362,17 @@ def test_who_joins_again_has_its_own_seat_and_perceived_what_it_did_before_and_n
 
 
 @pytest.mark.parametrize(
-    ("people", "more", "reason"),
+    ("people", "reason"),
     [
-        (("aoi",), {}, "2 to 8 people"),
-        (("aoi", "mio", "aoi"), {}, "takes part twice"),
-        (("aoi", "mio"), {"place": ""}, "give a node"),
-        (("aoi", "mio"), {"node_id": "quay_west"}, "give a node"),
+        (("aoi",), "2 to 8 people"),
+        (("aoi", "mio", "aoi"), "takes part twice"),
     ],
 )
 def test_a_scene_that_cannot_be_is_refused_with_a_reason(
-    room: ConversationDependencies, people: tuple[str, ...], more: dict[str, str], reason: str
+    room: ConversationDependencies, people: tuple[str, ...], reason: str
 ) -> None:
     with pytest.raises(Invalid, match=reason):
-        begin_scene(room, *people, **more)
+        begin_scene(room, *people)
 
 
 def test_a_player_in_a_scene_is_told_what_it_perceives_and_nobodys_thoughts(

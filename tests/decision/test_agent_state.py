@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.content.profile import RoutineBlock
-from service.decision.agent_state import AgentState, Failed, LastAsked, agent_state_record, read_agent_state
+from service.decision.agent_state import AgentState, LastAsked, agent_state_record, read_agent_state
+from world.option import Reason, Refusal
 
 _blocks = st.builds(
     RoutineBlock,
@@ -23,7 +24,8 @@ _minds = st.builds(
     plan=st.lists(_blocks, max_size=10).map(tuple),
     plan_day=st.none() | st.integers(0, 10**6),
     revisions=st.integers(0, 2),
-    failed=st.none() | st.builds(Failed, action_id=st.text(), reason=st.text(), target_id=st.none() | st.text()),
+    failed=st.none()
+    | st.builds(Refusal, action_id=st.text(), reason=st.sampled_from(Reason), target_id=st.none() | st.text()),
     decided_at=st.none() | st.integers(0, 10**9),
     last_asked=st.none()
     | st.builds(

@@ -99,7 +99,7 @@ def test_a_routine_keeps_it_before_all_else(room: ConversationDependencies) -> N
     world, walk = world_of(room), walk_of(room)
     snapshot = snapshot_of(world, node_id=FROM, needs={"energy": 1})
     option, _ = by_routine(
-        world.setting, world.character("aoi"), snapshot, promised=(promised(NINE + walk + MARGIN_MINUTES),)
+        world.setting, world.cast.character("aoi"), snapshot, promised=(promised(NINE + walk + MARGIN_MINUTES),)
     )
     assert option.node_id == PLACE
 

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import Failed, LastAsked
+from service.decision.agent_state import LastAsked
 from service.decision.carry_on import MOST
 from service.decision.choose import Chosen
 from service.decision.options import LONGEST_WAIT
@@ -20,6 +20,7 @@ from service.store.tables import NoticeRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from world.actions import WAIT, WALK
+from world.option import Reason, Refusal
 from world.perceive import Seen, SeenNpc, Snapshot
 from world.time import WorldTime, parse_time
 
@@ -104,7 +105,7 @@ def test_its_model_is_asked_when(room: ConversationDependencies, script: Scripte
 
 def test_it_is_asked_when_what_it_chose_was_in_vain(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
-    sits.agent_state = replace(sits.agent_state, failed=Failed(action_id="bath", reason="no_seat"))
+    sits.agent_state = replace(sits.agent_state, failed=Refusal(action_id="bath", reason=Reason.NO_SEAT))
     assert _again(sits, script, _then(sits.world)).by == "fallback"
 
 

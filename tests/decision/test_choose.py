@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState, Failed
+from service.decision.agent_state import AgentState
 from service.decision.choose import choose
 from service.decision.descriptions import MAX_REFUSALS
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
@@ -37,6 +37,7 @@ from tests.decision.desks import (
 )
 from tests.memory.memories import Store
 from world.actions import TALK, WAIT
+from world.option import Reason, Refusal
 from world.possible import possible
 from world.simulation import Simulation as Core
 from world.simulation import newcomer
@@ -158,14 +159,14 @@ def test_who_answers_wrongly_twice_falls_back_to_the_routine(
     assert (chosen.by, chosen.usage.calls, chosen.failures) == ("fallback", 2, 2)
     assert isinstance(chosen.failure, ModelBroken)
     assert "98" in chosen.failure.sentence("en")
-    assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.character("aoi"), snapshot)
+    assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.cast.character("aoi"), snapshot)
 
 
 def test_a_model_that_fails_makes_it_fall_back_and_is_told(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     script.enqueue(AWAY)
-    agent_state = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
+    agent_state = replace(PLANNED, thought="old", goal="old", failed=Refusal(action_id="work", reason=Reason.CLOSED))
     chosen = sitting(room, agent_state=agent_state).choose(snapshot_of(world_of(room)))
     assert (chosen.by, chosen.failure, chosen.failures) == ("fallback", AWAY, 1)
     assert chosen.failed_call == "decision"
@@ -284,7 +285,7 @@ def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: ConversationDepend
 def test_what_failed_just_now_breaks_the_plan_and_is_said_once(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    failed = Failed(action_id="work", facility_id="inn", reason="no_seat")
+    failed = Refusal(action_id="work", facility_id="inn", reason=Reason.NO_SEAT)
     script.enqueue(PLAN, decides(1))
     sits = sitting(room, agent_state=replace(PLANNED, failed=failed))
     chosen = sits.choose(snapshot_of(sits.world))

@@ -29,7 +29,7 @@ from service.decision.prompt import decide_prompt, plan_prompt
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language
-from service.people.needs import FeltNeed
+from service.people.person import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
 

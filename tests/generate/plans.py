@@ -20,32 +20,25 @@ class Verse(BaseModel):
     text: str
 
 
-async def make(deps: ConversationDependencies, item: Item) -> Line:
-    """One call."""
-    prompt = Prompt(
-        name="speaker", role="closing", language="en", messages=(), answer=Verse, given=item, thread=item.id
-    )
-    answer = await deps.models.for_role("closing").complete(prompt)
-    return {"text": answer.value.text, "turns": 2}
+class Verses(Plan):
+    """Items of one call each."""
 
+    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+        prompt = Prompt(
+            name="speaker", role="closing", language="en", messages=(), answer=Verse, given=item, thread=item.id
+        )
+        answer = await deps.models.for_role("closing").complete(prompt)
+        return {"text": answer.value.text, "turns": 2}
 
-def counts(line: Line) -> Mapping[str, int]:
-    return {"turns": line["turns"]}
+    def text_of(self, line: Line) -> str:
+        return str(line["text"])
+
+    def counts(self, line: Line) -> Mapping[str, int]:
+        return {"turns": line["turns"]}
 
 
 def plan_of(content: Content, count: int) -> Plan:
-    return Plan(
-        kind="verses",
-        count=count,
-        seed=7,
-        language="en",
-        made_from={"verses": True},
-        content=content,
-        make=make,
-        text_of=lambda line: str(line["text"]),
-        counts=counts,
-        handlers={},
-    )
+    return Verses(kind="verses", count=count, seed=7, language="en", made_from={"verses": True}, content=content)
 
 
 def order_of(directory: Path, **more: Any) -> Order:

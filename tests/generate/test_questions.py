@@ -1,6 +1,7 @@
-"""Holds questions to their evidence: what is kept is borne by the turns it names."""
+"""Holds questions to their evidence: what is kept is borne by the turns it names, as a second call finds."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -47,22 +48,28 @@ SOLD = ask("temporal", "When did Ren sell the boats?", "", "D1:2", event="b1")
 OPEN = ask("open_domain", "What does Ren work with, to smell of tar?", "ships", "D1:4")
 
 
-def answered(*drafts: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    model = ScriptedModel({"questions": list(drafts)})
-    found, refused = asyncio.run(questions(model, TALK))
+TRAP = ask("adversarial", "What did Ren lose?", "the key to the kiln", "D1:1")
+
+
+def answered(
+    *drafts: dict[str, Any], borne: Sequence[int] | None = None
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    asking = ScriptedModel({"questions": list(drafts)})
+    verifying = ScriptedModel({"borne": list(range(1, len(drafts) + 1) if borne is None else borne)})
+    found, refused = asyncio.run(questions(asking, verifying, TALK))
     return [one.stored() for one in found], dict(refused)
 
 
 def test_what_is_borne_is_kept_with_how_it_was_checked() -> None:
-    found, refused = answered(KEY, FANS, WHEN, SOLD, OPEN)
+    found, refused = answered(KEY, FANS, WHEN, SOLD, OPEN, TRAP)
     assert refused == {}
     assert [(one["category"], one["answer"], one["checked"]) for one in found] == [
-        ("single_hop", "the key to the kiln", "words"),
-        ("multi_hop", "paint fans", "words"),
+        ("single_hop", "the key to the kiln", "model"),
+        ("multi_hop", "paint fans", "model"),
         ("temporal", "17 Apr 2026", "event"),
         ("temporal", "2 Apr 2026", "event"),
-        ("open_domain", "ships", "evidence"),
-        ("adversarial", None, "words"),
+        ("open_domain", "ships", "model"),
+        ("adversarial", None, "model"),
     ]
     assert found[-1] == {
         "question": "What did Ren lose?",
@@ -70,7 +77,7 @@ def test_what_is_borne_is_kept_with_how_it_was_checked() -> None:
         "category": "adversarial",
         "adversarial_answer": "the key to the kiln",
         "evidence": ["D1:1"],
-        "checked": "words",
+        "checked": "model",
     }
 
 
@@ -80,30 +87,21 @@ def test_what_is_borne_is_kept_with_how_it_was_checked() -> None:
         ({**KEY, "evidence": ["D9:1"]}, "no_such_turn"),
         ({**KEY, "evidence": []}, "too_little_evidence"),
         ({**FANS, "evidence": ["D1:1", "D1:1"]}, "too_little_evidence"),
-        ({**FANS, "evidence": ["D1:3", "D1:4"]}, "not_in_evidence"),
-        ({**KEY, "evidence": ["D1:3"]}, "not_in_evidence"),
-        ({**KEY, "answer": ""}, "not_in_evidence"),
-        ({**KEY, "answer": "the key to kiln 3, lost 4 days ago"}, "not_in_evidence"),
-        (ask("single_hop", "What has Ren sold?", "three boats", "D1:2"), "not_in_evidence"),
-        (ask("single_hop", "To whom did Ren sell?", "Mei", "D1:2"), "not_in_evidence"),
+        ({**KEY, "answer": " "}, "not_in_evidence"),
         ({**WHEN, "event": "a9"}, "no_such_event"),
-        ({**WHEN, "evidence": ["D1:4"]}, "not_in_evidence"),
         (ask("temporal", "When did Mei paint?", "", "D1:3", event="a2"), "before_it_happened"),
-        ({**OPEN, "evidence": ["D1:1"]}, "not_in_evidence"),
     ],
 )
-def test_what_is_not_borne_is_left_out_and_counted(draft: dict[str, Any], reason: str) -> None:
+def test_what_has_not_the_form_is_left_out_and_counted(draft: dict[str, Any], reason: str) -> None:
     assert answered(draft) == ([], {reason: 1})
+
+
+def test_what_the_second_call_does_not_find_borne_is_left_out_in_any_language() -> None:
+    other = ask("single_hop", "Was hat Ren verkauft?", "drei Boote", "D1:2")
+    found, refused = answered(KEY, other, borne=[1])
+    assert ([one["question"] for one in found], refused) == ([KEY["question"]], {"not_in_evidence": 1})
 
 
 def test_a_question_stands_once() -> None:
     found, refused = answered(SOLD, {**SOLD, "question": "When did Ren sell the boats"})
     assert (len(found), refused) == (1, {"twice": 1})
-
-
-def test_what_is_true_of_both_is_asked_of_neither_as_if_nothing_answered() -> None:
-    boats = ask("single_hop", "Where is the man from who bought the boats of Ren?", "Osaka", "D1:2")
-    assert [one["category"] for one in answered(boats)[0]] == ["single_hop", "adversarial"]
-    EVENTS["Mei"].append(Event(id="a4", on=date(2026, 6, 1), text="moved to Osaka", causes=()))
-    assert [one["category"] for one in answered(boats)[0]] == ["single_hop"]
-    EVENTS["Mei"].pop()

@@ -19,7 +19,7 @@ from service.generate.making import Order, make_dataset
 from service.generate.problem import GenerationStopped, PlanRefused
 from service.generate.sessions.dialogue import session_times
 from service.generate.sessions.plan import sessions_plan
-from service.generate.sessions.questions import TalkContext
+from service.generate.sessions.questions import EvidenceContext, TalkContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -108,6 +108,9 @@ class Storyteller:
         asked = {"category": "temporal", "question": "When did Mei lose the key?", "answer": "long ago"}
         return {"questions": [{**asked, "evidence": [turn], "event": event}]}
 
+    def evidence(self, given: EvidenceContext) -> dict[str, Any]:
+        return {"borne": list(range(1, len(given.questions) + 1))}
+
 
 def test_a_dialogue_is_lived_remembered_and_asked_about_and_each_call_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,9 +127,10 @@ def test_a_dialogue_is_lived_remembered_and_asked_about_and_each_call_is_counted
         "closing": 2,
         "verify": 2,
         "questions": 1,
+        "evidence": 1,
     }  # one graph was repaired
     assert {name: one["calls"] for name, one in line["meta"]["spent"].items()} == counted
-    assert (line["meta"]["calls"], line["meta"]["rehearsal"]) == (16, False)
+    assert (line["meta"]["calls"], line["meta"]["rehearsal"]) == (17, False)
 
     spoken = [prompt for prompt in teller.asked if isinstance(prompt.given, PromptContext)]
     given = [prompt.given for prompt in spoken if isinstance(prompt.given, PromptContext)]
@@ -194,7 +198,7 @@ def test_a_rehearsal_says_so_and_asks_what_its_authors_wrote(tmp_path: Path, lan
         turns = {turn["dia_id"]: turn["text"] for one in line["sessions"] for turn in one["turns"]}
         assert all(set(one["evidence"]) <= turns.keys() for one in line["qa"])
         assert line["qa_refused"] == {}
-    assert {one["checked"] for line in lines for one in line["qa"]} == {"words", "event"}
+    assert {one["checked"] for line in lines for one in line["qa"]} == {"model", "event"}
 
 
 def test_what_is_made_becomes_a_memory_and_is_measured_as_the_docs_say(tmp_path: Path) -> None:

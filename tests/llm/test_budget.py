@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from service.errors import BudgetExhausted, ModelError, ModelServerError, ModelTimeout
-from service.llm.budget import Budgeted, Reservation
 from service.llm.chat import Role, prompt_tokens
 from service.llm.scripted import ScriptedModel
+from service.llm.wrappers import Budgeted, Reservation
 from tests.llm.prompts import TURN, ask
 
 WANTED = prompt_tokens(ask().messages) + ask().max_tokens

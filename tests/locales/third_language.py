@@ -37,7 +37,8 @@ class Murmurer:
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """A valid answer, wrapped as the sentences of the language are."""
         self.asked[prompt.name] = "\n".join(message.content for message in prompt.messages)
-        fields = {"decide": self._decision, "plan": self._plan, "closing": self._closing}.get(prompt.name, self._turn)
+        known = {"decide": self._decision, "plan": self._plan, "closing": self._closing, "verify": self._verdicts}
+        fields = known.get(prompt.name, self._turn)
         value = {name: text for name, text in fields(prompt.given).items() if name in prompt.answer.model_fields}
         return Answer(value=prompt.answer.model_validate(value), usage=Usage(calls=1), model=self.name)
 
@@ -51,6 +52,9 @@ class Murmurer:
 
     def _closing(self, _: Any) -> dict[str, Any]:
         return plain("⟦They murmured.⟧", first={"intimacy": 2})
+
+    def _verdicts(self, _: Any) -> dict[str, Any]:
+        return {"verdicts": []}
 
     def _decision(self, _: Any) -> dict[str, Any]:
         return {"thought": "⟦hm⟧", "choice": 1, "target": "", "goal": "⟦g⟧", "success_criteria": "⟦s⟧"}
@@ -76,7 +80,8 @@ def command(*arguments: str) -> dict[str, Any]:
 def main(directory: Path, content: Path, broken: Path) -> None:
     """Print what was read."""
     model = Murmurer()
-    settings = settings_for(directory, content, language="xx", world={"language": "xx", "decision": "model"})
+    asked = {"world": {"language": "xx", "decision": "model"}, "memory": {"verify": True}}
+    settings = settings_for(directory, content, language="xx", **asked)
     app = create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
     with TestClient(app, headers={"Accept-Language": "xx"}) as http:
         talk = http.post("/conversations/start?wait=true", json={**TALK, "goal": "⟦goal⟧", "success_criteria": "⟦c⟧"})

@@ -147,15 +147,15 @@ def tells_everybody(prompt: Prompt[Any]) -> BaseModel:
     ]
     memories.append({"owner": "d", **memory(told.promised, 0, lasts="high")})
     promises = [promise(told.promised, 3, by="b", to="c"), promise(told.promised, 0, by="b", to="d")]
-    return _answered(prompt, paragraph, topics, memories, promises)
+    return answered_alike(prompt, paragraph, topics, memories, promises)
 
 
-def _answered(
+def answered_alike(
     prompt: Prompt[Any],
     paragraph: Sequence[str],
-    topics: Sequence[str],
-    memories: Sequence[Mapping[str, Any]],
-    promises: Sequence[Mapping[str, Any]],
+    topics: Sequence[str] = (),
+    memories: Sequence[Mapping[str, Any]] = (),
+    promises: Sequence[Mapping[str, Any]] = (),
 ) -> BaseModel:
     """The same entry for everybody, who likes everybody a little more."""
     given = prompt.given
@@ -200,4 +200,4 @@ def tells_of_the_net(prompt: Prompt[Any]) -> BaseModel:
         for one in given.participants
     ]
     paragraph = ["Ren said that he will bring the net tomorrow."]
-    return _answered(prompt, paragraph, [], told, [promise("bring the net tomorrow", 1, by="b", to="a")])
+    return answered_alike(prompt, paragraph, [], told, [promise("bring the net tomorrow", 1, by="b", to="a")])

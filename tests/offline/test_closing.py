@@ -46,7 +46,7 @@ def test_what_each_told_is_remembered_by_the_other_and_passes_the_check(language
         heard = [one for one in side.memories if one.told_by == person.id]
         assert heard
         assert all(any(text in one.text for text in written) for one in heard)
-        assert all(one.turns[0] % 2 == teller and person.name in one.text for one in heard)
+        assert all(one.turns[0] % 2 == teller for one in heard)
         assert all(one.name in side.summary for one in PEOPLE[language])
     assert any(one.text.rstrip("。.") in alice.summary for one in alice.memories)
 

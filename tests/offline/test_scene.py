@@ -8,9 +8,10 @@ import pytest
 from sqlmodel import Session
 
 from service.content.load import Content
+from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import ScenePerson, SceneStart, go_on, start_scene
+from service.conversation.scenes import go_on, start_scene
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.offline.model import OfflineModel
@@ -31,8 +32,16 @@ def rehearse(
     worlds = WorldRepository(village, room.settings.world.model_copy(update={"language": language}))
     deps = replace(room, models=Models(dict.fromkeys(ROLES, OfflineModel(seed=14))), worlds=worlds)
     goal = {"en": "to hear who took the bell rope", "ja": "鐘の綱を持ち去ったのは誰かを聞き出すこと"}[language]
-    cast = [ScenePerson(person_id=one, goal=goal if one == "mio" else "") for one in CAST]
-    wanted = SceneStart(people=tuple(cast), place="the cellar", max_turns=16, turn_policy=policy, modulator=modulator)
+    cast = tuple(SceneParticipant(id=one, goal=goal if one == "mio" else "") for one in CAST)
+    wanted = Scene(
+        id="scene",
+        location="the cellar",
+        situation="",
+        participants=cast,
+        max_turns=16,
+        turn_policy=policy.value,
+        modulator=modulator.value,
+    )
 
     def begin(session: Session) -> str:
         scene = start_scene(session, worlds.open(session, "main", lock=True), wanted, deps.models.names())

@@ -102,7 +102,7 @@ def test_without_a_goal_the_opener_sets_one_about_its_partner(language: Language
         ),
         (
             "en",
-            'What Taro has told you: Taro said: "The mill wheel lost two blades in the storm last year." (yesterday).',
+            'What Taro has told you: "The mill wheel lost two blades in the storm last year." (yesterday).',
             "yesterday",
             "The mill wheel lost two",
         ),

@@ -20,7 +20,6 @@ from service.people.attitude import (
     attitudes_of,
     felt_moods,
     liking,
-    mood,
     moods,
     moved_affinity,
     set_affinity,
@@ -176,7 +175,7 @@ def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_
     room: ConversationDependencies,
 ) -> None:
     def felt(person_id: str = "npc_taro") -> Mood:
-        return room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), person_id, 6))
+        return room.database.read_now(lambda s: moods(s, room.worlds.open(s, "main"), [person_id], 6)[person_id])
 
     pass_minutes(room, 3 * 24 * 60)
     assert (felt(), felt("aoi")) == ("happy", "neutral")

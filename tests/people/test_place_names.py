@@ -14,21 +14,15 @@ from service.people.place_names import node_named
         ("en", "under the thousand-year cedar", "cedar_old"),
         ("en", "at Mugiho Bakery", "lane_bakery"),
         ("en", "the bakery", "lane_bakery"),
-        ("en", "here", "torii"),
         ("en", "the moon", None),
         ("en", "the corner", None),
         ("en", "", None),
         ("ja", "千年杉の下", "cedar_old"),
         ("ja", "汐音診療所の前", "clinic_door"),
-        ("ja", "ここ", "torii"),
         ("ja", "富士山のてっぺん", None),
     ],
 )
 def test_a_name_is_a_place_if_only_one_is_called_so(
     village: Content, language: Language, said: str, node_id: str | None
 ) -> None:
-    assert node_named(village.cast(language).world_map, said, "torii") == node_id
-
-
-def test_here_is_no_place_of_the_map_where_somebody_is_at_none(village: Content) -> None:
-    assert node_named(village.cast("en").world_map, "here", "") is None
+    assert node_named(village.cast(language).world_map, said) == node_id

@@ -56,15 +56,15 @@ def test_a_world_speaks_its_language(
     database: Database, village: Content, language: Language, name: str, label: str
 ) -> None:
     world = _open(database, WorldRepository(village, WorldSettings(language=language)))
-    assert (world.npc("npc_taro").name, world.name_of("npc_taro"), world.label) == (name, name, label)
+    assert (world.cast.npc("npc_taro").name, world.name_of("npc_taro"), world.label) == (name, name, label)
 
 
 def test_who_is_not_in_the_content_is_not_found_but_can_be_named(database: Database, village: Content) -> None:
     world = _open(database, WorldRepository(village, WorldSettings()))
     with pytest.raises(NotFound):
-        world.character("npc_taro")
+        world.cast.character("npc_taro")
     with pytest.raises(NotFound):
-        world.npc("aoi")
+        world.cast.npc("aoi")
     assert world.name_of("npc_gone") == "npc_gone"
 
 
@@ -78,4 +78,4 @@ def test_the_day_turns_at_its_hour(database: Database, village: Content) -> None
 
 def test_routes_are_made_once_for_all_worlds(database: Database, village: Content) -> None:
     worlds = WorldRepository(village, WorldSettings())
-    assert _open(database, worlds).routes is _open(database, worlds, "other").routes
+    assert _open(database, worlds).setting.routes is _open(database, worlds, "other").setting.routes

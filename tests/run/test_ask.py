@@ -7,7 +7,7 @@ import pytest
 
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.run.ask import AskRun, run_ask
+from service.run.ask import run_ask
 from service.settings import Settings
 from tests.content.classroom import classroom
 
@@ -19,9 +19,8 @@ def test_a_survey_is_told_and_written(
     models = Models(dict.fromkeys(ROLES, script))
     script.enqueue(*({"rests_on": [], "because": "So it is.", "answer": answer} for answer in ("no", "yes", "no")))
     people = ["chara-a", "chara-b", "chara-c"]
-    table, asked = tmp_path / "out.csv", {"world_id": "main", "language": "en", "question": "Would you leave?"}
-    wanted = AskRun(**asked, people=people, choices=["yes", "no"], output=table)  # type: ignore[arg-type]
-    run_ask(settings, wanted, models=models)
+    table, asked = tmp_path / "out.csv", {"question": "Would you leave?", "people": people}
+    run_ask(settings, "main", "en", asked | {"choices": ["yes", "no"]}, output=table, models=models)
     told = capsys.readouterr().out
     assert "no (So it is.)" in told
     assert f"{15 * '█'} 1 yes\n{30 * '█'} 2 no\n3 answered, 0 did not; model calls: 3" in told
@@ -29,19 +28,20 @@ def test_a_survey_is_told_and_written(
     script.enqueue(
         {"rests_on": [], "because": "So it is.", "answer": 3}, {"rests_on": [], "because": "So it is.", "answer": 4.5}
     )
-    run_ask(settings, AskRun(**asked, people=people[:2], number=(1, 5)), models=models)  # type: ignore[arg-type]
+    two = {"people": people[:2], "number": {"min": 1, "max": 5}}
+    run_ask(settings, "main", "en", asked | two, models=models)
     told = capsys.readouterr().out
     assert "3 (So it is.)" in told
     assert "4.5 (So it is.)" in told
-    scanned = AskRun(**asked, people=people[:1], scan=True, output=tmp_path / "scan.json")  # type: ignore[arg-type]
-    run_ask(settings, scanned, models=models)
+    one = asked | {"people": people[:1]}
+    run_ask(settings, "main", "en", one, scan=True, output=tmp_path / "scan.json", models=models)
     assert "0 memories read in 0 parts" in capsys.readouterr().out
     assert json.loads((tmp_path / "scan.json").read_text())[0]["sentences"] == []
     with pytest.raises(SystemExit) as left:
-        run_ask(settings, AskRun(**asked, people=people, choices=["yes"]), models=models)  # type: ignore[arg-type]
+        run_ask(settings, "main", "en", asked | {"choices": ["yes"]}, models=models)
     assert str(left.value) == "choices: expected at least 2 of them"
     with pytest.raises(SystemExit) as left:
-        run_ask(settings, AskRun(**asked, people=people, number=(5, 1)), models=models)  # type: ignore[arg-type]
+        run_ask(settings, "main", "en", asked | {"number": {"min": 5, "max": 1}}, models=models)
     assert str(left.value).startswith("number.max: ")
     with pytest.raises(SystemExit, match="nobody"):
-        run_ask(settings, AskRun(**asked, people=["nobody"]), models=models)  # type: ignore[arg-type]
+        run_ask(settings, "main", "en", asked | {"people": ["nobody"]}, models=models)

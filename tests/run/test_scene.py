@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,7 @@ from service.export.problem import FileUnusable
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.run.scene import SceneRun, SceneTaken, run_scene, take_scene
+from service.run.scene import run_scene, take_scene
 from service.settings import Settings
 from tests.content.classroom import classroom
 from tests.conversation.scenes import acts
@@ -37,9 +37,8 @@ def played(settings: Settings, tmp_path: Path, script: ScriptedModel) -> Callabl
     settings.content_dir = classroom(tmp_path / "content")
     models = Models(dict.fromkeys(ROLES, script))
 
-    def play(*typed: str, scene: str = "S001", language: Language = "en", **more: object) -> None:
-        wanted = SceneRun(scene=scene, world_id="main", language=language, **more)  # type: ignore[arg-type]
-        run_scene(settings, wanted, models=models, ask=typing(*typed))
+    def play(*typed: str, scene: str = "S001", language: Language = "en", **more: Any) -> None:
+        run_scene(settings, scene, "main", language, models=models, ask=typing(*typed), **more)
 
     return play
 
@@ -114,15 +113,14 @@ def test_a_scene_is_played_without_asking_and_its_log_is_written(
     assert "世界 main は English で始まっている" in told
     log = json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))
     assert [turn["talk"] for turn in log["turns"]] == ["元気?", "うん。"]
-    taken = SceneTaken(form="script", view="chara-a")
-    take_scene(settings, "S001", "main", "ja", taken, None)
+    take_scene(settings, "S001", "main", "ja", None, form="script", view="chara-a")
     assert "**A**: 元気?" in capsys.readouterr().out  # in the world's language
-    take_scene(settings, "S001", "main", "ja", SceneTaken(form="report"), tmp_path / "report.json")
+    take_scene(settings, "S001", "main", "ja", tmp_path / "report.json", form="report")
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["scene_id"] == "S001"
     with pytest.raises(SystemExit, match="chara-z"):
-        take_scene(settings, "S001", "main", "ja", replace(taken, view="chara-z"), None)
+        take_scene(settings, "S001", "main", "ja", None, form="script", view="chara-z")
     with pytest.raises(FileUnusable):
-        take_scene(settings, "S001", "main", "ja", taken, tmp_path)
+        take_scene(settings, "S001", "main", "ja", tmp_path, form="script", view="chara-a")
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -16,9 +16,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Stream
 from service.decision.dependencies import DecisionDependencies
-from service.llm.budget import Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
+from service.llm.wrappers import Budgeted
 from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository

@@ -9,7 +9,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import NotFound
 from service.llm.scripted import ScriptedModel
-from service.runtime.compare import First, compare
+from service.runtime.compare import compare
 from service.runtime.rewind import Moment
 from service.store.tables import CommitmentRow, ConversationKey
 from tests.conversation.talks import FAMILY, THANKS, recollection, replies, says
@@ -75,7 +75,7 @@ def test_the_same_story_differs_in_nothing(room: ConversationDependencies, scrip
     found = asyncio.run(compare(room, "third", "what-if", 20))
     assert found.parted_at == found.here.now
     differing = (found.conversations, found.memories_here, found.memories_there, found.attitudes, found.promises)
-    assert differing == (First(count=0, items=[]),) * 5
+    assert [one.model_dump() for one in differing] == [{"count": 0, "items": []}] * 5
     assert asyncio.run(compare(room, "main", "other", 20)).parted_at is None
     with pytest.raises(NotFound):
         asyncio.run(compare(room, "main", "never", 20))

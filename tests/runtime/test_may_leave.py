@@ -77,7 +77,7 @@ def test_it_can_be_spoken_to_where_it_is_and_goes_back_when_it_has_been(village:
         async with house(village, tmp_path, rehearsal(), decision="routine") as home:
             place_promises(home.room.database, home.room.worlds, PROMISED)
             await home.live(NINE - START)
-            wanted = Start(character_id="aoi", partner_id=TARO, goal=None, max_turns=4, conversation_id="c")
+            wanted = Start(opener_id="aoi", partner_id=TARO, goal=None, max_turns=4, conversation_id="c")
             row = await home.world_runner.command("main", lambda s, session: talk(s, session, wanted, {}))
             await home.live(FIVE_HOURS)
             held = _stands(home)

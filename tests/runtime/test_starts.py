@@ -29,7 +29,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Content:
 async def start(home: House, number: int) -> str:
     """The pair of that number begins to talk, and goes on for ever; the conversation's id."""
     wanted = Start(
-        character_id=f"a{number:04}",
+        opener_id=f"a{number:04}",
         partner_id=f"b{number:04}",
         goal=Goal(goal="Hear the news", success_criteria="There are some"),
         max_turns=10,

@@ -85,7 +85,7 @@ def test_the_answer_is_kept_with_the_work_or_not_at_all(database: Database) -> N
 
 def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room: ConversationDependencies) -> None:
     place(room)
-    wanted = Start(character_id="aoi", partner_id="npc_taro", goal=GOAL, max_turns=4)
+    wanted = Start(opener_id="aoi", partner_id="npc_taro", goal=GOAL, max_turns=4)
 
     def work(session: Session) -> str:
         def begin() -> dict[str, Any]:
@@ -103,7 +103,7 @@ def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room:
 
 def test_a_start_with_another_key_is_refused_while_they_talk(room: ConversationDependencies) -> None:
     place(room)
-    wanted = Start(character_id="aoi", partner_id="npc_taro", goal=GOAL, max_turns=4)
+    wanted = Start(opener_id="aoi", partner_id="npc_taro", goal=GOAL, max_turns=4)
 
     def work(session: Session, key: str) -> None:
         request = Once.of("main", key, "start", {})

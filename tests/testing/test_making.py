@@ -20,7 +20,7 @@ from service.offline.model import OfflineModel
 from service.settings import Settings
 from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsRefused, read_tests
-from service.testing.making import Outcome, Wanted, run_tests
+from service.testing.making import Outcome, run_tests
 from service.testing.play import Run
 from service.testing.report import show, told, write_junit
 from tests.testing.seeded import DEFECTS, Seeded
@@ -33,7 +33,7 @@ ASKED: dict[str, Any] = {"npc": "npc_kiriko", "as": "Mika", "say": ["Doctor, my 
 def outcome_of(tmp_path: Path, model: Seeded, *tests: dict[str, Any]) -> Outcome:
     (tmp_path / "doctor.yaml").write_text(yaml.safe_dump({"language": "en", "tests": list(tests)}, allow_unicode=True))
     settings = Settings(_env_file=None, embedding={"provider": "none"})
-    return run_tests(settings, Wanted(directory=tmp_path), models=model.models)
+    return run_tests(settings, tmp_path, models=model.models)
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
@@ -95,7 +95,7 @@ def test_a_test_that_was_recorded_is_repeated_without_a_model(tmp_path: Path) ->
 
     def held(**llm: Any) -> list[Any]:
         settings = Settings(_env_file=None, embedding={"provider": "none"}, llm={**llm, "cassette": tmp_path / "tape"})
-        outcome = run_tests(settings, Wanted(directory=tmp_path))
+        outcome = run_tests(settings, tmp_path)
         assert not outcome.rehearsal
         return [(run.talk, run.failures, run.calls) for run in outcome.tested[0].runs]
 

@@ -25,26 +25,26 @@ def test_a_need_drifts_by_the_hour_and_another_does_not() -> None:
 
 def test_a_level_never_leaves_its_bounds() -> None:
     levels = NEEDS.first(T0)
-    assert NEEDS.of(levels, "energy", at(60 * 24)) == 0.0
-    assert NEEDS.of(NEEDS.begin(levels, T0, per_hour={"energy": 600}), "energy", at(60)) == 100.0
+    assert NEEDS.at(levels, at(60 * 24))["energy"] == 0.0
+    assert NEEDS.at(NEEDS.begin(levels, T0, per_hour={"energy": 600}), at(60))["energy"] == 100.0
 
 
 def test_a_cost_is_paid_at_once_and_an_effect_comes_evenly() -> None:
     levels = NEEDS.begin(NEEDS.first(T0), at(10), cost={"money": 12}, per_hour={"energy": 36})
-    assert NEEDS.of(levels, "money", at(10)) == 18.0
-    assert NEEDS.of(levels, "energy", at(10)) == 79.0
-    assert NEEDS.of(levels, "energy", at(40)) == 94.0
+    assert NEEDS.at(levels, at(10))["money"] == 18.0
+    assert NEEDS.at(levels, at(10))["energy"] == 79.0
+    assert NEEDS.at(levels, at(40))["energy"] == 94.0
 
 
 def test_an_effect_ends_when_the_next_thing_begins() -> None:
     eating = NEEDS.begin(NEEDS.first(T0), T0, per_hour={"energy": 12})
     resting = NEEDS.begin(eating, at(60))
-    assert NEEDS.of(resting, "energy", at(120)) == 80 + 12 - 6 - 6
+    assert NEEDS.at(resting, at(120))["energy"] == 80 + 12 - 6 - 6
 
 
 def test_an_author_can_set_a_level_within_its_bounds() -> None:
     levels = NEEDS.put(NEEDS.first(T0), at(5), {"money": 5000})
-    assert NEEDS.of(levels, "money", at(5)) == 1000.0
+    assert NEEDS.at(levels, at(5))["money"] == 1000.0
     with pytest.raises(KeyError):
         NEEDS.put(levels, at(5), {"luck": 1})
 

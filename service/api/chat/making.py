@@ -11,13 +11,13 @@ from service.api.chat.request import Begun, Wanted
 from service.api.chat.schemas import ChatIn
 from service.api.chat.speech import Speech, Spoken
 from service.api.dependencies import ApiDependencies
-from service.conversation.aside import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt
 from service.conversation.chat import break_off, lengthen
 from service.conversation.gather import gather
 from service.conversation.human import not_now
 from service.conversation.speaking import go_on
 from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped, Stored
 from service.conversation.transcript import read_transcript
+from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt
 from service.errors import AnswerFailed, ModelError, NotFound, Stopping
 from service.people.worlds import WorldView
 from service.store.phase import Phase

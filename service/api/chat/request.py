@@ -16,7 +16,7 @@ from service.api.dependencies import ApiDependencies
 from service.content.made import read_made
 from service.conversation.chat import MOST_TURNS, open_chat
 from service.conversation.human import WORDS_MAX, Words, not_now, say, take_back_answer
-from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Ended, Said
 from service.conversation.transcript import end, turns_of
 from service.conversation.waiting import is_silent
@@ -195,8 +195,8 @@ class _Beginning:
     def _open(self, session: Session, world: WorldView) -> ConversationRow:
         conversation = self.deps.conversation
         conversation.budget.require_talk(session)
-        wanted = PlayerStart(
-            player_id=self.wanted.player_id,
+        wanted = Start(
+            opener_id=self.wanted.player_id,
             partner_id=self.wanted.partner_id,
             max_turns=ENDLESS,
             place_waived=True,

@@ -10,7 +10,7 @@ from service.content.load import Content
 from service.generate.people.made_person import MadePerson, WishedPerson
 from service.generate.people.plan import Plan
 from service.generate.people.slot import Slot
-from service.llm.chat import ChatModel, Prompt
+from service.llm.chat import Prompt
 from service.llm.prompt import PromptValues, Templates
 from service.locales import Language, sentence
 from service.run.show import one_line
@@ -36,37 +36,20 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TiedTo:
-    """Somebody of the plan to whom the person is tied; its name is not known yet."""
-
-    kind: str
-    age: int
-    sex: str
-    work: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class PersonContext(PromptValues):
-    """What the model is told. `number` counts from 1, `attempt` from 0. `alone`: nobody lives with it. `wrong`: what
-    was wrong with its last answer.
+    """What the model is told of a `slot`. `number` counts from 1, `attempt` from 0. `ties`: of whom the person has,
+    what they are and their slots; their names are not known yet. `wrong`: what was wrong with its last answer.
     """
 
     place: Place
+    slot: Slot
     number: int
     count: int
     attempt: int = 0
     wish: str = ""
-    age: int
-    sex: str
-    work: str
-    temper: str
     traits: tuple[str, ...]
-    family_name: str
     family_names: bool
-    more: tuple[tuple[str, str], ...]
-    alone: bool
-    ties: tuple[TiedTo, ...]
-    post: bool
+    ties: tuple[tuple[str, Slot], ...]
     initial: str
     wrong: tuple[str, ...] = ()
 
@@ -98,21 +81,14 @@ def context_of(
     return PersonContext(
         language=language,
         place=place,
+        slot=slot,
         number=number + 1,
         count=len(plan.slots),
         attempt=attempt,
         wish=wish,
-        age=slot.age,
-        sex=slot.sex,
-        work=slot.work,
-        temper=slot.temper,
         traits=tuple(_traits(slot, language)),
-        family_name=slot.family_name,
         family_names=any(one.family_name for one in plan.slots),
-        more=tuple(slot.more.items()),
-        alone=slot.lives == "alone",
-        ties=tuple(_tied(plan, slot)),
-        post=slot.npc,
+        ties=tuple((tie.kind, plan.slots[tie.number]) for tie in slot.ties),
         initial=random.Random(f"{slot.seed}/{attempt}").choice(_INITIALS.get(language, _LETTERS)),
         wrong=tuple(wrong),
     )
@@ -123,21 +99,10 @@ def prompt_of(context: PersonContext, thread: str = "") -> Prompt[MadePerson]:
     return TEMPLATES.question("person", "closing", context, context.answer, max_tokens=_MOST_TOKENS, thread=thread)
 
 
-async def ask(model: ChatModel, context: PersonContext, thread: str) -> MadePerson:
-    """The person. Raises: ModelError."""
-    return (await model.complete(prompt_of(context, thread))).value
-
-
 def _traits(slot: Slot, language: Language) -> Iterator[str]:
     for name, degree in slot.traits.items():
         if degree != "medium":
             yield sentence(language, f"persona.{degree}", trait=sentence(language, f"persona.traits.{name}"))
-
-
-def _tied(plan: Plan, slot: Slot) -> Iterator[TiedTo]:
-    for tie in slot.ties:
-        other = plan.slots[tie.number]
-        yield TiedTo(kind=tie.kind, age=other.age, sex=other.sex, work=other.work)
 
 
 def _short(text: str) -> str:

@@ -7,27 +7,14 @@ dropped. Another go begins anew with those who are missing.
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from service.generate.people.distinct import Crowd, Persona
+from service.generate.people.distinct import Crowd, Fault, Persona
 from service.generate.people.made_person import MadePerson, words_of
 
 ATTEMPTS = 3
 """Answers that one person may have in a go."""
 _NO_USE = 2
 """So many answers of no use are enough in a go."""
-
-
-class Fault(NamedTuple):
-    """Why an answer is not kept: a `reason` of `people_make.dropped` in the locales; whom it is like."""
-
-    reason: str
-    like: str = ""
-
-    @property
-    def is_double(self) -> bool:
-        """Whether it is nearly somebody else."""
-        return bool(self.like)
 
 
 Answered = MadePerson | Fault | None
@@ -67,8 +54,8 @@ def stand(
                     standing.kept[number] = answer
                 elif fault is not None:
                     standing.wrong[number] = fault
-                    standing.doubles += fault.is_double
-                    in_vain[number] += not fault.is_double
+                    standing.doubles += bool(fault.like)
+                    in_vain[number] += not fault.like
             trying = [one for one in trying if one not in standing.kept and in_vain[one] < _NO_USE]
     standing.dropped = {one: fault for one, fault in sorted(standing.wrong.items()) if one not in standing.kept}
     return standing
@@ -83,5 +70,4 @@ def persona(person: MadePerson) -> Persona:
 def _fault(answer: Answered, crowd: Crowd) -> Fault | None:
     if not isinstance(answer, MadePerson):
         return answer
-    alike = crowd.join(persona(answer))
-    return None if alike is None else Fault(f"same_{alike.by}", alike.name)
+    return crowd.join(persona(answer))

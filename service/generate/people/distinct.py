@@ -2,11 +2,9 @@
 
 import unicodedata
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from service.generate.near import Distinct
-
-By = Literal["name", "traits", "speech", "wording"]
 
 _KATAKANA, _HIRAGANA = range(ord("ァ"), ord("ヶ") + 1), ord("ァ") - ord("ぁ")
 
@@ -20,11 +18,11 @@ class Persona(NamedTuple):
     wording: str
 
 
-class Alike(NamedTuple):
-    """By what somebody is like the person of that name."""
+class Fault(NamedTuple):
+    """Why an answer is not kept: a `reason` of `people_make.dropped` in the locales; whom it is nearly, if anybody."""
 
-    by: By
-    name: str
+    reason: str
+    like: str = ""
 
 
 class Crowd:
@@ -34,7 +32,7 @@ class Crowd:
         """`there`: people who stay, alike or not."""
         self._people: list[Persona] = []
         self._names: dict[str, int] = {}
-        self._near: dict[By, Distinct] = {
+        self._near = {
             "traits": Distinct(lambda number: self._people[number].traits),
             "speech": Distinct(lambda number: self._people[number].speech),
             "wording": Distinct(lambda number: self._people[number].wording),
@@ -42,26 +40,13 @@ class Crowd:
         for persona in there:
             self._add(persona)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """What they are called."""
-        return frozenset(one.name for one in self._people)
-
-    def join(self, persona: Persona) -> Alike | None:
+    def join(self, persona: Persona) -> Fault | None:
         """Take it in, unless it is nearly somebody who is there: whom, and by what."""
-        alike = self._alike(persona)
-        if alike is None:
-            self._add(persona)
-        return alike
-
-    def _alike(self, persona: Persona) -> Alike | None:
-        namesake = self._names.get(folded_name(persona.name))
-        if namesake is not None:
-            return Alike("name", self._people[namesake].name)
-        for by, near in self._near.items():
-            like = near.like(getattr(persona, by))
+        alike = {by: near.like(getattr(persona, by)) for by, near in self._near.items()}
+        for by, like in {"name": self._names.get(folded_name(persona.name)), **alike}.items():
             if like is not None:
-                return Alike(by, self._people[like].name)
+                return Fault(f"same_{by}", self._people[like].name)
+        self._add(persona)
         return None
 
     def _add(self, persona: Persona) -> None:

@@ -4,37 +4,35 @@ then all of them woven into the world.
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from service.app import chosen_worlds
-from service.content.load import Content
+from service.content.load import Content, read_form
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.generate.card import Sum
 from service.generate.checks import Said, fault
 from service.generate.dataset import Dataset, Line
-from service.generate.making import Item, Make, Order, run_of
+from service.generate.making import Item, Job, Order, run_of
 from service.generate.people import rehearsal
-from service.generate.people.asking import PersonContext, ask, context_of, place_of, prompt_of
-from service.generate.people.attempts import Answered, Fault, Standing, stand
+from service.generate.people.asking import PersonContext, context_of, place_of, prompt_of
+from service.generate.people.attempts import Answered, Standing, stand
 from service.generate.people.demography import DemographyFile, check_demography
-from service.generate.people.distinct import Crowd, Persona
+from service.generate.people.distinct import Crowd, Fault, Persona
 from service.generate.people.made_person import MadePerson, WishedPerson, words_of
 from service.generate.people.plan import outcome, outcome_lines, sampling_plan
 from service.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing
 from service.generate.people.slot import Slot
 from service.generate.people.weave import Woven, weave
 from service.generate.people.wish import OPEN, as_wished, cleaned, rehearsed
-from service.generate.problem import Dropped, NobodyAsked
-from service.generate.stage import read_plan
+from service.generate.problem import Dropped, NobodyAsked, PlanRefused
 from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language, Phrase, sentence
-from service.offline.model import REHEARSAL, Handler
+from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
 from service.quality.language import is_foreign
 from service.run.cost import COUNTED, Prices, Spent, total
@@ -69,24 +67,26 @@ class Forecast:
     spent: Spent
 
 
-class PeopleJob:
-    """The making of people of one wish or demography; see `service.generate.making.Job`.
+class PeopleJob(Job):
+    """The making of people of one wish or demography; a person has its number in the plan.
 
     Each person has a number in the plan, and for each attempt at it an item.
     """
 
-    kind = "people"
-    remembers = False
-
     def __init__(self, settings: Settings, world: Content, wanted: WantedPeople, file: DemographyFile) -> None:
         """Raises: FileUnusable: what was written of it before cannot be read."""
-        self.content = world
-        self.language: Language = settings.world.language or world.default_language
-        self.seed = next(one for one in (wanted.seed, file.seed, settings.llm.seed) if one is not None)
         self.count = wanted.count or file.count or 1
         self._wish = wanted.wish
         described = file.model_dump(mode="json", by_alias=True, exclude={"count", "seed"})
-        self.made_from: Mapping[str, Any] = {"wish": self._wish, "demography": described, "count": self.count}
+        super().__init__(
+            kind="people",
+            seed=next(one for one in (wanted.seed, file.seed, settings.llm.seed) if one is not None),
+            language=settings.world.language or world.default_language,
+            made_from={"wish": self._wish, "demography": described, "count": self.count},
+            content=world,
+            handlers={PersonContext: self._rehearse},
+            remembers=False,
+        )
         self.files = RunFiles(world.directory, run_of(settings, self))
         kept = self.files.read_plan()
         self.plan = kept or sampling_plan(file, self.count, self.seed, self.language, world)
@@ -96,16 +96,6 @@ class PeopleJob:
         self._rehearsed: dict[int, MadePerson] = {}
         self.made = len(self.there)
         """So many people of the plan are in the world."""
-
-    @property
-    def make(self) -> Make:
-        """Makes the person of one item."""
-        return self._make
-
-    @property
-    def handlers(self) -> Mapping[type, Handler]:
-        """What answers where there is no model."""
-        return {PersonContext: self._rehearse}
 
     @property
     def there(self) -> dict[int, str]:
@@ -155,12 +145,13 @@ class PeopleJob:
             self.files.write(self._marked(woven, rehearsed=record.rehearsal), record)
         yield from self._told(record, len(new), order.language)
 
-    async def _make(self, deps: ConversationDependencies, item: Item) -> Line:
-        """Raises: Dropped, ModelError."""
+    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+        """The person of one item. Raises: Dropped, ModelError."""
         number, attempt = divmod(item.number, _NUMBERS)
         wrong = self._standing.wrong.get(number)
         told = () if wrong is None else (self._said(wrong),)
-        person = await ask(deps.models.for_role("closing"), self._context(number, attempt, told), item.id)
+        prompt = prompt_of(self._context(number, attempt, told), item.id)
+        person = (await deps.models.for_role("closing").complete(prompt)).value
         slot = self.plan.slots[number]
         reason = fault_of(person, self.language, (self._wish, self.place.about, slot.work, *slot.more.values()))
         if reason is not None:
@@ -293,7 +284,7 @@ def people_job(settings: Settings, wanted: WantedPeople) -> PeopleJob:
     if wanted.demography is None:
         return PeopleJob(settings, world, replace(wanted, wish=cleaned(wanted.wish)), OPEN)
     path = wanted.demography
-    file = read_plan(DemographyFile, path, lambda one: check_demography(one, path.name))
+    file = read_form(DemographyFile, path, lambda one: check_demography(one, path.name), refused=PlanRefused)
     if wanted.count is None and file.count is None:
         raise NobodyAsked(file=str(path))
     return PeopleJob(settings, world, wanted, file)

@@ -140,7 +140,8 @@ def _told(kind: str, name: str, language: Language) -> str:
 
 def _rows(plan: Plan, attribute: str, made: Collection[int]) -> Iterator[Row]:
     shares = plan.shares[attribute]
-    values = dict(_values(plan, attribute))
+    known = {slot.number: _value(plan, slot, attribute) for slot in plan.slots}
+    values = {number: value for number, value in known.items() if value is not None}
     wanted = quotas(shares, len(values))
     planned = Counter(values.values())
     came = Counter(value for number, value in values.items() if number in made)
@@ -155,19 +156,18 @@ def _rows(plan: Plan, attribute: str, made: Collection[int]) -> Iterator[Row]:
         )
 
 
-def _values(plan: Plan, attribute: str) -> Iterator[tuple[int, str]]:
-    """What each slot that has the attribute at all has of it, by its number."""
-    for slot in plan.slots:
-        if attribute == "age":
-            yield slot.number, next(text for text in plan.shares["age"] if slot.age in _years(text))
-        elif attribute == "households":
-            yield slot.number, slot.lives
-        elif attribute == "npcs":
-            yield slot.number, "post" if slot.npc else "walks"
-        elif attribute.startswith("more."):
-            yield slot.number, slot.more[attribute.removeprefix("more.")]
-        elif attribute != "work" or slot.age >= WORKING_AGE:
-            yield slot.number, getattr(slot, attribute)
+def _value(plan: Plan, slot: Slot, attribute: str) -> str | None:
+    """What the slot has of the attribute; None: it has none of it."""
+    match attribute:
+        case "age":
+            return next(text for text in plan.shares["age"] if slot.age in _years(text))
+        case "households":
+            return slot.lives
+        case "npcs":
+            return "post" if slot.npc else "walks"
+        case "work" if slot.age < WORKING_AGE:
+            return None
+    return str(getattr(slot, attribute, None) or slot.more.get(attribute.removeprefix("more."), ""))
 
 
 def _all_shares(file: DemographyFile, language: Language, world: Content) -> dict[str, Shares]:

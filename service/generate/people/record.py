@@ -3,7 +3,6 @@ plan, what came of it; and the writing into the world, which is whole or not at 
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from service.errors import system_reason
 from service.exchange.place import write_all
-from service.export.problem import FileUnusable
+from service.export.problem import FileUnusable, usable
 from service.generate.people.plan import Plan
 from service.generate.problem import DatasetInUse
 from service.locales import Phrase
@@ -72,19 +70,17 @@ class RunFiles:
 
     def open(self) -> None:
         """There is a place for them. Raises: FileUnusable."""
-        try:
+        with usable(self._folder):
             self._folder.mkdir(exist_ok=True)
-        except OSError as exc:
-            raise _unusable(self._folder, exc) from exc
 
     def read_plan(self) -> Plan | None:
         """The plan that was made; None: there is none yet. Raises: FileUnusable."""
         return _read(self._plan, _PLAN)
 
     def keep_plan(self, plan: Plan) -> None:
-        """Write it down, once. Raises: FileUnusable."""
+        """Write it down, once. Raises: ContentUnwritable."""
         if not self._plan.exists():
-            _write(self._plan, _PLAN.dump_json(plan, indent=1).decode() + "\n")
+            write_all(self._folder, {self._plan.name: _PLAN.dump_json(plan, indent=1).decode() + "\n"})
 
     def read_record(self) -> Record | None:
         """What came of it so far; None: it did not come to its end yet. Raises: FileUnusable."""
@@ -109,11 +105,11 @@ class RunFiles:
         `finish_writing`.
 
         Raises:
-            ContentUnwritable, FileUnusable: nothing was written.
+            ContentUnwritable: nothing was written.
         """
         written = {**files, self.record: f"{record.model_dump_json(indent=1)}\n"}
         intent = self._folder / f"{self._run}{_WRITING}"
-        _write(intent, json.dumps(written, ensure_ascii=False))
+        write_all(self._folder, {intent.name: json.dumps(written, ensure_ascii=False)})
         try:
             return write_all(self._world, written)
         finally:
@@ -135,28 +131,10 @@ def finish_writing(world: Path) -> None:
 
 
 def _read(file: Path, form: TypeAdapter[T]) -> T | None:
-    try:
-        return form.validate_json(file.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as exc:
-        raise _unusable(file, exc) from exc
-    except ValidationError as exc:
-        raise FileUnusable(file=str(file), reason=Phrase("people_make.damaged")) from exc
-
-
-def _write(file: Path, text: str) -> None:
-    """Whole, whatever stops on the way."""
-    draft = file.with_name(f"{file.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("w", encoding="utf-8") as io:
-            io.write(text)
-            io.flush()
-            os.fsync(io.fileno())
-        draft.replace(file)
-    except OSError as exc:
-        raise _unusable(file, exc) from exc
-
-
-def _unusable(file: Path, error: OSError) -> FileUnusable:
-    return FileUnusable(file=str(file), reason=system_reason(error))
+    with usable(file):
+        try:
+            return form.validate_json(file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as exc:
+            raise FileUnusable(file=str(file), reason=Phrase("people_make.damaged")) from exc

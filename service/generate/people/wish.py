@@ -41,7 +41,7 @@ def as_wished(person: MadePerson, context: PersonContext) -> WishedPerson:
     """A rehearsed person who is what the wish says in its author's words."""
     language = context.language
     wish = rehearsed(context.wish, language)
-    said: dict[str, object] = {"age": context.age, "sex": context.sex, "work": wish}
+    said: dict[str, object] = {"age": context.slot.age, "sex": context.slot.sex, "work": wish}
     if wish:
         first, rest = f"{wish[0].upper()}{wish[1:]}", person.personality
         about = sentence(language, "people_make.rehearsed.personality", wish=first, rest=rest)

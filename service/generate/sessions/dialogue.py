@@ -52,22 +52,13 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Observation:
-    """What `person` took for its memory of a turn."""
-
-    person: str
-    text: str
-    turn: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class HeldSession:
-    """A session as it was held and remembered."""
+    """A session as it was held and remembered; `observations`: what each took for its memory, with the turn."""
 
     at: WorldTime
     turns: tuple[Turn, ...]
     summary: str
-    observations: tuple[Observation, ...]
+    observations: tuple[Mapping[str, str], ...]
 
     @property
     def on(self) -> date:
@@ -115,7 +106,7 @@ async def hold(
         key = ConversationKey(world_id, f"s{number + 1}")
         opener, partner = two.people if number % 2 == 0 else two.people[::-1]
         wanted = Start(
-            character_id=opener.id,
+            opener_id=opener.id,
             partner_id=partner.id,
             goal=_goal(two.language, opener, partner, new[opener.id]),
             max_turns=two.max_turns,
@@ -227,7 +218,7 @@ def _read(session: Session, key: ConversationKey, number: int, at: WorldTime, tw
         turns=tuple(Turn(id=turn_id(number, turn.turn), speaker=turn.speaker_name, text=turn.text) for turn in turns),
         summary=summary.summary if summary else "",
         observations=tuple(
-            Observation(person=person.name, text=fact["statement"], turn=turn_id(number, fact["turn"]))
+            {"person": person.name, "text": fact["statement"], "dia_id": turn_id(number, fact["turn"])}
             for person, side in sides
             for fact in side["facts"]
         ),

@@ -1,7 +1,6 @@
 """Owns the file of a `kataribe generate sessions`: its form, and what it may refer to."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -12,9 +11,8 @@ from service.content.persons import PersonFile
 from service.content.problem import ContentProblem, problem, quote
 from service.content.profile import CharacterProfile
 from service.content.references import declared_once, unknown
-from service.generate.stage import PLACE, on_stage, read_plan
+from service.generate.stage import PLACE, on_stage
 from service.locales import Language
-from world.time import WorldTime
 
 
 class SessionsFile(ContentModel):
@@ -59,15 +57,6 @@ class SessionsFile(ContentModel):
     seed: int = Field(default=7, description="of all chance / 乱数のシード")
 
 
-def read_sessions(path: Path, cast: Cast) -> SessionsFile:
-    """The file, checked.
-
-    Raises:
-        PlanRefused: it names everything that is wrong.
-    """
-    return read_plan(SessionsFile, path, lambda file: _references(path.name, file, cast))
-
-
 def people_of(file: SessionsFile, cast: Cast, language: Language) -> dict[str, CharacterProfile]:
     """Everybody who may talk, by id. All of them walk, and all are at the same place."""
     own = {one.id: CharacterProfile(**one.in_language(language), home=PLACE) for one in file.people}
@@ -76,12 +65,7 @@ def people_of(file: SessionsFile, cast: Cast, language: Language) -> dict[str, C
     return {person_id: on_stage(cast, person_id) for person_id in (*named, *paired)} | own
 
 
-def start_of(file: SessionsFile, otherwise: WorldTime) -> WorldTime:
-    """When the story begins."""
-    return otherwise if file.start_time is None else file.start_time
-
-
-def _references(name: str, file: SessionsFile, cast: Cast) -> Iterator[ContentProblem]:
+def check_sessions(name: str, file: SessionsFile, cast: Cast) -> Iterator[ContentProblem]:
     """What is not there, or there twice."""
     known = {*cast.npcs, *cast.characters}
     everybody = known | {one.id for one in file.people}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from service.app import chosen_worlds
-from service.content.load import Content
+from service.content.load import read_form
 from service.content.problem import problem, quote
 from service.content.profile import CharacterProfile
 from service.conversation.dependencies import ConversationDependencies
@@ -18,11 +18,11 @@ from service.generate.making import Item, Plan
 from service.generate.problem import Dropped, PlanRefused
 from service.generate.sessions.dialogue import HeldSession, TwoPeople, hold, session_times
 from service.generate.sessions.event_graph import Event, EventGraphContext, event_graph
-from service.generate.sessions.file import SessionsFile, people_of, read_sessions, start_of
-from service.generate.sessions.questions import TalkContext, questions
-from service.generate.sessions.rehearsal import examine, live
+from service.generate.sessions.file import SessionsFile, check_sessions, people_of
+from service.generate.sessions.questions import EvidenceContext, TalkContext, questions
+from service.generate.sessions.rehearsal import bear, examine, live
 from service.generate.stage import stage
-from service.locales import Language, sentence, sentences
+from service.locales import sentence, sentences
 from service.settings import Settings
 from world.time import WorldTime, iso, to_datetime
 
@@ -30,14 +30,12 @@ _THEMES = 3
 """So many themes are drawn for each life."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionsPlan:
-    """What every dialogue of the plan is made from."""
+@dataclass(kw_only=True)
+class SessionsPlan(Plan):
+    """The data set of a file of sessions."""
 
     file: SessionsFile
-    language: Language
     start: WorldTime
-    content: Content
     people: Mapping[str, CharacterProfile]
     pairs: Sequence[tuple[str, str]]
 
@@ -54,7 +52,16 @@ class SessionsPlan:
         events: dict[str, list[Event]] = {}
         for prefix, person, partner in (("a", one, other), ("b", other, one)):
             known = tuple(event.text for event in events.get(partner.id, ()))
-            context = self._life(person, partner, known, times, rng)
+            context = EventGraphContext(
+                language=self.language,
+                person=person,
+                partner_name=partner.name,
+                first=to_datetime(self.start).date(),
+                last=to_datetime(times[-1]).date(),
+                count=self.file.events,
+                themes=tuple(rng.sample(sentences(self.language, "generate.themes"), _THEMES)),
+                partners=known,
+            )
             events[person.id] = await event_graph(model, context, prefix, item.id)
         two = TwoPeople(
             content=self.content,
@@ -74,33 +81,29 @@ class SessionsPlan:
                 sessions=held,
                 count=self.file.questions,
             )
-            asked, refused = await questions(model, talk, item.id)
+            asked, refused = await questions(model, deps.models.for_role("verify"), talk, item.id)
             if not asked:
                 raise Dropped("no_question")
             line |= {"qa": [question.stored() for question in asked], "qa_refused": dict(sorted(refused.items()))}
         return line
 
-    def _life(
-        self,
-        person: CharacterProfile,
-        partner: CharacterProfile,
-        partners: tuple[str, ...],
-        times: Sequence[WorldTime],
-        rng: random.Random,
-    ) -> EventGraphContext:
-        return EventGraphContext(
-            language=self.language,
-            person=person,
-            partner_name=partner.name,
-            first=to_datetime(self.start).date(),
-            last=to_datetime(times[-1]).date(),
-            count=self.file.events,
-            themes=tuple(rng.sample(sentences(self.language, "generate.themes"), _THEMES)),
-            partners=partners,
-        )
+    def text_of(self, line: Line) -> str:
+        """What was said."""
+        return "\n".join(turn["text"] for one in line["sessions"] for turn in one["turns"])
+
+    def counts(self, line: Line) -> Mapping[str, int]:
+        """Sessions, turns, events, and questions by category and by why they were left out."""
+        asked = Counter(f"{one['category']}" for one in line.get("qa", ()))
+        return {
+            "sessions": len(line["sessions"]),
+            "turns": sum(len(one["turns"]) for one in line["sessions"]),
+            "events": sum(map(len, line["event_graph"].values())),
+            **asked,
+            **line.get("qa_refused", {}),
+        }
 
 
-def sessions_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan:
+def sessions_plan(path: Path, settings: Settings, seed: int | None = None) -> SessionsPlan:
     """The plan that the file describes; `seed` instead of its own.
 
     Raises:
@@ -108,61 +111,32 @@ def sessions_plan(path: Path, settings: Settings, seed: int | None = None) -> Pl
         ContentErrors: the game's files have errors.
     """
     game = chosen_worlds(settings).content
-    file = read_sessions(path, game.cast(game.default_language))
+    cast = game.cast(game.default_language)
+    file = read_form(SessionsFile, path, lambda one: check_sessions(path.name, one, cast), refused=PlanRefused)
     language = file.language or settings.world.language or game.default_language
     people = people_of(file, game.cast(language), language)
-    _require_names(path, people)
-    start, seed = start_of(file, game.start), file.seed if seed is None else seed
-    plan = SessionsPlan(
-        file=file,
-        language=language,
-        start=start,
-        content=stage(game, language, file.place.of(language) or sentence(language, "generate.place"), people, start),
-        people=people,
-        pairs=_pairs(file, people, seed),
-    )
+    called = Counter(person.name for person in people.values())
+    if twice := [name for name, count in called.items() if count > 1]:
+        wrong = [problem(path.name, ("people",), "content.same_name", name=quote(name)) for name in twice]
+        raise PlanRefused(path.parent, wrong)
+    start, seed = file.start_time or game.start, file.seed if seed is None else seed
     made_from = {
         **file.model_dump(mode="json", by_alias=True, exclude={"dialogues", "seed", "people"}),
         "people": {person_id: one.model_dump(mode="json") for person_id, one in people.items()},
     }
-    return Plan(
+    return SessionsPlan(
         kind="sessions",
         count=file.dialogues,
         seed=seed,
         language=language,
         made_from=made_from,
-        content=plan.content,
-        make=plan.make,
-        text_of=text_of,
-        counts=counts,
-        handlers={EventGraphContext: live, TalkContext: examine},
+        content=stage(game, language, file.place.of(language) or sentence(language, "generate.place"), people, start),
+        handlers={EventGraphContext: live, TalkContext: examine, EvidenceContext: bear},
+        file=file,
+        start=start,
+        people=people,
+        pairs=_pairs(file, people, seed),
     )
-
-
-def _require_names(path: Path, people: Mapping[str, CharacterProfile]) -> None:
-    """Raises: PlanRefused: two are called the same."""
-    called = Counter(person.name for person in people.values())
-    twice = [name for name, count in called.items() if count > 1]
-    if twice:
-        wrong = [problem(path.name, ("people",), "content.same_name", name=quote(name)) for name in twice]
-        raise PlanRefused(path.parent, wrong)
-
-
-def text_of(line: Line) -> str:
-    """What was said."""
-    return "\n".join(turn["text"] for one in line["sessions"] for turn in one["turns"])
-
-
-def counts(line: Line) -> Mapping[str, int]:
-    """What its card counts."""
-    asked = Counter(f"{one['category']}" for one in line.get("qa", ()))
-    return {
-        "sessions": len(line["sessions"]),
-        "turns": sum(len(one["turns"]) for one in line["sessions"]),
-        "events": sum(map(len, line["event_graph"].values())),
-        **asked,
-        **line.get("qa_refused", {}),
-    }
 
 
 def _pairs(file: SessionsFile, people: Mapping[str, CharacterProfile], seed: int) -> list[tuple[str, str]]:
@@ -190,9 +164,7 @@ def _line(two: TwoPeople, held: Sequence[HeldSession]) -> dict[str, Any]:
                 "date": iso(one.at),
                 "turns": [{"dia_id": turn.id, "speaker": turn.speaker, "text": turn.text} for turn in one.turns],
                 "summary": one.summary,
-                "observations": [
-                    {"person": seen.person, "text": seen.text, "dia_id": seen.turn} for seen in one.observations
-                ],
+                "observations": list(one.observations),
             }
             for one in held
         ],

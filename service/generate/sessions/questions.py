@@ -1,7 +1,8 @@
-"""Owns the questions about a dialogue: asked of a model, and kept where the turns they name bear their answers.
+"""Owns the questions about a dialogue: asked of a model, and kept where a second call finds that the turns they name
+bear their answers.
 
-Dates are not the model's: of a question about when, it names the event, and the answer is that event's date. Questions
-that nothing answers are made here, from those that something does: about the other of the two.
+Dates are not the model's: of a question about when, it names the event, and the answer is that event's date. What is
+checked here is form: turns and events that are there, and nothing told before it happened.
 """
 
 from collections import Counter
@@ -12,36 +13,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.generate.sessions.dialogue import HeldSession
+from service.generate.sessions.dialogue import HeldSession, Turn
 from service.generate.sessions.event_graph import TEMPLATES, Event
 from service.llm.chat import ChatModel
 from service.llm.prompt import PromptValues
 from service.locales import Language, sentence, sentences
-from service.memory.lexical import share, squeezed, telling
+from service.memory.lexical import squeezed
 
-Asked = Literal["single_hop", "multi_hop", "temporal", "open_domain"]
-Category = Literal[Asked, "adversarial"]
-Checked = Literal["words", "event", "evidence"]
-"""How an answer was checked: its words stand in the evidence; it is the day of the event that the evidence tells; or
-only that the evidence is there, and bears on the question.
-"""
+Category = Literal["single_hop", "multi_hop", "temporal", "open_domain", "adversarial"]
 Refused = Literal[
     "no_such_turn", "too_little_evidence", "not_in_evidence", "no_such_event", "before_it_happened", "twice"
 ]
 
-_BORNE = 0.6
-"""Share of an answer's telling words that its evidence must hold."""
-_TELLS = 0.5
-"""The same of an event's words, for a turn that tells it."""
-_ADVERSARIAL_SHARE = 5
-"""One in so many questions is one that nothing answers."""
 _TOKENS_EACH = 130
 
 
 class QuestionDraft(BaseModel, extra="forbid"):
     """A question as the model gives it."""
 
-    category: Asked
+    category: Category
     question: str = Field(min_length=5, max_length=300)
     answer: str = Field(max_length=300)
     evidence: list[Annotated[str, Field(max_length=10)]] = Field(max_length=8)
@@ -52,6 +42,12 @@ class QuestionsDraft(BaseModel, extra="forbid"):
     """What the model answers."""
 
     questions: list[QuestionDraft] = Field(max_length=80)
+
+
+class BorneDraft(BaseModel, extra="forbid"):
+    """Which of the questions their evidence bears, by their numbers; the first is 1."""
+
+    borne: list[Annotated[int, Field(ge=1, le=80)]] = Field(max_length=80)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,131 +62,86 @@ class TalkContext(PromptValues):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that may stand. One that nothing answers has no answer, but what one might wrongly say."""
+    """A question whose turns and event are there. An `adversarial` one has no answer but what one might wrongly say;
+    `event` is what a `temporal` one is about.
+    """
 
     category: Category
     question: str
-    answer: str | None
-    evidence: tuple[str, ...]
-    checked: Checked
-    misleading: str | None = None
+    answer: str
+    evidence: tuple[Turn, ...]
+    event: Event | None = None
 
     def stored(self) -> dict[str, Any]:
         """As it is written."""
-        told = {"question": self.question, "answer": self.answer, "category": self.category}
-        wrong = {} if self.misleading is None else {"adversarial_answer": self.misleading}
-        return {**told, **wrong, "evidence": list(self.evidence), "checked": self.checked}
+        is_trap = self.category == "adversarial"
+        told = {"question": self.question, "answer": None if is_trap else self.answer, "category": self.category}
+        wrong = {"adversarial_answer": self.answer} if is_trap else {}
+        checked = "event" if self.event else "model"
+        return {**told, **wrong, "evidence": [turn.id for turn in self.evidence], "checked": checked}
 
 
-async def questions(model: ChatModel, context: TalkContext, thread: str = "") -> tuple[list[Question], Counter[str]]:
-    """Those that may stand, and how many may not, by what is wrong with them; by one call. `thread` says of which item.
+@dataclass(frozen=True, kw_only=True)
+class EvidenceContext(PromptValues):
+    """What the second call is told: the dialogue, and the questions."""
+
+    talk: TalkContext
+    questions: Sequence[Question]
+
+
+async def questions(
+    asking: ChatModel, verifying: ChatModel, context: TalkContext, thread: str = ""
+) -> tuple[list[Question], Counter[str]]:
+    """Those that may stand, and how many may not, by what is wrong with them; by one call that asks for them and one
+    that holds them against their evidence. `thread` says of which item.
 
     Raises:
-        ModelError: the model failed.
+        ModelError: a model failed.
     """
     most = 200 + _TOKENS_EACH * context.count
     prompt = TEMPLATES.question("questions", "closing", context, QuestionsDraft, max_tokens=most, thread=thread)
-    draft = (await model.complete(prompt)).value
-    talk = _Talk(context)
     refused = Counter[str]()
-    kept: dict[str, Question] = {}
-    for one in draft.questions:
-        found = talk.check(one)
-        key = squeezed(one.question)
-        if isinstance(found, Question) and key not in kept:
-            kept[key] = found
+    formed: dict[str, Question] = {}
+    for draft in (await asking.complete(prompt)).value.questions:
+        found = _formed(draft, context)
+        key = squeezed(draft.question)
+        if isinstance(found, Question) and key not in formed:
+            formed[key] = found
         else:
             refused["twice" if isinstance(found, Question) else found] += 1
-    asked = list(kept.values())
-    return [*asked, *talk.adversarial(asked)], refused
+    if not formed:
+        return [], refused
+    held = EvidenceContext(language=context.language, talk=context, questions=list(formed.values()))
+    check = TEMPLATES.question("evidence", "verify", held, BorneDraft, max_tokens=most, thread=thread)
+    borne = set((await verifying.complete(check)).value.borne)
+    kept = [one for number, one in enumerate(held.questions, 1) if number in borne]
+    refused["not_in_evidence"] += len(held.questions) - len(kept)
+    return kept, +refused
 
 
-class _Talk:
-    """A dialogue, by which questions are checked."""
-
-    def __init__(self, context: TalkContext) -> None:
-        self._context = context
-        self._names = telling(" ".join(context.names))
-        self._turns = {turn.id: turn for one in context.sessions for turn in one.turns}
-        self._days = {turn.id: one.on for one in context.sessions for turn in one.turns}
-        self._events = {event.id: event for events in context.events.values() for event in events}
-
-    def check(self, draft: QuestionDraft) -> "Question | Refused":
-        """The question, or what is wrong with it."""
-        evidence = tuple(dict.fromkeys(draft.evidence))
-        if any(one not in self._turns for one in evidence):
-            return "no_such_turn"
-        if len(evidence) < (2 if draft.category == "multi_hop" else 1):
-            return "too_little_evidence"
-        if draft.category == "temporal":
-            return self._dated(draft, evidence)
-        text = self._text(evidence)
-        about = telling(f"{draft.question} {draft.answer}") - self._names
-        if not all(share(about, self._turns[one].text) > 0 for one in evidence):
-            return "not_in_evidence"
-        is_open = draft.category == "open_domain"
-        if not draft.answer.strip() or not (is_open or self._bears(text, draft.answer)):
-            return "not_in_evidence"
-        return Question(
-            category=draft.category,
-            question=draft.question.strip(),
-            answer=draft.answer.strip(),
-            evidence=evidence,
-            checked="evidence" if is_open else "words",
-        )
-
-    def adversarial(self, asked: Sequence[Question]) -> list[Question]:
-        """What is answered of one of the two, asked of the other, of whom it is not true."""
-        found = []
-        for one in asked:
-            about = [name for name in self._context.names if name in one.question]
-            if one.category != "single_hop" or len(about) != 1 or one.answer is None:
-                continue
-            other = next(name for name in self._context.names if name != about[0])
-            if not self._bears(f"{self._said_by(other)}\n{self._happened_to(other)}", one.answer):
-                swapped = one.question.replace(about[0], other)
-                found.append(
-                    Question(
-                        category="adversarial",
-                        question=swapped,
-                        answer=None,
-                        evidence=one.evidence,
-                        checked="words",
-                        misleading=one.answer,
-                    )
-                )
-        return found[: max(1, self._context.count // _ADVERSARIAL_SHARE)]
-
-    def _dated(self, draft: QuestionDraft, evidence: tuple[str, ...]) -> "Question | Refused":
-        event = self._events.get(draft.event)
+def _formed(draft: QuestionDraft, context: TalkContext) -> Question | Refused:
+    """The question with its turns and its event, or what is wrong with its form."""
+    days = {turn.id: one.on for one in context.sessions for turn in one.turns}
+    turns = {turn.id: turn for one in context.sessions for turn in one.turns}
+    named = dict.fromkeys(draft.evidence)
+    if not named.keys() <= turns.keys():
+        return "no_such_turn"
+    if len(named) < (2 if draft.category == "multi_hop" else 1):
+        return "too_little_evidence"
+    answer, event = draft.answer.strip(), None
+    if draft.category == "temporal":
+        event = next((one for events in context.events.values() for one in events if one.id == draft.event), None)
         if event is None:
             return "no_such_event"
-        if share(telling(event.text) - self._names, self._text(evidence)) < _TELLS:
-            return "not_in_evidence"
-        if any(self._days[one] < event.on for one in evidence):
+        if any(days[one] < event.on for one in named):
             return "before_it_happened"
-        return Question(
-            category="temporal",
-            question=draft.question.strip(),
-            answer=date_of(event.on, self._context.language),
-            evidence=evidence,
-            checked="event",
-        )
-
-    def _bears(self, text: str, answer: str) -> bool:
-        wanted = telling(answer) - self._names
-        if not {one for one in wanted if one.isdigit()} <= telling(text):
-            return False
-        return share(wanted, text) >= _BORNE if wanted else squeezed(answer) in squeezed(text)
-
-    def _text(self, evidence: Sequence[str]) -> str:
-        return "\n".join(self._turns[one].text for one in evidence)
-
-    def _said_by(self, name: str) -> str:
-        return "\n".join(turn.text for turn in self._turns.values() if turn.speaker == name)
-
-    def _happened_to(self, name: str) -> str:
-        return "\n".join(event.text for event in self._context.events[name])
+        answer = date_of(event.on, context.language)
+    if not answer:
+        return "not_in_evidence"
+    evidence = tuple(turns[one] for one in named)
+    return Question(
+        category=draft.category, question=draft.question.strip(), answer=answer, evidence=evidence, event=event
+    )
 
 
 def date_of(on: date, language: Language) -> str:

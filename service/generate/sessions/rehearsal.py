@@ -9,7 +9,14 @@ from functools import cache
 from typing import NamedTuple
 
 from service.generate.sessions.event_graph import EventDraft, EventGraphContext, EventGraphDraft
-from service.generate.sessions.questions import Asked, QuestionDraft, QuestionsDraft, TalkContext
+from service.generate.sessions.questions import (
+    BorneDraft,
+    Category,
+    EvidenceContext,
+    QuestionDraft,
+    QuestionsDraft,
+    TalkContext,
+)
 from service.locales import Language, room
 
 _EVENTS = 3
@@ -57,6 +64,11 @@ def examine(context: TalkContext, rng: random.Random) -> QuestionsDraft:
     return QuestionsDraft(questions=found[: context.count])
 
 
+def bear(context: EvidenceContext, rng: random.Random) -> BorneDraft:
+    """All of them: their authors wrote them with their answers."""
+    return BorneDraft(borne=list(range(1, len(context.questions) + 1)))
+
+
 def _asked(context: TalkContext) -> Iterator[QuestionDraft]:
     for name, events in context.events.items():
         texts = {event.text: event.id for event in events}
@@ -67,12 +79,15 @@ def _asked(context: TalkContext) -> Iterator[QuestionDraft]:
                     yield _draft("single_hop", one.question, one.answer, [turn], name)
                     yield _draft("temporal", one.when, "", [turn], name, texts[one.event])
             first, second = where[:2]
+            other = next(one for one in context.names if one != name)
+            if first and life.events[0].event not in {event.text for event in context.events[other]}:
+                yield _draft("adversarial", life.events[0].question, life.events[0].answer, [first], other)
             if first and second and first != second:
                 yield _draft("multi_hop", life.question, life.answer, [first, second], name)
 
 
 def _draft(
-    category: Asked, question: str, answer: str, evidence: list[str], name: str, event: str = ""
+    category: Category, question: str, answer: str, evidence: list[str], name: str, event: str = ""
 ) -> QuestionDraft:
     said = question.format(name=name)
     return QuestionDraft(category=category, question=said, answer=answer, evidence=evidence, event=event)

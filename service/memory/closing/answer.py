@@ -20,7 +20,7 @@ Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
 MOST_SENTENCES = 4
 """Of a paragraph."""
-MOST_EACH = 8
+MOST_EACH = 10
 """Memories of each who took part."""
 
 Asked = tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]

@@ -36,7 +36,7 @@ TEMPLATES = Templates(__file__)
 
 TOKENS_EACH = 1000
 """The answer may take so many tokens for each who took part, and as many for what is common to them."""
-FACT_TOKENS, MEMORY_TOKENS = 150, 250
+FACT_TOKENS, MEMORY_TOKENS = 150, 400
 """Of each who took part: what its author wrote, and what it remembers, that the model is shown."""
 CALENDAR_DAYS = 15
 """Today and the next fourteen days can be meant by their names."""
@@ -191,9 +191,7 @@ async def ask(model: ChatModel, context: ClosingContext, thread: str = "") -> An
     answer = await model.complete(closing_prompt(context, thread))
     paragraphs = (answer.value.entry(one.ref).paragraph for one in context.participants)
     if not all(any(line.strip() for line in paragraph) for paragraph in paragraphs):
-        broken = ModelBroken(model=answer.model, reason="a paragraph is blank")
-        broken.usage = answer.usage
-        raise broken
+        raise ModelBroken(model=answer.model, reason="a paragraph is blank").costing(answer.usage)
     return answer
 
 

@@ -166,7 +166,7 @@ def _remember(
 def _node(world: WorldView, conversation: ConversationRow, one: PromiseTold) -> str | None:
     """Where the promise is to be kept on the map; None: nowhere. An NPC stays at its post."""
     facility = world.map.facilities.get(one.place)
-    node_id = facility.node_ids[0] if facility else node_named(world.map, one.place, conversation.node_id)
+    node_id = facility.node_ids[0] if facility else node_named(world.map, one.place)
     posts = [world.map.posts[i] for i in (one.by_id, one.to_id) if i in world.map.posts]
     is_there = node_id is not None and all(node_id in around(world.setting, post) for post in posts)
     return node_id if is_there else None

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from service.content.load import read_form
 from service.generate.people.demography import DemographyFile, check_demography, years_of
 from service.generate.problem import PlanRefused
-from service.generate.stage import read_plan
 from tests.generate.people.worlds import written
 
 
 def read(directory: Path, text: str) -> DemographyFile:
     file = written(directory, text)
-    return read_plan(DemographyFile, file, lambda demography: check_demography(demography, file.name))
+    return read_form(
+        DemographyFile, file, lambda demography: check_demography(demography, file.name), refused=PlanRefused
+    )
 
 
 def errors(directory: Path, text: str, language: str = "en") -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from service.generate.people.attempts import persona
-from service.generate.people.distinct import Alike, Crowd, Persona
+from service.generate.people.distinct import Crowd, Fault, Persona
 from tests.generate.people.somebody import somebody
 
 ADA = persona(somebody(0, name="Ada Reed"))
@@ -22,20 +22,20 @@ ADA = persona(somebody(0, name="Ada Reed"))
 )
 def test_a_name_is_the_same_however_it_is_written(there: str, name: str) -> None:
     crowd = Crowd([Persona(there, "a", "b", "c")])
-    assert crowd.join(persona(somebody(1, name=name))) == Alike("name", there)
+    assert crowd.join(persona(somebody(1, name=name))) == Fault("same_name", there)
     assert crowd.join(persona(somebody(1, name="Bram Reed"))) is None
-    assert crowd.names == {there, "Bram Reed"}
+    assert crowd.join(persona(somebody(1, name="Bram Reed"))) == Fault("same_name", "Bram Reed")
 
 
 def test_people_may_be_told_apart_by_what_they_are_like_how_they_speak_and_all_their_words() -> None:
     other = persona(somebody(1, name="Bram"))
     crowd = Crowd([ADA])
-    assert crowd.join(other._replace(traits=f"{ADA.traits}!")) == Alike("traits", "Ada Reed")
-    assert crowd.join(other._replace(speech=ADA.speech.upper())) == Alike("speech", "Ada Reed")
-    assert crowd.join(other._replace(wording=ADA.wording)) == Alike("wording", "Ada Reed")
+    assert crowd.join(other._replace(traits=f"{ADA.traits}!")) == Fault("same_traits", "Ada Reed")
+    assert crowd.join(other._replace(speech=ADA.speech.upper())) == Fault("same_speech", "Ada Reed")
+    assert crowd.join(other._replace(wording=ADA.wording)) == Fault("same_wording", "Ada Reed")
     assert crowd.join(other) is None
-    assert crowd.join(other._replace(name="Cleo")) == Alike("traits", "Bram")
+    assert crowd.join(other._replace(name="Cleo")) == Fault("same_traits", "Bram")
 
 
 def test_people_of_a_world_may_be_alike_among_themselves() -> None:
-    assert Crowd([ADA, ADA]).join(ADA) == Alike("name", "Ada Reed")
+    assert Crowd([ADA, ADA]).join(ADA) == Fault("same_name", "Ada Reed")

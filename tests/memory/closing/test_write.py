@@ -13,7 +13,7 @@ from service.memory.mid_term import self_told
 from service.memory.recall import todays_summaries
 from service.memory.record import Group, Kind, Memory
 from service.memory.rows import read_memories
-from service.people.attitude import attitude, attitudes_among, mood, set_affinity
+from service.people.attitude import attitude, attitudes_among, moods, set_affinity
 from service.people.commitments import as_commitment
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -241,7 +241,7 @@ def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Datab
         closed(session, world, later, closing(second={"mood": "happy"}))
         closed(session, world, late, closing(second={"mood": "angry"}))
         taro = attitude(session, "main", NPC, CHARACTER, world.now)
-        return mood(session, world, NPC, 6), taro.last_met_at, taro.times_met
+        return moods(session, world, [NPC], 6)[NPC], taro.last_met_at, taro.times_met
 
     assert database.write_now(work) == ("happy", parse_time("2026-04-01T09:00"), 2)
 

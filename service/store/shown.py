@@ -1,0 +1,85 @@
+"""Owns what of our values travels over HTTP as it is: a schema names the fields of a value that it shows, and has their
+types, and the sentences that stand under them, from there.
+"""
+
+import ast
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from inspect import cleandoc, getsource
+from itertools import pairwise
+from types import UnionType
+from typing import Annotated, Any, Self, Union, Unpack, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from world.time import WorldTime, iso
+
+
+def _as_text(value: object) -> object:
+    return iso(WorldTime(value)) if isinstance(value, int) else value
+
+
+WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-04-01T07:00"])]
+"""A world time as text; rows and values have it in minutes."""
+
+
+WorldMinute = Annotated[int, "world time"]
+"""A world time as rows have it."""
+
+
+class Out(BaseModel, from_attributes=True):
+    """What a client is answered. Rows and values become it by their attributes, those within it too.
+
+    `class NodeOut(Out, of=Node, shows="id name")` has the fields `id` and `name` as Node has them: with their types,
+    where world times are text, and with the sentence under each of them as its description.
+    """
+
+    def __init_subclass__(cls, of: type | None = None, shows: str = "", **config: Unpack[ConfigDict]) -> None:
+        super().__init_subclass__(**config)
+        if of is not None:
+            types, sentences = get_type_hints(of, include_extras=True), _sentences_of(of)
+            if issubclass(of, BaseModel):
+                sentences |= {name: field.description for name, field in of.model_fields.items() if field.description}
+            cls.__annotations__ = {
+                name: Annotated[_travelling(types[name]), Field(description=sentences[name])] for name in shows.split()
+            } | cls.__annotations__
+
+    @classmethod
+    def of(cls, source: object, **more: Any) -> Self:
+        """What is called the same in `source`, and `more`, which wins."""
+        names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
+        own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}
+        return cls.model_validate(own | more)
+
+
+def _travelling(kind: Any) -> Any:
+    if kind in (WorldTime, WorldMinute):
+        return WorldTimeText
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(map(_travelling, get_args(kind)))]  # noqa: UP007 - of a tuple
+    return kind
+
+
+def _sentences_of(value: type) -> dict[str, str]:
+    """The sentence under each field of a class of ours, those that it inherits included."""
+    found = dict[str, str]()
+    for one in reversed(value.__mro__):
+        if one.__module__.startswith(("service.", "world.")):
+            found |= _sentences_in(one.__module__).get(one.__name__, {})
+    return found
+
+
+@lru_cache
+def _sentences_in(module: str) -> Mapping[str, Mapping[str, str]]:
+    """By class and field. Python itself keeps no text that stands under a field."""
+    classes = (node for node in ast.parse(getsource(sys.modules[module])).body if isinstance(node, ast.ClassDef))
+    return {
+        one.name: {
+            field.target.id: " ".join(cleandoc(text.value.value).split())
+            for field, text in pairwise(one.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+        }
+        for one in classes
+    }

@@ -83,7 +83,16 @@ class GroupsPlan(Plan):
             "group": group.name,
             "situation": group.situation,
             "location": group.location,
-            "participants": [_told(one) for one in group.agents],
+            "participants": [
+                {
+                    "id": one.profile.id,
+                    "name": one.profile.name,
+                    "profile": one.profile.personality,
+                    "goal": one.goal,
+                    "plan": one.plan,
+                }
+                for one in group.agents
+            ],
             "messages": messages,
         }
 
@@ -219,8 +228,3 @@ def _messages(turns: Sequence[TurnRow], language: Language) -> Iterator[dict[str
         content = " ".join(filter(None, (done, turn.text)))
         message = {"role": role, "agent_id": turn.speaker_id, "content": content}
         yield {**message, "reasoning": turn.think} if role == "assistant" else message
-
-
-def _told(agent: Agent) -> dict[str, str]:
-    who = agent.profile
-    return {"id": who.id, "name": who.name, "profile": who.personality, "goal": agent.goal, "plan": agent.plan}

@@ -208,7 +208,8 @@ class _Making:
 
     async def _work(self, deps: ConversationDependencies, todo: Iterator[int]) -> None:
         for number in todo:
-            item = Item(number=number, id=self._dataset.id_of(number), seed=_seed(self._dataset.run, number))
+            chance = hashlib.sha256(f"{self._dataset.run}/{number}".encode()).digest()[:6]
+            item = Item(number=number, id=self._dataset.id_of(number), seed=int.from_bytes(chance, "big"))
             with self._meter.item() as spent:
                 await self._make(deps, item, spent)
             self._progress.advance()
@@ -250,7 +251,3 @@ def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[st
         "tokens": sum(one["prompt_tokens"] + one["completion_tokens"] for one in purposes.values()),
         "spent": purposes,
     }
-
-
-def _seed(run: str, number: int) -> int:
-    return int.from_bytes(hashlib.sha256(f"{run}/{number}".encode()).digest()[:6], "big")

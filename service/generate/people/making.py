@@ -149,8 +149,8 @@ class PeopleJob(Job):
         """The person of one item. Raises: Dropped, ModelError."""
         number, attempt = divmod(item.number, _NUMBERS)
         wrong = self._standing.wrong.get(number)
-        told = () if wrong is None else (self._said(wrong),)
-        prompt = prompt_of(self._context(number, attempt, told), item.id)
+        said = wrong and sentence(self.language, f"people_make.wrong.{wrong.reason}", name=wrong.like)
+        prompt = prompt_of(self._context(number, attempt, (said,) if said else ()), item.id)
         person = (await deps.models.for_role("closing").complete(prompt)).value
         slot = self.plan.slots[number]
         reason = fault_of(person, self.language, (self._wish, self.place.about, slot.work, *slot.more.values()))
@@ -160,9 +160,6 @@ class PeopleJob(Job):
 
     def _context(self, number: int, attempt: int, wrong: tuple[str, ...]) -> PersonContext:
         return context_of(self.plan, number, self.place, self.language, wish=self._wish, attempt=attempt, wrong=wrong)
-
-    def _said(self, wrong: Fault) -> str:
-        return sentence(self.language, f"people_make.wrong.{wrong.reason}", name=wrong.like)
 
     def _stand(self, dataset: Dataset) -> Standing:
         missing = set(range(self.count)) - self.there.keys()

@@ -17,13 +17,13 @@ from service.conversation.dependencies import ConversationDependencies
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
 from service.generate.card import card_of, write_card
 from service.generate.dataset import Dataset, Line
-from service.generate.meter import Meter, SpentOn, stored
+from service.generate.meter import Meter, SpentOn
 from service.generate.problem import Dropped, GenerationStopped
 from service.generate.progress import Progress
 from service.llm.choose import Models
 from service.locales import Language, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
-from service.run.cost import Prices
+from service.run.cost import Prices, counted
 from service.run.show import Show, shown
 from service.settings import Settings
 from service.store.world_rows import delete_rows
@@ -242,7 +242,7 @@ def failed(failure: Mapping[str, Any]) -> Dropped | GenerationStopped:
 
 def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[str, Any]:
     """Who made it, from which seed, and what it cost in all and by what the calls were for."""
-    names, purposes = deps.models.names(), stored(spent)
+    names, purposes = deps.models.names(), {purpose: counted(one) for purpose, one in sorted(spent.items())}
     return {
         "rehearsal": deps.settings.llm.provider == REHEARSAL,
         "models": names,

@@ -35,7 +35,7 @@ from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
 from service.quality.language import is_foreign
-from service.run.cost import COUNTED, Prices, Spent, total
+from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 
 _MOST_NAMED = 12
@@ -214,7 +214,7 @@ class PeopleJob(Job):
             dropped=[DroppedPerson(number=one, **fault._asdict()) for one, fault in dropped],
             doubles=self._standing.doubles,
             calls=spent["calls"],
-            spent={name: spent[name] for name in COUNTED},
+            spent=counted(spent),
             money=None if prices is None else prices.of(spent),
         )
 

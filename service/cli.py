@@ -46,7 +46,7 @@ from service.export.problem import usable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.people.demography import MOST_PEOPLE
-from service.generate.people.making import Forecast, PeopleJob, WantedPeople, people_job
+from service.generate.people.making import Forecast, PeopleJob, people_job
 from service.generate.sessions.plan import sessions_plan
 from service.generate.stage import kind_of
 from service.llm.choose import LocalServer, find_local_servers
@@ -590,7 +590,7 @@ def people_make(
     settings.content_dir = settings.content_dir or Path()
     _rehearse_without_model(settings)
     prices = prices_of(price_in, price_out)
-    job = people_job(settings, WantedPeople(wish=wish, demography=demography, count=count, seed=seed))
+    job = people_job(settings, wish=wish, demography=demography, count=count, seed=seed)
     _announce(job, job.forecast(), prices, rehearsed=settings.llm.provider == "rehearsal")
     job.files.open()
     if not make_dataset(

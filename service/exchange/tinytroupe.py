@@ -172,13 +172,14 @@ def _list(draft: Draft, key: Key, texts: Sequence[str]) -> list[str]:
 
 def _behaviors(draft: Draft, key: Key, value: Any, when: str) -> Iterator[str]:
     """Lists by their occasion, which may be nested: ``morning: wakes early``."""
-    if isinstance(value, str):
-        for part in chunks(draft.text(key, value), LORE_TOKENS):
-            yield f"{when}: {part}" if when else part
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from _behaviors(draft, (*key, number), _inner(one), when)
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            is_group = name in ("general", "routines")
-            yield from _behaviors(draft, (*key, name), one, when if is_group else draft.text(key, name))
+    match value:
+        case str():
+            for part in chunks(draft.text(key, value), LORE_TOKENS):
+                yield f"{when}: {part}" if when else part
+        case list():
+            for number, one in enumerate(value):
+                yield from _behaviors(draft, (*key, number), _inner(one), when)
+        case dict():
+            for name, one in value.items():
+                is_group = name in ("general", "routines")
+                yield from _behaviors(draft, (*key, name), one, when if is_group else draft.text(key, name))

@@ -140,8 +140,6 @@ def make_dataset(settings: Settings, job: Job, order: Order, *, models: Models |
     settings.world.language = job.language
     if not job.remembers:
         settings.memory.recall_limit = settings.memory.fade_after_days = 0
-    settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to
-    settings.database_url = None
     dataset = Dataset(order.file, run_of(settings, job))
     with closing(dataset), shown(plain=order.plain) as show:
         try:

@@ -45,16 +45,6 @@ _OTHER_PLAN = 1_000_003
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedPeople:
-    """What the user asks for: a `wish` in words, or a `demography`, whose `count` and `seed` stand where None is."""
-
-    wish: str = ""
-    demography: Path | None = None
-    count: int | None = None
-    seed: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What is about to be made: `asked` people, of whom some are in the world already; how many answers are kept from
     before, how many calls are still to be made if all goes well, and what they are likely to cost.
@@ -73,14 +63,23 @@ class PeopleJob(Job):
     Each person has a number in the plan, and for each attempt at it an item.
     """
 
-    def __init__(self, settings: Settings, world: Content, wanted: WantedPeople, file: DemographyFile) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        world: Content,
+        file: DemographyFile,
+        *,
+        wish: str,
+        count: int | None,
+        seed: int | None,
+    ) -> None:
         """Raises: FileUnusable: what was written of it before cannot be read."""
-        self.count = wanted.count or file.count or 1
-        self._wish = wanted.wish
+        self.count = count or file.count or 1
+        self._wish = wish
         described = file.model_dump(mode="json", by_alias=True, exclude={"count", "seed"})
         super().__init__(
             kind="people",
-            seed=next(one for one in (wanted.seed, file.seed, settings.llm.seed) if one is not None),
+            seed=next(one for one in (seed, file.seed, settings.llm.seed) if one is not None),
             language=settings.world.language or world.default_language,
             made_from={"wish": self._wish, "demography": described, "count": self.count},
             content=world,
@@ -265,8 +264,16 @@ class PeopleJob(Job):
         return replace(slot, work=rehearsed(self._wish, self.language)) if self._wish else slot
 
 
-def people_job(settings: Settings, wanted: WantedPeople) -> PeopleJob:
-    """The job of that wish or demography, in the world of the settings.
+def people_job(
+    settings: Settings,
+    *,
+    wish: str = "",
+    demography: Path | None = None,
+    count: int | None = None,
+    seed: int | None = None,
+) -> PeopleJob:
+    """The job of a wish in words, or of a demography, whose `count` and `seed` stand where None is; in the world of the
+    settings.
 
     Raises:
         ContentErrors: the game's files have errors.
@@ -275,16 +282,16 @@ def people_job(settings: Settings, wanted: WantedPeople) -> PeopleJob:
         NobodyAsked: it is said nowhere how many.
         FileUnusable: what was written before cannot be read.
     """
-    directory = settings.content_dir or Path()
-    finish_writing(directory)
+    finish_writing(settings.content_dir or Path())
     world = chosen_worlds(settings).content
-    if wanted.demography is None:
-        return PeopleJob(settings, world, replace(wanted, wish=cleaned(wanted.wish)), OPEN)
-    path = wanted.demography
-    file = read_form(DemographyFile, path, lambda one: check_demography(one, path.name), refused=PlanRefused)
-    if wanted.count is None and file.count is None:
-        raise NobodyAsked(file=str(path))
-    return PeopleJob(settings, world, wanted, file)
+    if demography is None:
+        return PeopleJob(settings, world, OPEN, wish=cleaned(wish), count=count, seed=seed)
+    file = read_form(
+        DemographyFile, demography, lambda one: check_demography(one, demography.name), refused=PlanRefused
+    )
+    if count is None and file.count is None:
+        raise NobodyAsked(file=str(demography))
+    return PeopleJob(settings, world, file, wish="", count=count, seed=seed)
 
 
 def fault_of(person: MadePerson, language: Language, authored: Iterable[str]) -> str | None:

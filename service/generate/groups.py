@@ -33,22 +33,14 @@ _ROLES = ("user", "assistant")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agent:
-    """Somebody of a group, and what it wants there."""
-
-    profile: CharacterProfile
-    goal: str
-    plan: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class AgentGroup:
-    """People who talk with one another. `name`: by which the file knows it."""
+    """People who talk with one another, with what each wants there. `name`: by which the file knows it."""
 
     name: str
     situation: str
     location: str
-    agents: Sequence[Agent]
+    people: Mapping[str, CharacterProfile]
+    wants: Sequence[ScenePerson]
 
 
 @dataclass(kw_only=True)
@@ -64,16 +56,15 @@ class GroupsPlan(Plan):
             Dropped, GenerationStopped, ModelError.
         """
         group = self.group(item)
-        people = {one.profile.id: one.profile for one in group.agents}
-        content = stage(self.content, self.language, group.location, people, self.content.start)
+        content = stage(self.content, self.language, group.location, group.people, self.content.start)
         here = replace(deps, worlds=WorldRepository(content, deps.settings.world))
         key = ConversationKey(item.id, "group")
         await deps.database.write(lambda s: self._begin(s, here, key, group))
         await Engine(here).converse(key)
         turns = await deps.database.read(lambda s: _held(s, key))
         messages = list(_messages(turns, self.language))
-        known = [text for one in people.values() for text in (one.name, one.personality, *one.settled)]
-        known += [text for one in group.agents for text in (one.goal, one.plan)]
+        known = [text for one in group.people.values() for text in (one.name, one.personality, *one.settled)]
+        known += [text for one in group.wants for text in (one.goal, one.plan)]
         said = [Said(one["agent_id"], one["content"]) for one in messages]
         found = fault(said, self.language, [*known, group.situation])
         if found is not None:
@@ -85,13 +76,13 @@ class GroupsPlan(Plan):
             "location": group.location,
             "participants": [
                 {
-                    "id": one.profile.id,
-                    "name": one.profile.name,
-                    "profile": one.profile.personality,
+                    "id": one.person_id,
+                    "name": group.people[one.person_id].name,
+                    "profile": group.people[one.person_id].personality,
                     "goal": one.goal,
                     "plan": one.plan,
                 }
-                for one in group.agents
+                for one in group.wants
             ],
             "messages": messages,
         }
@@ -113,21 +104,20 @@ class GroupsPlan(Plan):
         return self._drawn(self.file.draw, item.rng)
 
     def _written(self, entry: GroupEntry, number: int) -> AgentGroup:
+        said = {one.id: one.in_language(self.language) for one in entry.agents}
         return AgentGroup(
             name=entry.id or str(number + 1),
             situation=entry.situation.of(self.language),
             location=self._place(entry.location.of(self.language)),
-            agents=[self._agent(one) for one in entry.agents],
+            people={one.id: self._profile(one, said[one.id]["profile"]) for one in entry.agents},
+            wants=[ScenePerson(person_id=i, goal=one["goal"], plan=one["plan"]) for i, one in said.items()],
         )
 
-    def _agent(self, entry: AgentEntry) -> Agent:
-        said = entry.in_language(self.language)
-        if entry.is_own:
-            name = name_of(entry, self.language)
-            profile = CharacterProfile(id=entry.id, name=name, personality=said["profile"], home=PLACE)
-        else:
-            profile = on_stage(self.content.cast(self.language), entry.id)
-        return Agent(profile=profile, goal=said["goal"], plan=said["plan"])
+    def _profile(self, entry: AgentEntry, personality: str) -> CharacterProfile:
+        if not entry.is_own:
+            return on_stage(self.content.cast(self.language), entry.id)
+        name = name_of(entry, self.language)
+        return CharacterProfile(id=entry.id, name=name, personality=personality, home=PLACE)
 
     def _drawn(self, draw: DrawEntry, rng: random.Random) -> AgentGroup:
         """Different people, each with one of its own goals."""
@@ -141,8 +131,9 @@ class GroupsPlan(Plan):
             name="draw",
             situation=rng.choice(situations or [""]),
             location=self._place(rng.choice(places)),
-            agents=[
-                Agent(profile=one, goal=rng.choice([own.goal for own in one.goals] or goals or [""]), plan="")
+            people={one.id: one for one in chosen},
+            wants=[
+                ScenePerson(person_id=one.id, goal=rng.choice([own.goal for own in one.goals] or goals or [""]))
                 for one in chosen
             ],
         )
@@ -156,8 +147,8 @@ class GroupsPlan(Plan):
     def _begin(self, session: Session, deps: ConversationDependencies, key: ConversationKey, group: AgentGroup) -> None:
         world = deps.worlds.open(session, key.world_id, lock=True)
         scene = SceneStart(
-            people=tuple(ScenePerson(person_id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents),
-            max_turns=self.file.rounds * len(group.agents),
+            people=tuple(group.wants),
+            max_turns=self.file.rounds * len(group.wants),
             place=group.location,
             told=tuple(filter(None, (group.situation,))),
             turn_policy=TurnPolicy(self.file.turn_policy),

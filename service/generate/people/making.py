@@ -5,7 +5,7 @@ then all of them woven into the world.
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -42,19 +42,6 @@ _MOST_NAMED = 12
 _NUMBERS = 100
 """Numbers of items that each person has, for its attempts."""
 _OTHER_PLAN = 1_000_003
-
-
-@dataclass(frozen=True, kw_only=True)
-class Forecast:
-    """What is about to be made: `asked` people, of whom some are in the world already; how many answers are kept from
-    before, how many calls are still to be made if all goes well, and what they are likely to cost.
-    """
-
-    asked: int
-    there: int
-    answers: int
-    calls: int
-    spent: Spent
 
 
 class PeopleJob(Job):
@@ -112,14 +99,12 @@ class PeopleJob(Job):
         """Whether a rehearsal can say what is wished: that is in the world's language."""
         return not self._wish or bool(rehearsed(self._wish, self.language))
 
-    def forecast(self) -> Forecast:
-        """What is about to be made."""
-        there, answers = len(self.there), self.files.answers_kept()
-        calls = self.count - (there or min(answers, self.count))
+    def forecast(self) -> Spent:
+        """What the calls that are still to be made are likely to cost, if all goes well."""
+        calls = self.count - (self.made or min(self.files.answers_kept(), self.count))
         asked = prompt_tokens(prompt_of(self._context(0, 0, ())).messages)
         told = estimate_tokens(self._rehearse(self._context(0, 0, ()), random.Random(0)).model_dump_json())
-        spent = Counter(calls=calls, prompt_tokens=calls * asked, completion_tokens=calls * told)
-        return Forecast(asked=self.count, there=there, answers=answers, calls=calls, spent=spent)
+        return Counter(calls=calls, prompt_tokens=calls * asked, completion_tokens=calls * told)
 
     def todo(self, dataset: Dataset) -> list[int]:
         """The next attempts, by what is in the world now; before the first the plan is written down."""

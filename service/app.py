@@ -315,7 +315,8 @@ async def conversations_apart(
         Misconfigured: a setting is wrong.
     """
     with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
-        settings.data_dir = Path(directory)
+        settings.data_dir, settings.database_url = Path(directory), None
+        settings.memory.backend = "sql"  # nobody's graph is written to
         with opened_database(settings) as database:
             worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
             cassette = None if models else open_cassette(settings.llm)

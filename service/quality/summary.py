@@ -67,7 +67,12 @@ def summed(rows: Sequence[QualityRow], *, worst: int) -> Summary:
         means=_means(rows),
         spans=tuple(_spans(rows, minutes)),
         worst=tuple(marked[:worst]),
-        usage=sum((_usage(row) for row in rows), Usage()),
+        usage=Usage(
+            calls=sum(row.calls for row in rows),
+            prompt_tokens=sum(row.prompt_tokens for row in rows),
+            completion_tokens=sum(row.completion_tokens for row in rows),
+            milliseconds=sum(row.duration_ms for row in rows),
+        ),
         failures=sum(row.failures for row in rows),
     )
 
@@ -87,12 +92,3 @@ def _means(rows: Sequence[QualityRow]) -> tuple[Mean, ...]:
         mean = round(fmean(score for score, _ in scores), 2) if scores else None
         found.append(Mean(dimension=name, mean=mean, below=sum(score < wanted for score, wanted in scores)))
     return tuple(found)
-
-
-def _usage(row: QualityRow) -> Usage:
-    return Usage(
-        calls=row.calls,
-        prompt_tokens=row.prompt_tokens,
-        completion_tokens=row.completion_tokens,
-        milliseconds=row.duration_ms,
-    )

@@ -295,7 +295,10 @@ def opened_database(settings: Settings) -> Iterator[Database]:
         Misconfigured: it cannot be opened, is damaged, or another process has it.
     """
     with store_lock(settings), closing(Database(settings.store_url)) as database:
-        _migrate(database)
+        try:
+            database.migrate()
+        except OperationalError as exc:
+            raise unopenable(exc) from exc
         yield database
 
 
@@ -334,10 +337,3 @@ async def conversations_apart(
             finally:
                 await memory.aclose()
                 await chosen.aclose()
-
-
-def _migrate(database: Database) -> None:
-    try:
-        database.migrate()
-    except OperationalError as exc:
-        raise unopenable(exc) from exc

@@ -202,7 +202,8 @@ async def _ours(request: HTTPConnection, error: Exception) -> JSONResponse:
 async def _validation(request: HTTPConnection, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)  # noqa: S101 - registered for these
     found, language = error.errors(), language_of(request)
-    if any(e["loc"] == ("body",) and e["type"] != "missing" for e in found) and not _says_json(request):
+    says_json = media_type(request.headers).partition("/")[2].rpartition("+")[2] == "json"
+    if any(e["loc"] == ("body",) and e["type"] != "missing" for e in found) and not says_json:
         found = [{"type": "not_json", "loc": ("header", "content-type")}]
     problem = Problem(
         type=TYPE_PREFIX + "invalid",
@@ -220,23 +221,17 @@ def media_type(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _says_json(request: HTTPConnection) -> bool:
-    return media_type(request.headers).partition("/")[2].rpartition("+")[2] == "json"
-
-
 def expected(error: Mapping[str, Any], language: Language) -> str:
     """What was expected of a field; where there is no sentence for an error, what the library says."""
     ctx = error.get("ctx", {})
     form = _FORMS.get(ctx.get("pattern"), error["type"])
     if form not in room(language, "answers.expected"):
         return str(error["msg"])
-    facts = {name: _choices(fact) if name in _CHOICES else _number(fact) for name, fact in ctx.items()}
+    facts = {
+        name: Listed(re.split(", | or ", fact), last="common.or") if name in _CHOICES else _number(fact)
+        for name, fact in ctx.items()
+    }
     return sentence(language, f"answers.expected.{form}", **facts)
-
-
-def _choices(told: str) -> Listed:
-    """The library's "'a', 'b' or 'c'" in whatever language."""
-    return Listed(re.split(", | or ", told), last="common.or")
 
 
 def _number(fact: Any) -> Any:

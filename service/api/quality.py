@@ -106,28 +106,29 @@ async def read_quality(
     says otherwise.
     """
 
+    settings = deps.conversation.settings.quality
+
     def work(session: Session, world: WorldView) -> QualityOut:
         rows = quality_rows(session, world.id, role=role, person_id=person_id)
         found = summed(rows, worst=worst)
         return QualityOut.of(
             found,
-            rules=_rules(deps.conversation.settings.quality),
+            rules=QualityRulesOut.of(settings, shares=[{"role": role, "share": settings.of(role)} for role in SCORED]),
             outcomes=QualityOutcomesOut(**{name: found.outcomes[name] for name in QualityOutcomesOut.model_fields}),
-            worst=[_line(world, row) for row in found.worst],
+            worst=[
+                WorstLineOut.of(
+                    row,
+                    name=world.name_of(row.person_id),
+                    marks=_marks(row.marks),
+                    refused=[{"line": one["line"], "marks": _marks(one["marks"])} for one in row.refused],
+                )
+                for row in found.worst
+            ],
             rehearsal=any(row.model == REHEARSAL for row in rows),
             cost=CostOut.of(found.usage),
         )
 
     return await deps.read(world_id, work)
-
-
-def _rules(settings: QualitySettings) -> QualityRulesOut:
-    return QualityRulesOut.of(settings, shares=[{"role": role, "share": settings.of(role)} for role in SCORED])
-
-
-def _line(world: WorldView, row: QualityRow) -> WorstLineOut:
-    refused = [{"line": one["line"], "marks": _marks(one["marks"])} for one in row.refused]
-    return WorstLineOut.of(row, name=world.name_of(row.person_id), marks=_marks(row.marks), refused=refused)
 
 
 def _marks(stored: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, World
 from service.api.fields import Out, Slug
 from service.api.problem import describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
@@ -32,16 +32,18 @@ Messages = Annotated[
 ]
 
 
-def _language(
+def _told(
     request: Request,
+    world: World,
     lang: Annotated[
         Language | None, Query(description="the language of the words; left out: Accept-Language, else the world's")
     ] = None,
-) -> Language | None:
-    return lang or language_named(request.headers.get("accept-language"))
+) -> WorldView:
+    return world.told_in(lang or language_named(request.headers.get("accept-language")) or world.language)
 
 
-Asked = Annotated[Language | None, Depends(_language)]
+ToldWorld = Annotated[WorldView, Depends(_told)]
+"""The world as it stands, told in the language that is asked for."""
 
 
 class RememberedOut(Out, of=Remembered, shows="kind id text at conversation_id turn"):
@@ -134,13 +136,11 @@ async def why_said(
     conversation_id: Slug,
     turn: Annotated[int, Path(ge=0, le=1000)],
     deps: Serving,
-    world_id: WorldId,
-    language: Asked,
+    world: ToldWorld,
 ) -> TurnWhyOut:
     """Why somebody said that: what it wanted, what it remembered and where from, how it stood to the other, which model
     answered and at what cost; the whole prompt where it is kept.
     """
-    world = await _told_in(deps, world_id, language)
     why = await turns.why_said(deps.conversation, world, conversation_id, turn)
     knew = why.knew
     return TurnWhyOut.of(
@@ -158,14 +158,11 @@ async def why_said(
 
 
 @router.get("/events/{event_id}/why", response_model=EventWhyOut, responses=describe(404), tags=["world"])
-async def why_happened(
-    event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world_id: WorldId, language: Asked
-) -> EventWhyOut:
+async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world: ToldWorld) -> EventWhyOut:
     """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
     thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
-    world = await _told_in(deps, world_id, language)
     why = await events.why_happened(deps.conversation, world, event_id)
     return EventWhyOut(
         event=EVENTS[why.event.kind].model_validate(why.event),
@@ -175,10 +172,6 @@ async def why_happened(
         source=_source(why),
         evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
     )
-
-
-async def _told_in(deps: Serving, world_id: str, language: Language | None) -> WorldView:
-    return await deps.read(world_id, lambda _, world: world.told_in(language or world.language))
 
 
 def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:

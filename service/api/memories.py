@@ -28,7 +28,7 @@ from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
 from service.memory.index import key_of
 from service.memory.lexical import is_named, normal
-from service.memory.record import Episode, Group, Item, Kind, Memory, Recalled, company, known_since
+from service.memory.record import Episode, Group, Item, Kind, Memory, company, known_since
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
@@ -166,7 +166,10 @@ async def search_memory(
         now=world.now,
         as_of=moment,
         found=any(one.answers for one in found),
-        hits=[_hit(one, person_id, world, given, gone) for one in found],
+        hits=[
+            HitOut.of(one, **dict(_item(one.item, person_id, world, given, gone)), parts=dict(one.parts))
+            for one in found
+        ],
     )
 
 
@@ -363,11 +366,6 @@ def _touches(item: Item, name: str | None, person_id: str) -> bool:
 
 _Gone = Mapping[tuple[Kind, str], WorldTime]
 """Since when what has faded is forgotten."""
-
-
-def _hit(found: Recalled, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> HitOut:
-    shown = _item(found.item, person_id, world, given, gone).model_dump()
-    return HitOut(**shown, score=found.score, parts=dict(found.parts), bears=found.bears)
 
 
 def _item(item: Item, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> MemoryItemOut:

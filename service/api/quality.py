@@ -46,16 +46,6 @@ class QualityOutcomesOut(Out):
     unscored: int = Field(description="taken without marks, because the model that scores failed")
 
 
-class QualityMeanOut(Out, of=Mean, shows="dimension mean below"):
-    """One dimension."""
-
-
-class QualitySpanOut(Out, of=Span, shows="at checked"):
-    """What was checked in an hour, or on a day where it is more than three days in all."""
-
-    means: list[QualityMeanOut] = Field(description="one for each dimension")
-
-
 class MarkOut(Out, of=Mark, shows="score reason"):
     """A score, and why."""
 
@@ -86,8 +76,8 @@ class QualityOut(Out):
     rules: QualityRulesOut = Field(description="what is checked from now on")
     checked: int = Field(description="how many turns and decisions were checked")
     outcomes: QualityOutcomesOut = Field(description="what became of them")
-    means: list[QualityMeanOut] = Field(description="one for each dimension, over all of them")
-    spans: list[QualitySpanOut] = Field(description="the same over time")
+    means: list[Mean] = Field(description="one for each dimension, over all of them")
+    spans: list[Span] = Field(description="the same over time")
     worst: list[WorstLineOut] = Field(description="the lines with the lowest scores; the newest of equals first")
     rehearsal: bool = Field(description="true: the rehearsal scored some of it, which judges nothing")
     cost: CostOut = Field(description="all that the checks came to, with what was made again")

@@ -294,9 +294,7 @@ def _out(
 
 
 def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> PersonAnswerOut:
-    person, failure = world.cast.actor(one.person_id), None
-    if one.failure is not None:
-        failure = FailureOut(type=one.failure.slug, role=person.kind, detail=one.failure.sentence(language))
+    person, wrong = world.cast.actor(one.person_id), one.failure
     return PersonAnswerOut(
         person_id=person.id,
         name=person.name,
@@ -304,7 +302,7 @@ def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> Pers
         answer=one.answer,
         because=one.because,
         rests_on=[RestsOnOut(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
-        failure=failure,
+        failure=wrong and FailureOut(type=wrong.slug, role=person.kind, detail=wrong.sentence(language)),
     )
 
 

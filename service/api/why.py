@@ -17,7 +17,6 @@ from service.locales import Language, language_named
 from service.memory.refs import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
-from service.runtime.why import EventWhy, Question
 from service.store.event_kinds import ActionFailed, FailedCall
 from service.store.tables import TurnRow
 
@@ -164,12 +163,18 @@ async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Ser
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
     why = await events.why_happened(deps.conversation, world, event_id)
+    said = why.source and why.source.turn
     return EventWhyOut(
         event=EVENTS[why.event.kind].model_validate(why.event),
         words=events.in_words(world, why),
         led_by=why.led.id if why.led else None,
         question=_question(why.question) if why.question else None,
-        source=_source(why),
+        source=why.source
+        and SourceOut(
+            conversation_id=why.source.conversation.id,
+            turn=said.turn if said else None,
+            text=said.text if said else None,
+        ),
         evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
     )
 
@@ -178,7 +183,7 @@ def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:
     return [RememberedOut.model_validate(one) for one in found]
 
 
-def _question(question: Question) -> QuestionOut:
+def _question(question: events.Question) -> QuestionOut:
     basis = question.basis
     return QuestionOut.of(
         question.row,
@@ -191,15 +196,4 @@ def _question(question: Question) -> QuestionOut:
         needs=basis.needs,
         memories=_remembered(question.memories),
         messages=question.row.prompt,
-    )
-
-
-def _source(why: EventWhy) -> SourceOut | None:
-    if why.source is None:
-        return None
-    turn = why.source.turn
-    return SourceOut(
-        conversation_id=why.source.conversation.id,
-        turn=turn.turn if turn else None,
-        text=turn.text if turn else None,
     )

@@ -2,15 +2,24 @@
 otherwise. Each declares its policy (store/policy.py).
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
-from service.content.profile import PersonKind
+from service.content.profile import Emotion, PersonKind
 from service.store.ids import new_id
-from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
+from service.store.phase import (
+    CallState,
+    CommitmentState,
+    Loudness,
+    Modulator,
+    ProposalState,
+    Speaker,
+    TurnForm,
+    TurnPolicy,
+)
 from service.store.policy import GoesWith, Policy, TableT
 from service.store.shown import WorldMinute
 
@@ -297,8 +306,10 @@ class ConversationRow(_OfWorld, table=True):
     opened_for: str | None = None
     matter: str = ""
     form: str = TurnForm.TALK
-    turn_policy: str = TurnPolicy.IN_ORDER
-    modulator: str = Modulator.ALL
+    turn_policy: Annotated[str, TurnPolicy] = TurnPolicy.IN_ORDER
+    """who is next"""
+    modulator: Annotated[str, Modulator] = Modulator.ALL
+    """what decides who perceives a turn"""
     perceptions: int = 3
     """so many of what it perceived last a speaker goes by"""
     place: str = ""
@@ -411,7 +422,8 @@ class TurnRow(_OfWorld, table=True):
     """name of the person who says it"""
     text: str
     """what is said, in the world's language; in a scene empty where nothing is"""
-    emotion: str
+    emotion: Annotated[str, Emotion]
+    """how its speaker shows itself while saying it"""
     goal_achieved: bool = False
     wants_to_end: bool = False
     note: str = ""
@@ -441,7 +453,8 @@ class TurnRow(_OfWorld, table=True):
     """what its speaker does, in a scene; empty: nothing"""
     addressed: list[str] | None = Field(default=None, sa_column=Column(JSON))
     """ids of those to whom it is said; null: to all"""
-    loudness: str = Loudness.NORMAL
+    loudness: Annotated[str, Loudness] = Loudness.NORMAL
+    """how loud it is said"""
     seen_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     urgency: int | None = None
@@ -530,7 +543,8 @@ class LongTermRow(OfPerson, table=True):
     """how much it matters, 1 to 10"""
     evidence: list[int] = _json()
     """the turns, from 0, that it rests on"""
-    state: str
+    state: Annotated[str, ProposalState]
+    """only what is accepted holds"""
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time of its state"""
 
@@ -566,7 +580,8 @@ class ActionCallRow(_OfWorld, table=True):
     args: dict[str, Any] = _json()
     words: str
     """what it is, in the talk's language"""
-    state: str
+    state: Annotated[str, CallState]
+    """requested: the game has still to say what became of it"""
     reason: str | None = None
     why: str = ""
     """what is wrong with the arguments; empty: nothing"""

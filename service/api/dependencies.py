@@ -46,6 +46,11 @@ class ApiDependencies:
         worlds = self.conversation.worlds
         return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
 
+    async def bring_on(self, world_id: str | None = None) -> None:
+        """Bring what was written of the world, or of any, to the memory graph, and have its vectors made."""
+        await self.runner.graph.deliver_due(world_id)
+        self.vectors.wake()
+
     def require_models(self, role: Role = "npc") -> None:
         """Raises: ModelNotConfigured: nobody answers for that role."""
         if self.conversation.models.for_role(role).name == "none":

@@ -183,7 +183,7 @@ async def remove_person_of_world(
         bool,
         Query(description="Also what others remember of it and were told of it, and every word of the talks it had"),
     ] = False,
-) -> Response:
+) -> None:
     """Take a person who was made at run time out of the world, with all that it remembers itself. What others remember
     of it is theirs and stays, unless `everywhere` is asked for.
 
@@ -202,7 +202,6 @@ async def remove_person_of_world(
         asked=None if everywhere else asked,
     )
     await deps.runner.graph.deliver_due(world_id)
-    return Response(status_code=204)
 
 
 async def _end_talks(deps: ApiDependencies, world_id: str, player_id: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.openapi.models import Example
 from sqlmodel import Session
 
@@ -264,14 +264,13 @@ async def change_memory_item(
 @router.delete("/people/{person_id}/memories/{memory_id}", status_code=204, responses=describe(404))
 async def delete_memory_item(
     person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
-) -> Response:
+) -> None:
     """Let a person forget one memory for good. A turn and the memories that were taken from it say the same: with a
     turn those go, and with a memory the turns it was heard in, and what the person came to think of any of them.
 
     The audit keeps what it said. Who is told it anew may learn it anew.
     """
     await _change(deps, world_id, person_id, memory_id, None, Author(name=by, reason=reason))
-    return Response(status_code=204)
 
 
 async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:

@@ -169,7 +169,7 @@ async def read_memory(
 
 
 @router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
-async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> Response:
+async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
     await deps.world_runner.command(
@@ -178,7 +178,6 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: As
         asked=asked,
     )
     await deps.runner.graph.deliver_due(world_id)
-    return Response(status_code=204)
 
 
 async def _remembered(

@@ -290,8 +290,7 @@ async def judge_proposal(
         return _proposal(world, row)
 
     found = await conversation.database.write(work)
-    await deps.runner.graph.deliver_due(world_id)
-    deps.vectors.wake()
+    await deps.bring_on(world_id)
     return found
 
 

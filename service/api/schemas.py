@@ -29,6 +29,7 @@ from service.locales import Language
 from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
+from service.people.worlds import WorldView
 from service.store.event_kinds import FactRejected, Payload, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
@@ -511,10 +512,9 @@ class ConversationPage(Page):
     items: list[ConversationOut] = Field(description="the conversations of this page")
 
 
-class EventOut(Out, of=EventRow, shows="id at person_id"):
+class EventOut(Out, of=EventRow, shows="id at kind person_id"):
     """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
-    kind: str = Field(description="what happened, as a word; it says what `data` is")
     data: Payload = Field(description="what is told of an event of that kind")
 
 
@@ -586,13 +586,10 @@ class PeopleOut(Page):
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldNow(Out):
+class WorldNow(Out, of=WorldView, shows="id language now"):
     """What is told of a world wherever it is told of."""
 
-    id: str = Field(description="id of the world, as the header X-World-Id names it")
     name: str = Field(description="the world's name, as its author calls it")
-    language: Language = Field(description="the language of the world's texts and talks")
-    now: Now
     characters: int = Field(description="how many characters live in it")
     npcs: int = Field(description="how many NPCs stand in it")
     conversations_running: int = Field(description="how many conversations are being spoken now")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Response
+from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
@@ -94,10 +94,9 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
 
 
 @router.delete("/snapshots/{name}", status_code=204, responses=describe(404))
-async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> Response:
+async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
     """Let go of a snapshot; the world stays as it is."""
     await deps.conversation.database.write(lambda s: snapshots.remove(s, world_id, name))
-    return Response(status_code=204)
 
 
 @router.post("/restore", response_model=RestoredOut, responses=describe(400, 404, 409))
@@ -157,8 +156,7 @@ async def branch_to(
     rows = await snapshots.rows_of(deps.conversation, world_id, snapshot, moment)
     made_at = await deps.conversation.database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
     await deps.conversation.database.write(lambda s: snapshots.branch(s, world_id, rows, made_at, to_world))
-    await deps.runner.graph.deliver_due(to_world)
-    deps.vectors.wake()
+    await deps.bring_on(to_world)
     deps.world_runner.world(to_world).move()
 
 

@@ -264,8 +264,7 @@ async def _remember(
             observe(session, deps.conversation.memory, world_session, seen)
 
     await deps.world_runner.command(world.id, work, asked=asked)
-    await deps.runner.graph.deliver_due()
-    deps.vectors.wake()
+    await deps.bring_on()
 
 
 def _out(

@@ -130,12 +130,11 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
-async def delete_world(deps: Serving, world_id: WorldId) -> Response:
+async def delete_world(deps: Serving, world_id: WorldId) -> None:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
     await deps.clock_scheduler.forget(world_id)
     await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
     await deps.runner.graph.deliver_due(world_id)
-    return Response(status_code=204)
 
 
 @router.post(

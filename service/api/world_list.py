@@ -64,7 +64,7 @@ async def list_worlds(
             query = query.where(col(WorldRow.id) > after)
         rows = session.exec(query).all()
         items = _summaries(session, deps, rows[:limit])
-        return WorldPage(items=items, next=items[-1].id if len(rows) > limit else None)
+        return WorldPage(items=items, next=rows[limit - 1].id if len(rows) > limit else None)
 
     return await deps.conversation.database.read(work)
 

@@ -47,7 +47,7 @@ class Out(BaseModel, from_attributes=True):
             } | cls.__annotations__
 
     @classmethod
-    def of(cls, source: object, **more: Any) -> Self:
+    def of(cls, source: object, /, **more: Any) -> Self:
         """What is called the same in `source`, and `more`, which wins."""
         names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
         own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}

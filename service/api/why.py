@@ -14,7 +14,7 @@ from service.conversation import why as turns
 from service.conversation.prompt import Knowledge
 from service.decision.basis import Basis
 from service.locales import Language, language_named
-from service.memory.refs import Remembered
+from service.memory.telling import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall

@@ -26,8 +26,7 @@ from service.memory.closing.answer import Ref, Sentence
 from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import on_mind_line, remembered
 from service.memory.record import Group, HeardTurn, Item, Kind, Memory, known_since
-from service.memory.refs import ref_of
-from service.memory.telling import one_line, remembered_as
+from service.memory.telling import one_line, ref_of, remembered_as
 from service.people.attitude import moods
 from service.people.worlds import WorldView
 from service.usage import Usage

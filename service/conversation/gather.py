@@ -26,9 +26,8 @@ from service.memory.episodes import acquainted, episode_of
 from service.memory.mid_term import self_told
 from service.memory.recall import Line, RecentMemory, on_mind_line, recent_memories, remembered, talk_line
 from service.memory.record import FACTS, Kind, Memory, Recalled
-from service.memory.refs import ref_of
 from service.memory.secrets import Discretion, discretion_among
-from service.memory.telling import clause, episode_told
+from service.memory.telling import clause, episode_told, ref_of
 from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.person import FeltNeed, felt_needs, levels_of, read_person
 from service.people.worlds import WorldView

@@ -21,8 +21,7 @@ from service.llm.prompt import PromptValues
 from service.memory.closing.answer import Sentence, Turn, Weight
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Group, Kind, Memory, Source, Support
-from service.memory.rows import row_of
+from service.memory.record import Group, Kind, Memory, Source, Support, row_of
 from service.memory.telling import one_line
 from service.people.worlds import WorldRepository, WorldView, count_people_revision
 from service.store.commands import log_in

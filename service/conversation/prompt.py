@@ -21,12 +21,12 @@ from service.conversation.context import Goal, Line, PromptContext
 from service.llm.chat import Message, Prompt, Role, T
 from service.llm.prompt import PromptValues, Templates
 from service.memory.recall import RecentMemory
-from service.memory.refs import MemoryKind, ref, turn_ref
+from service.memory.telling import MemoryKind, ref, turn_ref
 from service.store.tables import ConversationKey, PromptRow
 
 
 class Knowledge(BaseModel, frozen=True):
-    """What the context of a prompt held, as it was when the two met. `memories` are references (memory/refs.py).
+    """What the context of a prompt held, as it was when the two met. `memories` are references (memory/telling.py).
 
     `affinity` (-100..100), `stance` and `times_met` are the speaker's towards the partner.
     """

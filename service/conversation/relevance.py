@@ -11,8 +11,7 @@ from service.content.profile import Profile
 from service.memory.lexical import query_tokens, says_little, tokens
 from service.memory.ranking import FEW, floor
 from service.memory.recall import Line, fitting, within
-from service.memory.refs import MemoryKind, ref
-from service.memory.telling import Told
+from service.memory.telling import MemoryKind, Told, ref
 from service.people.worlds import WorldView
 
 

@@ -18,7 +18,7 @@ from service.conversation.hearing import is_shared
 from service.conversation.prompt import Knowledge, Record
 from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
 from service.llm.chat import Message
-from service.memory.refs import Remembered, look_up, remembered_line
+from service.memory.telling import Remembered, look_up, remembered_line
 from service.people.attitude import stance
 from service.people.worlds import WorldView
 from service.store.tables import PromptRow, TurnRow

@@ -33,7 +33,7 @@ _UNTOLD_FACTS = ("arrival",)
 
 
 class Basis(BaseModel, frozen=True):
-    """What the prompt of a decision, or of a day's plan, held. `memories` are references (memory/refs.py).
+    """What the prompt of a decision, or of a day's plan, held. `memories` are references (memory/telling.py).
 
     `offered` are the options, `refused` what was told to be impossible, each in short; `chosen` counts the offered
     ones from 1 (None: no answer could be used). `needs` are levels by id. A plan has `places` that it might

@@ -35,8 +35,8 @@ from service.decision.options import Offered
 from service.decision.recall import Recent
 from service.decision.routine import helps
 from service.locales import Listed
-from service.memory.refs import MemoryKind, ref
 from service.memory.secrets import discretion
+from service.memory.telling import MemoryKind, ref
 from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
 from service.people.person import felt_needs
@@ -104,7 +104,7 @@ class Situation:
         return " ".join(filter(None, parts))
 
     def memories(self) -> tuple[str, ...]:
-        """References to what every prompt holds of its memory (memory/refs.py)."""
+        """References to what every prompt holds of its memory (memory/telling.py)."""
         return (
             *(ref(MemoryKind.TALK, talk.conversation_id) for talk in self.recent.today),
             *(one.ref for one in self.recent.mid_term),

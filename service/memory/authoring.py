@@ -29,8 +29,8 @@ from service.memory.record import (
     company,
     turn_key,
 )
-from service.memory.refs import ref_of
 from service.memory.revision import next_epoch, next_revision, state_of
+from service.memory.telling import ref_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import new_id
 from service.store.session import Database

@@ -132,7 +132,7 @@ class _Reminded:
 
 
 def _refs(session: Session, group: Group, since: int, until: int) -> Iterator[tuple[str, int]]:
-    """What stood in the person's prompts from `since` to before `until`, and when (memory/refs.py)."""
+    """What stood in the person's prompts from `since` to before `until`, and when (memory/telling.py)."""
     for query in _prompts(group, since, until):
         for refs, at in session.execute(query):
             yield from ((ref, at) for ref in refs or ())

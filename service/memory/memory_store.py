@@ -27,6 +27,10 @@ from service.memory.record import (
     Kind,
     Memory,
     Recalled,
+    memory_of,
+    read_memories,
+    row_of,
+    slot_of,
 )
 from service.memory.revision import (
     claim_space,
@@ -38,7 +42,6 @@ from service.memory.revision import (
     space_of,
     state_of,
 )
-from service.memory.rows import memory_of, read_memories, row_of, slot_of
 from service.store.policy import names, policy_of, reopened
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
@@ -553,7 +556,7 @@ def _resting_on(session: Session, group: Group, key: str) -> list[str]:
 
 
 def _source(ref: str) -> str:
-    """The id of the memory, or of the talk, that the reference leads to (refs.py)."""
+    """The id of the memory, or of the talk, that the reference leads to (telling.py)."""
     return ref.partition(":")[2].partition("/")[0]
 
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
-from service.memory.record import Kind, Memory, Source
-from service.memory.refs import MemoryKind, ref
-from service.memory.rows import memory_of
-from service.memory.telling import told_of
+from service.memory.record import Kind, Memory, Source, memory_of
+from service.memory.telling import MemoryKind, ref, told_of
 from service.people.commitment import Commitment
 from service.people.commitments import commitment_line, open_commitments
 from service.people.worlds import WorldView
@@ -35,8 +33,8 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OnMind:
-    """Something that affects a person's next days, as it reads to it; `ref` refers to it (refs.py). `is_seen`: it saw
-    it happen.
+    """Something that affects a person's next days, as it reads to it; `ref` refers to it (telling.py). `is_seen`: it
+    saw it happen.
     """
 
     ref: str

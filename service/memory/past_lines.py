@@ -5,7 +5,7 @@ from typing import Any
 
 from service.memory.authoring import memory_id
 from service.memory.record import Episode, HeardTurn, Item, Kind, Memory, known_since
-from service.memory.refs import MemoryKind, ref, ref_of
+from service.memory.telling import MemoryKind, ref, ref_of
 from service.store.tables import MemoryRow
 from world.time import WorldTime, iso
 

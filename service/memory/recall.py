@@ -17,9 +17,8 @@ from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
-from service.memory.refs import MemoryKind, ref
 from service.memory.signs import asks_of
-from service.memory.telling import Told, episode_told
+from service.memory.telling import MemoryKind, Told, episode_told, ref
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -224,7 +223,7 @@ def todays_summaries(session: Session, world: WorldView, person_id: str) -> list
 
 
 class Line(NamedTuple):
-    """A line of a prompt, and the reference to what it tells of (refs.py; "": to nothing)."""
+    """A line of a prompt, and the reference to what it tells of (telling.py; "": to nothing)."""
 
     text: str
     ref: str = ""

@@ -4,17 +4,18 @@ Times are world times. Nothing is overwritten: a memory that is replaced is ende
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session, col
+from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
+from service.memory.lexical import normal
 from service.store.ids import derived_id
-from service.store.tables import OfPerson
+from service.store.tables import MemoryRow, OfPerson
 from world.time import WorldTime
 
 
@@ -167,7 +168,7 @@ class Memory:
     `mode` is how it was meant,
     `quote` a line worth keeping in its own voice. With `slot`, what it is about has one value of that name at a time
     ("place", "employer"). `importance` is 1 to 10. `turns` (of `conversation_id`) or `evidence` (references, see
-    refs.py) are what it was drawn from. `partner_id` is with whom it had to do ("": nobody).
+    telling.py) are what it was drawn from. `partner_id` is with whom it had to do ("": nobody).
 
     It is true from `valid_from` until before `valid_to`, known from `known_from`; its end is known from `known_until`.
     `replaced_by` is the memory that ended it. `expires_at`, and `level`, are of what affects the next days. `replaces`
@@ -350,3 +351,47 @@ def derived_memory_id(person_id: str, conversation_id: str, index: int) -> str:
 def turn_key(conversation_id: str, turn: int) -> str:
     """What a turn is known by among turns: it sorts as the turns do."""
     return f"{conversation_id}/{turn:04}"
+
+
+_NAMES = tuple(one.name for one in fields(Memory) if one.name != "replaces")
+_TUPLES = ("via", "turns", "evidence")
+_TIMES = ("valid_from", "valid_to", "known_from", "known_until", "expires_at")
+
+
+def slot_of(one: Memory) -> str:
+    """What has one value at a time: of whom or what, and which attribute ("": nothing). Two memories of one slot cannot
+    both be true.
+    """
+    if not one.slot or not (one.subject_id or one.about):
+        return ""
+    return f"{one.subject_id or normal(one.about)}/{normal(one.slot.rpartition('/')[2])}"
+
+
+def row_of(group: Group, one: Memory, revision: int) -> MemoryRow:
+    """The memory as it is stored."""
+    columns: dict[str, Any] = {name: getattr(one, name) for name in _NAMES}
+    columns |= {name: list(columns[name]) for name in _TUPLES}
+    return MemoryRow(**{**columns, "slot": slot_of(one)}, **group.whose, revision=revision)
+
+
+def memory_of(row: Any) -> Memory:
+    """The memory that a row, or its columns, hold."""
+    columns: dict[str, Any] = {name: getattr(row, name) for name in _NAMES}
+    columns |= {name: tuple(columns[name]) for name in _TUPLES}
+    columns |= {name: None if columns[name] is None else WorldTime(columns[name]) for name in _TIMES}
+    level: Importance | None = columns["level"]
+    kinds = {"kind": Kind(columns["kind"]), "mode": Mode(columns["mode"])}
+    return Memory(
+        **columns
+        | kinds
+        | {"support": Support(columns["support"]), "source": Source(columns["source"]), "level": level}
+    )
+
+
+def read_memories(session: Session, group: Group, *, after: int = -1) -> list[Memory]:
+    """Those written or ended after that revision, in no order; turns and summaries are no memories (episodes.py)."""
+    row = MemoryRow
+    mine = (*group.owns(row), col(row.revision) > after, col(row.deleted).is_(False), col(row.kind).not_in(VIEWS))
+    return [
+        memory_of(one) for one in session.execute(select(*(col(getattr(row, name)) for name in _NAMES)).where(*mine))
+    ]

@@ -14,10 +14,9 @@ from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
 
 from service.memory.episodes import episode_of
-from service.memory.record import Episode, Group, Kind, Memory, Source
+from service.memory.record import Episode, Group, Kind, Memory, Source, row_of
 from service.memory.reflect import MOST_KNOWN, ValidInsight
 from service.memory.revision import next_revision
-from service.memory.rows import row_of
 from service.people.worlds import WorldView
 from service.store.event_kinds import DroppedInsight, Reflected
 from service.store.events import schedule_event

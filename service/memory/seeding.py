@@ -17,10 +17,9 @@ from service.locales import Phrase
 from service.memory.authoring import Author, audit
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import expires_at
-from service.memory.record import Group, Kind, Memory, Source, Support, turn_key
-from service.memory.refs import MemoryKind, ref
-from service.memory.rows import row_of
+from service.memory.record import Group, Kind, Memory, Source, Support, row_of, turn_key
 from service.memory.seed_lines import Given, Line, Statement, Summary, Thought, Turn
+from service.memory.telling import MemoryKind, ref
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.tables import MemoryRow

@@ -10,9 +10,8 @@ from sqlmodel import Session, col, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable, ModelError
-from service.memory.adoption import adopt, unread
 from service.memory.embedding.embedder import VectorSpace
-from service.memory.projection import Projection, postpone, projected, read_changes
+from service.memory.projection import Projection, adopt, postpone, projected, read_changes, unread
 from service.memory.record import Episode, Group
 from service.memory.revision import space_of
 from service.store.tables import ConversationKey, MemoryOwnerRow, ParticipantRow, SummaryRow

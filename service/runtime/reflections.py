@@ -28,9 +28,8 @@ from service.memory.reflections import (
     lived_through,
     settle_reflection,
 )
-from service.memory.refs import ref_of
 from service.memory.secrets import Discretion, discretion
-from service.memory.telling import one_line, told_of
+from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
 from service.store.ids import new_id
 from service.store.lease import Lease

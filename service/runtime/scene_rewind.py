@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from service.errors import NotFound
 from service.memory.record import Kind, turn_key
-from service.memory.refs import MemoryKind, ref, turn_ref
+from service.memory.telling import MemoryKind, ref, turn_ref
 from service.runtime.rewind import REOPENED, awaiting, goes_on, stayed
 from service.store.event_kinds import (
     CommitmentDue,

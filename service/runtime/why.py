@@ -14,7 +14,7 @@ from service.decision.descriptions import action_name, clock_of, need_name, opti
 from service.errors import NotFound
 from service.locales import Listed, Phrase
 from service.memory.record import Group, Kind
-from service.memory.refs import Remembered, look_up, remembered_line
+from service.memory.telling import Remembered, look_up, remembered_line
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
     ActionFailed,

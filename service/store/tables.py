@@ -414,7 +414,7 @@ class Suggestion(NamedTuple):
 class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `recalled` the block of memories, which no
-    later prompt repeats; `reminded` refers to those (memory/refs.py). Where a human found its words, `model` is
+    later prompt repeats; `reminded` refers to those (memory/telling.py). Where a human found its words, `model` is
     "human" and nothing was called; `message_id` is the client's own name for it, and `told` what the game said with it
     was going on, line by line. `choices` are the lines that its speaker suggested for the answer (None: none).
 

@@ -21,8 +21,7 @@ from service.llm.reply import read_answer
 from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Retrying
 from service.locales import Language
-from service.memory.record import Group, Kind, Memory
-from service.memory.rows import row_of
+from service.memory.record import Group, Kind, Memory, row_of
 from tests.api.play import problem, settings_for, write_village
 from tests.content.village import Village
 from world.time import WorldTime

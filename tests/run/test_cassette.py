@@ -14,7 +14,7 @@ from service.export.write import Span
 from service.llm.cassette import Cassette, Recorded
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Logged
-from service.memory.embedding.recorded import RecordedEmbedder
+from service.memory.embedding.choose import RecordedEmbedder
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings
 from tests.api.play import until

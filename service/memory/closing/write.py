@@ -12,9 +12,8 @@ from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_
 from service.memory.closing.check import Checked, CheckedSide, CheckedTowards
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import tell_over
-from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id
+from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
 from service.memory.reflections import REFLECTS_AT, begin_reflections
-from service.memory.rows import row_of
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitment import around
 from service.people.commitments import PromiseTold, settle_told

@@ -1,7 +1,7 @@
 """Owns the other way in: Graphiti's own `add_episode` reads a summary with a language model and finds facts in it.
 
-It costs several model calls an episode (docs/measurements.md). What it finds becomes memories (memory/adoption.py), and
-its edges stay where Graphiti put them. What Graphiti writes with the machine's clock is set to world time.
+It costs several model calls an episode (docs/measurements.md). What it finds becomes memories (memory/projection.py),
+and its edges stay where Graphiti put them. What Graphiti writes with the machine's clock is set to world time.
 """
 
 import json

@@ -11,8 +11,7 @@ from service.content.load import Content
 from service.content.profile import Mood
 from service.memory.mid_term import self_told
 from service.memory.recall import todays_summaries
-from service.memory.record import Group, Kind, Memory
-from service.memory.rows import read_memories
+from service.memory.record import Group, Kind, Memory, read_memories
 from service.people.attitude import attitude, attitudes_among, moods, set_affinity
 from service.people.commitments import as_commitment
 from service.people.worlds import WorldRepository

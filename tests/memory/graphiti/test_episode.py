@@ -10,8 +10,7 @@ from sqlmodel import select
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.graphiti.episode import ExtractionModel
 from service.memory.graphiti.rows import moment
-from service.memory.record import Episode, Memory
-from service.memory.rows import read_memories
+from service.memory.record import Episode, Memory, read_memories
 from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.graphs import (

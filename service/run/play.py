@@ -71,10 +71,10 @@ class _Play:
         async with app.router.lifespan_context(app):
             watch = await self._begin(app.state.deps, offers)
             try:
-                await watch.until_the_end()
+                outcome = await watch.outcome()
             finally:
                 self._now = watch.now
-            self._tell(*summary(await watch.outcome()))
+            self._tell(*summary(outcome))
             if self._run.keeps:
                 self._say("run.kept", data=self._settings.data_dir)
 

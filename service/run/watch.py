@@ -86,12 +86,9 @@ class Watch:
         if ticks > 0:
             self._until = (await self._deps.world_runner.tick(self._world.id, ticks)).after
 
-    async def until_the_end(self) -> None:
-        """Tell what happens until the world is where it was told to go."""
-        await self._follow(self._until)
-
     async def outcome(self) -> Outcome:
-        """What it came to."""
+        """Tell what happens until the world is where it was told to go; answers what it came to."""
+        await self._follow(self._until)
         self._ledger.finish(self.now)
         worlds = self._deps.conversation.worlds
         world = await self._read(lambda s: worlds.open(s, self._world.id))

@@ -76,25 +76,6 @@ class Work(_Part):
     acts: tuple[str, ...]
 
 
-class Pastime(_Part):
-    """What somebody likes to do. `since`: from which age on somebody may."""
-
-    since: int = 0
-    like: str
-    fact: str
-    line: str
-
-
-class Past(_Part):
-    """What somebody has lived through. `since`: from which age on somebody may have."""
-
-    since: int = 0
-    event: str
-    fact: str
-    line: str
-    weight: int = 6
-
-
 class Quirk(_Part):
     """Something odd that somebody does, and what it says of it."""
 
@@ -102,12 +83,32 @@ class Quirk(_Part):
     line: str
 
 
-class Wish(_Part):
-    """What somebody wants of life. `since`: from which age on somebody may."""
+class _OfAge(_Part):
+    """`since`: from which age on it may be somebody's; what it says of it."""
 
     since: int = 0
-    goal: str
     line: str
+
+
+class Pastime(_OfAge):
+    """What somebody likes to do."""
+
+    like: str
+    fact: str
+
+
+class Past(_OfAge):
+    """What somebody has lived through."""
+
+    event: str
+    fact: str
+    weight: int = 6
+
+
+class Wish(_OfAge):
+    """What somebody wants of life."""
+
+    goal: str
     weight: int = 6
 
 

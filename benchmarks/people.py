@@ -23,7 +23,7 @@ from service.content.files import bundled_content
 from service.content.init import init_content
 from service.content.load import Content, load_content
 from service.generate.making import Order, make_dataset
-from service.generate.people.making import WantedPeople, people_job
+from service.generate.people.making import people_job
 from service.generate.people.record import FOLDER, Record
 from service.locales import Language
 from service.memory.secrets import discretion
@@ -119,7 +119,7 @@ def _make(directory: Path, name: str, count: int, llm: Mapping[str, str]) -> tup
         embedding={"provider": "none"},
         llm={"cassette": directory / "cassette", **llm},
     )
-    job = people_job(settings, WantedPeople(demography=demography, seed=7))
+    job = people_job(settings, demography=demography, seed=7)
     job.files.open()
     with redirect_stdout(io.StringIO()):
         make_dataset(settings, job, Order(file=job.files.answers, language="en", plain=True))

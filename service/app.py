@@ -18,7 +18,6 @@ from service.api import (
     actions,
     client_events,
     commitments,
-    compare,
     conversations,
     events,
     game,
@@ -122,7 +121,6 @@ ROUTES = tuple(
         world_list.router,
         game.router,
         snapshots.router,
-        compare.router,
         quality.router,
         events.router,
         why.router,
@@ -295,7 +293,10 @@ def opened_database(settings: Settings) -> Iterator[Database]:
         Misconfigured: it cannot be opened, is damaged, or another process has it.
     """
     with store_lock(settings), closing(Database(settings.store_url)) as database:
-        _migrate(database)
+        try:
+            database.migrate()
+        except OperationalError as exc:
+            raise unopenable(exc) from exc
         yield database
 
 
@@ -315,7 +316,8 @@ async def conversations_apart(
         Misconfigured: a setting is wrong.
     """
     with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
-        settings.data_dir = Path(directory)
+        settings.data_dir, settings.database_url = Path(directory), None
+        settings.memory.backend = "sql"  # nobody's graph is written to
         with opened_database(settings) as database:
             worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
             cassette = None if models else open_cassette(settings.llm)
@@ -334,10 +336,3 @@ async def conversations_apart(
             finally:
                 await memory.aclose()
                 await chosen.aclose()
-
-
-def _migrate(database: Database) -> None:
-    try:
-        database.migrate()
-    except OperationalError as exc:
-        raise unopenable(exc) from exc

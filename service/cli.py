@@ -46,7 +46,7 @@ from service.export.problem import usable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.people.demography import MOST_PEOPLE
-from service.generate.people.making import Forecast, PeopleJob, WantedPeople, people_job
+from service.generate.people.making import PeopleJob, people_job
 from service.generate.sessions.plan import sessions_plan
 from service.generate.stage import kind_of
 from service.llm.choose import LocalServer, find_local_servers
@@ -591,8 +591,8 @@ def people_make(
     settings.content_dir = settings.content_dir or Path()
     _rehearse_without_model(settings)
     prices = prices_of(price_in, price_out)
-    job = people_job(settings, WantedPeople(wish=wish, demography=demography, count=count, seed=seed))
-    _announce(job, job.forecast(), prices, rehearsed=settings.llm.provider == "rehearsal")
+    job = people_job(settings, wish=wish, demography=demography, count=count, seed=seed)
+    _announce(job, prices, rehearsed=settings.llm.provider == "rehearsal")
     job.files.open()
     if not make_dataset(
         settings, job, Order(file=job.files.answers, prices=prices, plain=plain, language=_own_language())
@@ -605,17 +605,17 @@ def people_make(
     raise typer.Exit(0 if job.made and not problems else 1)
 
 
-def _announce(job: PeopleJob, forecast: Forecast, prices: Prices | None, *, rehearsed: bool) -> None:
+def _announce(job: PeopleJob, prices: Prices | None, *, rehearsed: bool) -> None:
     """Say what is about to be made, and what it costs; where somebody sits at the terminal, ask whether to go on."""
     place = job.content.directory
     typer.echo(
         _say(
             "people_make.plan",
-            count=forecast.asked,
+            count=job.count,
             language=job.language,
-            there=forecast.there,
+            there=job.made,
             world=place,
-            answers=forecast.answers,
+            answers=job.files.answers_kept(),
         )
     )
     if rehearsed:
@@ -623,10 +623,11 @@ def _announce(job: PeopleJob, forecast: Forecast, prices: Prices | None, *, rehe
         if not job.reads_wish:
             typer.echo(_say("people_make.wish_unread", language=job.language))
         return
-    tokens = forecast.spent["prompt_tokens"] + forecast.spent["completion_tokens"]
-    money = Phrase("people_make.money", money=prices.of(forecast.spent)) if prices else ""
-    typer.echo(_say("people_make.forecast", calls=f"{forecast.calls:,}", tokens=f"{tokens:,}", money=money))
-    if forecast.calls and sys.stdin.isatty() and sys.stdout.isatty():
+    spent = job.forecast()
+    tokens = spent["prompt_tokens"] + spent["completion_tokens"]
+    money = Phrase("people_make.money", money=prices.of(spent)) if prices else ""
+    typer.echo(_say("people_make.forecast", calls=f"{spent['calls']:,}", tokens=f"{tokens:,}", money=money))
+    if spent["calls"] and sys.stdin.isatty() and sys.stdout.isatty():
         typer.confirm(_say("people_make.go_on"), default=True, abort=True)
 
 

@@ -2,13 +2,12 @@
 what a person's file costs in them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
 
-from service import prompt_examples
 from service.content.check import examine
 from service.content.load import Content, ContentRefused, load_content
 from service.content.problem import ContentProblem, hint, problem, quote
@@ -21,17 +20,10 @@ from service.llm.prompt import OwnPrompts, Templates
 from service.locales import Language
 from service.memory import reflect as reflecting
 from service.memory.closing import ask as closing
+from service.prompt_examples import EXAMPLES, bare
 
 _RAISED = (TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What a template can end with."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
-    """A prompt: its template, and what it may be told."""
-
-    templates: Templates
-    examples: Sequence[object]
 
 
 def load_game(directory: Path) -> Content:
@@ -74,9 +66,7 @@ def persona_costs(content: Content, language: Language) -> Iterator[PersonaCost]
     for person in (*cast.npcs.values(), *cast.characters.values()):
         nobody = person.model_copy(update={"personality": "", "custom_prompt": "", **dict.fromkeys(_LISTED, ())})
         told, untold = (
-            prompt_examples.bare(
-                PromptContext, speaker=one, begins=False, language=language, own_prompts=cast.own_prompts
-            )
+            bare(PromptContext, speaker=one, begins=False, language=language, own_prompts=cast.own_prompts)
             for one in (person, nobody)
         )
         system, frame = (speaking.render_record(one).system for one in (told, untold))
@@ -98,9 +88,9 @@ def check_prompts(own: Mapping[Language, OwnPrompts]) -> Iterator[ContentProblem
 
 def _form(language: Language, name: str, source: str) -> Iterator[ContentProblem]:
     file = _file(language, name)
-    users = [kind for kind in _KINDS.values() if name in kind.templates.names]
+    users = [kind for kind, templates in _TEMPLATES.items() if name in templates.names]
     if not users:
-        known = sorted({one for kind in _KINDS.values() for one in kind.templates.names})
+        known = sorted({one for templates in _TEMPLATES.values() for one in templates.names})
         listed = ", ".join(map(quote, known))
         yield problem(file, (), "prompts.unknown_name", id=quote(name), known=listed, hint=hint(name, known))
         return
@@ -109,10 +99,10 @@ def _form(language: Language, name: str, source: str) -> Iterator[ContentProblem
     except TemplateSyntaxError as exc:
         yield problem(file, (), "prompts.no_template", line=exc.lineno, reason=exc.message)
         return
-    wanted = users[0].templates.blocks(name, language)
+    wanted = _TEMPLATES[users[0]].blocks(name, language)
     for block in sorted(set(wanted) - {found.name for found in tree.find_all(nodes.Block)}):
         yield problem(file, (), "prompts.missing_block", name=quote(block), known=", ".join(map(quote, wanted)))
-    told = _KINDS[name].examples if name in _KINDS else [one for kind in users for one in kind.examples]
+    told = EXAMPLES.get(name) or [one for kind in users for one in EXAMPLES[kind]]
     yield from _unknown(file, tree, told)
 
 
@@ -128,13 +118,13 @@ def _unknown(file: str, tree: nodes.Template, told: Iterable[object]) -> Iterato
 def _rendered(language: Language, own: OwnPrompts) -> Iterator[ContentProblem]:
     """The first error of each template."""
     seen: set[str] = set()
-    for name, kind in _KINDS.items():
-        for block in kind.templates.blocks(name, language):
-            for example in kind.examples:
+    for name, templates in _TEMPLATES.items():
+        for block in templates.blocks(name, language):
+            for example in EXAMPLES[name]:
                 try:
-                    kind.templates.render(name, block, language, example, own)
+                    templates.render(name, block, language, example, own)
                 except _RAISED as exc:
-                    place, line = kind.templates.place_of(exc, language, own) or (name, 1)
+                    place, line = templates.place_of(exc, language, own) or (name, 1)
                     if place not in seen:
                         seen.add(place)
                         yield problem(_file(language, place), (), "prompts.not_rendered", line=line, reason=str(exc))
@@ -144,19 +134,10 @@ def _file(language: Language, name: str) -> str:
     return f"prompts/{language}/{name}.j2"
 
 
-_KINDS: Mapping[str, _Kind] = {
-    "speaker": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SPEAKER),
-    "attitude": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ATTITUDE),
-    "aside": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ASIDE),
-    "moderator": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.MODERATOR),
-    "modulator": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.MODULATOR),
-    "write": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.WRITE),
-    "survey": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SURVEY),
-    "scan": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SCAN),
-    "long_term": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.LONG_TERM),
-    "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
-    "verify": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.VERIFY),
-    "reflection": _Kind(templates=reflecting.TEMPLATES, examples=prompt_examples.REFLECTION),
-    "decide": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.DECIDE),
-    "plan": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.PLAN),
+_TEMPLATES: Mapping[str, Templates] = {
+    name: templates
+    for templates in (speaking.TEMPLATES, closing.TEMPLATES, reflecting.TEMPLATES, deciding.TEMPLATES)
+    for name in EXAMPLES
+    if name in templates.names
 }
+"""By the name of the prompt."""

@@ -3,7 +3,7 @@
 They are made by the types of what they hold: a field that is added later has something in it, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from types import UnionType
@@ -71,28 +71,7 @@ def _sample(kind: Any, is_full: bool) -> Any:
 
 _NPC = bare(NpcProfile)
 
-SPEAKER = (
-    full(PromptContext, sets_goal=False, outcomes=tuple(full(Outcome, state=state) for state in CallState)),
-    bare(PromptContext, speaker=_NPC, begins=False, nudge="broke_character"),
-    bare(PromptContext, speaker=_NPC, begins=False, nudge="go_on"),
-    bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),
-    *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
-)
-ATTITUDE = (full(AttitudeContext), bare(AttitudeContext))
-ASIDE = (full(AsideContext), bare(AsideContext))
-MODERATOR = (full(ModeratorContext), bare(ModeratorContext))
-MODULATOR = (full(ModulatorContext), bare(ModulatorContext))
-WRITE = (
-    *(full(WriteContext, form=form, mood=mood) for form in get_args(Form) for mood in get_args(Mood)),
-    bare(WriteContext, writer=_NPC),
-)
-SURVEY = (
-    *(full(SurveyContext, mood=mood) for mood in get_args(Mood)),
-    bare(SurveyContext, person=_NPC, form=AnswerForm(least=1, most=5)),
-    bare(SurveyContext, person=_NPC, form=AnswerForm()),
-)
-SCAN = (full(ScanContext), bare(ScanContext, person=_NPC))
-CLOSING = tuple(
+_CLOSING = tuple(
     full(
         ClosingContext,
         participants=(
@@ -108,16 +87,42 @@ CLOSING = tuple(
     for mood in get_args(Mood)
     for is_player in (True, False)
 )
-VERIFY = (full(VerifyContext, closing=CLOSING[0], claims=(full(Claim), full(Claim, told_by="", mode=""))),)
-LONG_TERM = (full(LongTermContext), bare(LongTermContext))
-REFLECTION = (full(ReflectionContext), bare(ReflectionContext))
-DECIDE = (
-    full(DecisionContext, today=6 * (full(PastTalk),)),
-    full(
-        DecisionContext,
-        offers=(bare(Offer),),
-        others=(full(Other), full(Other, talks_with=""), full(Other, talks_with="", doing="", is_free=False)),
+
+EXAMPLES: Mapping[str, Sequence[object]] = {
+    "speaker": (
+        full(PromptContext, sets_goal=False, outcomes=tuple(full(Outcome, state=state) for state in CallState)),
+        bare(PromptContext, speaker=_NPC, begins=False, nudge="broke_character"),
+        bare(PromptContext, speaker=_NPC, begins=False, nudge="go_on"),
+        bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),
+        *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
     ),
-    bare(DecisionContext),
-)
-PLAN = (full(PlanContext), bare(PlanContext))
+    "attitude": (full(AttitudeContext), bare(AttitudeContext)),
+    "aside": (full(AsideContext), bare(AsideContext)),
+    "moderator": (full(ModeratorContext), bare(ModeratorContext)),
+    "modulator": (full(ModulatorContext), bare(ModulatorContext)),
+    "write": (
+        *(full(WriteContext, form=form, mood=mood) for form in get_args(Form) for mood in get_args(Mood)),
+        bare(WriteContext, writer=_NPC),
+    ),
+    "survey": (
+        *(full(SurveyContext, mood=mood) for mood in get_args(Mood)),
+        bare(SurveyContext, person=_NPC, form=AnswerForm(least=1, most=5)),
+        bare(SurveyContext, person=_NPC, form=AnswerForm()),
+    ),
+    "scan": (full(ScanContext), bare(ScanContext, person=_NPC)),
+    "long_term": (full(LongTermContext), bare(LongTermContext)),
+    "closing": _CLOSING,
+    "verify": (full(VerifyContext, closing=_CLOSING[0], claims=(full(Claim), full(Claim, told_by="", mode=""))),),
+    "reflection": (full(ReflectionContext), bare(ReflectionContext)),
+    "decide": (
+        full(DecisionContext, today=6 * (full(PastTalk),)),
+        full(
+            DecisionContext,
+            offers=(bare(Offer),),
+            others=(full(Other), full(Other, talks_with=""), full(Other, talks_with="", doing="", is_free=False)),
+        ),
+        bare(DecisionContext),
+    ),
+    "plan": (full(PlanContext), bare(PlanContext)),
+}
+"""By the name of the prompt."""

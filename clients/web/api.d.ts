@@ -18,10 +18,10 @@ export interface components {
         };
         /** @description What was asked of the game is done, and will be remembered. */
         ActionCallDoneClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -48,10 +48,10 @@ export interface components {
         };
         /** @description What a speaker wanted did not happen, and it will be told so before its next words. */
         ActionCallFailedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -66,22 +66,12 @@ export interface components {
         ActionCallOut: {
             /** @description by which the game says what became of it */
             id: string;
-            /** @description the turn with which it was asked, from 0 */
-            turn: number;
             /** @description id of the speaker */
             person_id: string;
             /** @description id of the action, of `gameActions` in actions.json */
             action_id: string;
-            /** @description its arguments, in the form that actions.json says */
-            args: {
-                [key: string]: components["schemas"]["JsonValue"];
-            };
             /** @description what it is, in the talk's language */
             words: string;
-            /** @description requested: the game has still to say what became of it */
-            state: components["schemas"]["CallState"];
-            /** @description why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it did not fail */
-            reason: ("client" | "not_offered" | "arguments") | null;
             /** @description what is wrong with the arguments; empty: nothing */
             why: string;
             /** @description the game's own word about it */
@@ -90,6 +80,16 @@ export interface components {
             awaited: boolean;
             /** @description until when the game may say so: seconds since 1970, by the machine's clock */
             deadline: number;
+            /** @description requested: the game has still to say what became of it */
+            state: components["schemas"]["CallState"];
+            /** @description the turn with which it was asked, from 0 */
+            turn: number;
+            /** @description its arguments, in the form that actions.json says */
+            args: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /** @description why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it did not fail */
+            reason: ("client" | "not_offered" | "arguments") | null;
         };
         /**
          * @description The speaker asks the game for something; say once, before the deadline, what became of it
@@ -118,10 +118,10 @@ export interface components {
          *     (`POST /conversations/{id}/actions/{call_id}/result`).
          */
         ActionCallRequestedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -143,12 +143,12 @@ export interface components {
         ActivityOut: {
             /** @description of actions.json, or built in (walk, talk, wait) */
             action_id: string;
+            /** @description where, if it is in a facility; else null */
+            facility_id: string | null;
             /** @description as the author calls it, in the world's language */
             name: string;
             /** @description the node where it is done */
             node_id: string;
-            /** @description where, if it is in a facility; else null */
-            facility_id: string | null;
             /** @description the world time at which it began */
             since: string;
             /** @description the world time at which it is done; null: nobody knows, as in a talk */
@@ -169,10 +169,10 @@ export interface components {
         };
         /** @description A conversation has changed how the person likes another. */
         AffinityChangedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -211,21 +211,21 @@ export interface components {
          *     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
          */
         ChangesOut: {
-            /** @description the conversation in a few sentences, as this side remembers it */
-            summary: string;
-            /** @description what was talked about, a few words each */
-            topics: string[];
             /** @description affinity of the partner towards the character, -100..100 */
             affinity: components["schemas"]["StepOut"];
-            /** @description how this side stands to the other from now on: power, intimacy and task orientation, in words; empty: they were not judged */
+            /** @description how it stands to that one from now on: power, intimacy and task orientation, in words; empty: they were not judged */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
             attitude?: components["schemas"]["AttitudeOut"] | null;
-            /** @description what the character now remembers */
+            /** @description the conversation in a few sentences, as the person remembers it */
+            summary: string;
+            /** @description what was talked about, a few words each */
+            topics: string[];
+            /** @description what it now remembers */
             facts: components["schemas"]["KeptFactOut"][];
-            /** @description what is on this side's mind for the next days */
+            /** @description what is on its mind for the next days */
             mid_term: components["schemas"]["MidTermOut"][];
-            /** @description what the model wanted remembered and was kept out, and why */
+            /** @description what the model wanted it to remember and was kept out, and why */
             rejected: components["schemas"]["RejectedOut"][];
             /** @description the partner's mood */
             mood: components["schemas"]["StepOut"];
@@ -255,10 +255,10 @@ export interface components {
          *     utterance short, ends them.
          */
         ChoicesClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -307,12 +307,40 @@ export interface components {
         };
         /** @description A conversation with its turns and, once closed, what it changed. */
         ConversationDetail: {
+            /** @description after so many turns it ends at the latest */
+            max_turns: number;
+            /** @description the world time it began at */
+            started_at: string;
+            /** @description who answers per role: openai:gpt-4.1-mini, rehearsal */
+            models: {
+                [key: string]: string;
+            };
+            /** @description where it stands: spoken, being remembered, remembered, or the remembering failed */
+            phase: components["schemas"]["Phase"];
+            /** @description why nothing more is said; null: it goes on */
+            end_reason: components["schemas"]["EndReason"] | null;
+            /** @description what went wrong with a model; null: nothing */
+            failure: components["schemas"]["FailureOut"] | null;
+            /** @description true where no language model spoke, but the rehearsal */
+            rehearsal: boolean;
+            /** @description what its model calls came to */
+            cost: components["schemas"]["CostOut"];
             /** @description id of the one spoken with */
             partner_id: string;
             /** @description name of the one spoken with */
             partner_name: string;
             /** @description id of the conversation */
             id: string;
+            /** @description id of the person whose words a human is to find next; null: nobody's */
+            awaits: string | null;
+            /** @description the node at which the character stands */
+            node_id: string;
+            /** @description what the character wanted of it has been reached */
+            goal_achieved: boolean;
+            /** @description the world time of its end; null: it goes on */
+            ended_at: string | null;
+            /** @description the world time from which both remember it; null: they do not yet */
+            closed_at: string | null;
             /** @description id of the character, or player, that began it */
             character_id: string;
             /** @description name of who began it */
@@ -332,38 +360,10 @@ export interface components {
              * @enum {string}
              */
             mode: "models" | "player";
-            /** @description id of the person whose words a human is to find next; null: nobody's */
-            awaits: string | null;
             /** @description true where the living world holds it, a minute a turn; false: a client began it */
             living: boolean;
-            /** @description the node at which the character stands */
-            node_id: string;
-            /** @description where it stands: spoken, being remembered, remembered, or the remembering failed */
-            phase: components["schemas"]["Phase"];
             /** @description null: the character has not set itself one yet */
             goal: components["schemas"]["GoalOut"] | null;
-            /** @description what the character wanted of it has been reached */
-            goal_achieved: boolean;
-            /** @description why nothing more is said; null: it goes on */
-            end_reason: components["schemas"]["EndReason"] | null;
-            /** @description what went wrong with a model; null: nothing */
-            failure: components["schemas"]["FailureOut"] | null;
-            /** @description the world time it began at */
-            started_at: string;
-            /** @description the world time of its end; null: it goes on */
-            ended_at: string | null;
-            /** @description the world time from which both remember it; null: they do not yet */
-            closed_at: string | null;
-            /** @description after so many turns it ends at the latest */
-            max_turns: number;
-            /** @description who answers per role: openai:gpt-4.1-mini, rehearsal */
-            models: {
-                [key: string]: string;
-            };
-            /** @description true where no language model spoke, but the rehearsal */
-            rehearsal: boolean;
-            /** @description what its model calls came to */
-            cost: components["schemas"]["CostOut"];
             /** @description addresses: `self` is this conversation, `events` its live stream */
             links: {
                 [key: string]: string;
@@ -381,12 +381,40 @@ export interface components {
         };
         /** @description A conversation without its turns. */
         ConversationOut: {
+            /** @description after so many turns it ends at the latest */
+            max_turns: number;
+            /** @description the world time it began at */
+            started_at: string;
+            /** @description who answers per role: openai:gpt-4.1-mini, rehearsal */
+            models: {
+                [key: string]: string;
+            };
+            /** @description where it stands: spoken, being remembered, remembered, or the remembering failed */
+            phase: components["schemas"]["Phase"];
+            /** @description why nothing more is said; null: it goes on */
+            end_reason: components["schemas"]["EndReason"] | null;
+            /** @description what went wrong with a model; null: nothing */
+            failure: components["schemas"]["FailureOut"] | null;
+            /** @description true where no language model spoke, but the rehearsal */
+            rehearsal: boolean;
+            /** @description what its model calls came to */
+            cost: components["schemas"]["CostOut"];
             /** @description id of the one spoken with */
             partner_id: string;
             /** @description name of the one spoken with */
             partner_name: string;
             /** @description id of the conversation */
             id: string;
+            /** @description id of the person whose words a human is to find next; null: nobody's */
+            awaits: string | null;
+            /** @description the node at which the character stands */
+            node_id: string;
+            /** @description what the character wanted of it has been reached */
+            goal_achieved: boolean;
+            /** @description the world time of its end; null: it goes on */
+            ended_at: string | null;
+            /** @description the world time from which both remember it; null: they do not yet */
+            closed_at: string | null;
             /** @description id of the character, or player, that began it */
             character_id: string;
             /** @description name of who began it */
@@ -406,38 +434,10 @@ export interface components {
              * @enum {string}
              */
             mode: "models" | "player";
-            /** @description id of the person whose words a human is to find next; null: nobody's */
-            awaits: string | null;
             /** @description true where the living world holds it, a minute a turn; false: a client began it */
             living: boolean;
-            /** @description the node at which the character stands */
-            node_id: string;
-            /** @description where it stands: spoken, being remembered, remembered, or the remembering failed */
-            phase: components["schemas"]["Phase"];
             /** @description null: the character has not set itself one yet */
             goal: components["schemas"]["GoalOut"] | null;
-            /** @description what the character wanted of it has been reached */
-            goal_achieved: boolean;
-            /** @description why nothing more is said; null: it goes on */
-            end_reason: components["schemas"]["EndReason"] | null;
-            /** @description what went wrong with a model; null: nothing */
-            failure: components["schemas"]["FailureOut"] | null;
-            /** @description the world time it began at */
-            started_at: string;
-            /** @description the world time of its end; null: it goes on */
-            ended_at: string | null;
-            /** @description the world time from which both remember it; null: they do not yet */
-            closed_at: string | null;
-            /** @description after so many turns it ends at the latest */
-            max_turns: number;
-            /** @description who answers per role: openai:gpt-4.1-mini, rehearsal */
-            models: {
-                [key: string]: string;
-            };
-            /** @description true where no language model spoke, but the rehearsal */
-            rehearsal: boolean;
-            /** @description what its model calls came to */
-            cost: components["schemas"]["CostOut"];
             /** @description addresses: `self` is this conversation, `events` its live stream */
             links: {
                 [key: string]: string;
@@ -530,23 +530,23 @@ export interface components {
         KnownPersonOut: {
             /** @description id of the person */
             id: string;
+            /** @description its name in the world's language */
+            name: string;
+            /** @description what it is like, as its author wrote; empty: nothing was said */
+            personality: string;
+            /** @description habits of speech and behaviour, as its author wrote */
+            tendencies: string[];
+            /** @description who it is, in a line of each of its prompts: age, occupation, home … */
+            identity: string[];
+            /** @description what is true of it, as its author wrote */
+            facts: string[];
             /**
              * @description a character walks and decides; an NPC stands at its post; for a player a human speaks
              * @enum {string}
              */
             kind: "character" | "npc" | "player";
-            /** @description its name in the world's language */
-            name: string;
             /** @description true: made at run time, and can be changed and removed; false: in a file of content */
             made: boolean;
-            /** @description what it is like; empty: nothing was said */
-            personality: string;
-            /** @description habits of speech and behaviour */
-            tendencies: string[];
-            /** @description who it is: age, occupation, home … */
-            identity: string[];
-            /** @description what is true of it */
-            facts: string[];
             /** @description what is true of it as well, and told to some only */
             secrets: components["schemas"]["SecretOut"][];
             /**
@@ -594,10 +594,10 @@ export interface components {
         };
         /** @description The person remembers the conversation. */
         MemoryChangedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -610,17 +610,17 @@ export interface components {
         };
         /** @description Something that affects the person's next days; an open promise, by it or to it, is among that. */
         MidTermOut: {
-            /** @description what it is: `memory:` or `promise:` and its id; null: not told */
-            ref?: string | null;
             /** @description what is on the person's mind, with who told it */
             content: string;
+            /** @description the world time at which it is over */
+            expires_at: string;
+            /** @description what it is: `memory:` or `promise:` and its id; null: not told */
+            ref?: string | null;
             /**
              * @description how much it matters, and how long it lasts
              * @enum {string}
              */
             importance: "low" | "medium" | "high";
-            /** @description the world time at which it is over */
-            expires_at: string;
             /** @description the world time it came up at; null: not known */
             created_at?: string | null;
             /** @description of whom, or with whom, it came */
@@ -643,10 +643,10 @@ export interface components {
         };
         /** @description A conversation has changed the person's mood. */
         MoodChangedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -679,10 +679,10 @@ export interface components {
         };
         /** @description A model is to find the person's next words. */
         NpcThinkingClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -700,21 +700,21 @@ export interface components {
         OpenedFor: "promise" | "urgent" | "affinity";
         /** @description What a talk of two characters has changed for the one that was spoken to. */
         PartnerChangesOut: {
-            /** @description the conversation in a few sentences, as this side remembers it */
-            summary: string;
-            /** @description what was talked about, a few words each */
-            topics: string[];
             /** @description of the one who began the talk, towards this one */
             affinity: components["schemas"]["StepOut"];
-            /** @description how this side stands to the other from now on: power, intimacy and task orientation, in words; empty: they were not judged */
+            /** @description how it stands to that one from now on: power, intimacy and task orientation, in words; empty: they were not judged */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
             attitude?: components["schemas"]["AttitudeOut"] | null;
-            /** @description what this side now remembers */
+            /** @description the conversation in a few sentences, as the person remembers it */
+            summary: string;
+            /** @description what was talked about, a few words each */
+            topics: string[];
+            /** @description what it now remembers */
             facts: components["schemas"]["KeptFactOut"][];
-            /** @description what is on this side's mind for the next days */
+            /** @description what is on its mind for the next days */
             mid_term: components["schemas"]["MidTermOut"][];
-            /** @description what the model wanted remembered and was kept out, and why */
+            /** @description what the model wanted it to remember and was kept out, and why */
             rejected: components["schemas"]["RejectedOut"][];
         };
         /** @description Everybody at one moment, characters first; players who are nowhere are left out. */
@@ -775,7 +775,7 @@ export interface components {
         RejectedOut: {
             /** @description what was not kept */
             statement: string;
-            /** @description the turn it is said to have been said in, from 0; null: none was named */
+            /** @description in which it is said to have been said, from 0 */
             turn: number | null;
             /** @description why it was not kept */
             reason: components["schemas"]["RejectionReason"];
@@ -886,17 +886,23 @@ export interface components {
         };
         /** @description A line that a human may say next. */
         SuggestionOut: {
-            /** @description by which it is chosen */
-            id: string;
             /** @description the words */
             text: string;
+            /** @description by which it is chosen */
+            id: string;
         };
         /** @description What one of more than two takes away: of what it perceived alone. */
         TakenOut: {
-            /** @description what it perceived of the conversation, in a few sentences */
+            /** @description the conversation in a few sentences, as the person remembers it */
             summary: string;
             /** @description what was talked about, a few words each */
             topics: string[];
+            /** @description what it now remembers */
+            facts: components["schemas"]["KeptFactOut"][];
+            /** @description what is on its mind for the next days */
+            mid_term: components["schemas"]["MidTermOut"][];
+            /** @description what the model wanted it to remember and was kept out, and why */
+            rejected: components["schemas"]["RejectedOut"][];
             /** @description its mood */
             mood: components["schemas"]["StepOut"];
             /** @description how it stands to each it was there with, by person id */
@@ -905,12 +911,6 @@ export interface components {
             };
             /** @description what it told about itself that was not known as a fact */
             learned_facts: components["schemas"]["KeptFactOut"][];
-            /** @description what it now remembers */
-            facts: components["schemas"]["KeptFactOut"][];
-            /** @description what is on its mind for the next days */
-            mid_term: components["schemas"]["MidTermOut"][];
-            /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedOut"][];
         };
         /** @description Nothing more is said; what is remembered of it comes next. */
         TalkEnded: {
@@ -919,10 +919,10 @@ export interface components {
         };
         /** @description Nothing more is said; what is remembered of it comes next. */
         TalkEndedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -950,10 +950,10 @@ export interface components {
          *     remembered until another try succeeds.
          */
         TalkFailedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -977,10 +977,10 @@ export interface components {
         };
         /** @description A conversation with a human begins; or in one that runs it changes who finds whose words. */
         TalkStartedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -1014,28 +1014,19 @@ export interface components {
         TowardsChangesOut: {
             /** @description how much it likes that one, -100..100 */
             affinity: components["schemas"]["StepOut"];
-            /** @description power, intimacy and task orientation, in words; empty: they were not judged */
+            /** @description how it stands to that one from now on: power, intimacy and task orientation, in words; empty: they were not judged */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
             attitude: components["schemas"]["AttitudeOut"] | null;
         };
         /** @description One utterance. */
         TurnOut: {
-            /** @description its place in the conversation, counted from 0 */
-            turn: number;
             /** @description id of the person who says it */
             speaker_id: string;
             /** @description name of the person who says it */
             speaker_name: string;
-            /** @description what is said, in the world's language */
+            /** @description what is said, in the world's language; in a scene empty where nothing is */
             text: string;
-            /**
-             * @description how the speaker shows itself while saying it
-             * @enum {string}
-             */
-            emotion: "neutral" | "happy" | "sad" | "angry" | "surprised";
-            /** @description the world time at which it is said */
-            at: string;
             /** @description which model made it: openai:gpt-4.1-mini, rehearsal */
             model: string;
             /** @description tokens of the prompt it was made of */
@@ -1044,6 +1035,15 @@ export interface components {
             completion_tokens: number;
             /** @description how long the model took, in real milliseconds */
             duration_ms: number;
+            /** @description the world time at which it is said */
+            at: string;
+            /** @description its place in the conversation, counted from 0 */
+            turn: number;
+            /**
+             * @description how the speaker shows itself while saying it
+             * @enum {string}
+             */
+            emotion: "neutral" | "happy" | "sad" | "angry" | "surprised";
             /** @description lines that were suggested for the answer: one of them can be chosen until something else is said */
             choices: components["schemas"]["SuggestionOut"][];
             /** @description what its speaker thinks, in a scene; nobody perceives it */
@@ -1106,10 +1106,10 @@ export interface components {
          *     part of it was heard.
          */
         UtteranceCompletedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -1131,10 +1131,10 @@ export interface components {
         };
         /** @description More of an utterance in the making. Not numbered and not stored. */
         UtteranceDeltaClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -1160,10 +1160,10 @@ export interface components {
          *     it, or the conversation ends.
          */
         UtteranceDiscardedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -1201,10 +1201,10 @@ export interface components {
         };
         /** @description A sentence that is ready for speech. Not numbered and not stored; `utterance_id` and `index` name it. */
         UtteranceSentenceClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -1232,10 +1232,10 @@ export interface components {
         };
         /** @description Somebody sets about a turn. What follows with the same `utterance_id` is of this attempt. */
         UtteranceStartedClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**
@@ -1250,17 +1250,25 @@ export interface components {
         WorldOut: {
             /** @description id of the world, as the header X-World-Id names it */
             id: string;
-            /** @description the world's name, as its author calls it */
-            name: string;
             /**
              * @description the language of the world's texts and talks
              * @enum {string}
              */
             language: "en" | "ja";
-            /** @description the world time at which its story begins */
-            started_at: string;
             /** @description the world time at which the world's clock stands */
             now: string;
+            /** @description the world's name, as its author calls it */
+            name: string;
+            /** @description how many characters live in it */
+            characters: number;
+            /** @description how many NPCs stand in it */
+            npcs: number;
+            /** @description how many conversations are being spoken now */
+            conversations_running: number;
+            /** @description the world time at which its story begins */
+            started_at: string;
+            /** @description the weather in words; empty: there is nothing to say of it */
+            weather: string;
             /** @description date and time as a person would say them */
             label: string;
             /** @description how many world minutes a tick is */
@@ -1273,12 +1281,6 @@ export interface components {
             rehearsal: boolean;
             /** @description where long-term memory is kept: sql or graphiti */
             memory: string;
-            /** @description how many characters live in it */
-            characters: number;
-            /** @description how many NPCs stand in it */
-            npcs: number;
-            /** @description how many conversations are being spoken now */
-            conversations_running: number;
             /** @description people of whose memories the graph in Neo4j has yet to be given something */
             memories_waiting: number;
             /** @description where the clock was told to go; `now` where it stands */
@@ -1294,8 +1296,6 @@ export interface components {
              * @enum {string}
              */
             decision: "model" | "routine";
-            /** @description the weather in words; empty: there is nothing to say of it */
-            weather: string;
             /** @description what everybody knows of now */
             announcements: components["schemas"]["AnnouncementOut"][];
             /** @description date, time, weather and announcements as every prompt says them */
@@ -1311,10 +1311,10 @@ export interface components {
          *     Read anew what you show; events go on from here. `conversation_id` is empty.
          */
         WorldRestoredClientEvent: {
-            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
-            seq: number | null;
             /** @description the world time at which it happened */
             at: string;
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
             /** @description of GET /conversations/{id} */
             conversation_id: string;
             /**

@@ -29,7 +29,7 @@ from service.people.worlds import WorldView
 from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
-from world.option import Option, Possibilities, Refusal
+from world.option import Option, Refusal
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
@@ -62,7 +62,22 @@ async def read_actions(
         )
         found = possibilities(session, world_session, character_id)
         language = language_accepted(accept_language) or world_session.world.language
-        return _possibilities(world_session.world.told_in(language), character_id, found)
+        world = world_session.world.told_in(language)
+        return PossibilitiesOut(
+            character_id=character_id,
+            now=world.now,
+            language=language,
+            options=[
+                OptionOut.of(
+                    one, **_named(world, one), place=world.map.label(one.node_id), text=option_line(world, one)
+                )
+                for one in found.options
+            ],
+            refusals=[
+                RefusalOut.of(one, **_named(world, one), reason=one.reason.value, text=why(world, one))
+                for one in found.refusals
+            ],
+        )
 
     return await deps.conversation.database.read(work)
 
@@ -104,26 +119,6 @@ def _act(
         return DoingOut.of(option, arrives_at=arrival, until=arrival + option.minutes).model_dump()
     cleared = sleep(session, world_session, character_id)
     return SleptOut(at=now, cleared_conversations=cleared).model_dump()
-
-
-def _possibilities(world: WorldView, character_id: str, found: Possibilities) -> PossibilitiesOut:
-    """`world` is told in the reader's language, whatever its own is."""
-    return PossibilitiesOut(
-        character_id=character_id,
-        now=world.now,
-        language=world.language,
-        options=[_option(world, option) for option in found.options],
-        refusals=[_refusal(world, refusal) for refusal in found.refusals],
-    )
-
-
-def _option(world: WorldView, option: Option) -> OptionOut:
-    place, text = world.map.label(option.node_id), option_line(world, option)
-    return OptionOut.of(option, **_named(world, option), place=place, text=text)
-
-
-def _refusal(world: WorldView, refusal: Refusal) -> RefusalOut:
-    return RefusalOut.of(refusal, **_named(world, refusal), reason=refusal.reason.value, text=why(world, refusal))
 
 
 def _named(world: WorldView, one: Option | Refusal) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from sqlmodel import Session
 from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
 from service.api.fields import Out, Slug
 from service.api.problem import describe
-from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream
+from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, Position, Telling
 from service.conversation.stream import Mailbox
 from service.conversation.transcript import conversation_of, conversations_open
@@ -299,7 +299,7 @@ async def _updates(deps: ApiDependencies, followed: Followed, after: str, wait: 
 async def _send(websocket: WebSocket, deps: ApiDependencies, followed: Followed, after: str) -> None:
     async with following(deps, followed, Position.read(after)) as follower:
         await websocket.accept()
-        leaving = asyncio.create_task(_left(websocket))
+        leaving = asyncio.create_task(has_left(websocket))
         telling = asyncio.create_task(_tell(websocket, follower))
         try:
             await asyncio.wait((leaving, telling), return_when=asyncio.FIRST_COMPLETED)
@@ -315,9 +315,3 @@ async def _tell(websocket: WebSocket, follower: Follower) -> None:
             for event, _ in await follower.next(QUIET_SECONDS):
                 await websocket.send_text(event.model_dump_json())
         await websocket.close(RESTARTING if follower.is_stopped else OVER)
-
-
-async def _left(websocket: WebSocket) -> None:
-    """Return when the client has left; what it sends is not read."""
-    while (await websocket.receive())["type"] != "websocket.disconnect":
-        pass

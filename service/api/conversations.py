@@ -125,7 +125,9 @@ async def list_conversations(
             query = query.where(ConversationRow.phase == phase)
         started, ids = col(ConversationRow.started_at), col(ConversationRow.id)
         if cursor is not None:
-            last = _last(session, world_id, cursor)
+            last = session.get(ConversationRow, (world_id, cursor))
+            if last is None:
+                raise no_such_page(cursor)
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
         rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
         items = [views.conversation(row, world) for row in rows[:limit]]
@@ -234,13 +236,6 @@ async def stream_conversation(
     conversation as `GET /conversations/{id}` shows it; the stream ends there.
     """
     return EventStream.of(events_of(deps, world_id, conversation_id, last_event_id))
-
-
-def _last(session: Session, world_id: str, cursor: str) -> ConversationRow:
-    row = session.get(ConversationRow, (world_id, cursor))
-    if row is None:
-        raise no_such_page(cursor)
-    return row
 
 
 def _beginning(body: StartIn, deps: ApiDependencies) -> Callable[[Session, WorldSession], ConversationRow]:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Header, Query, Request, params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute, APIWebSocketRoute
 from sqlmodel import Session
 from starlette.requests import HTTPConnection
 
+from service.api.fields import Slug
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid, ModelNotConfigured
 from service.llm.chat import Role
@@ -23,7 +23,7 @@ from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.store.commands import Asked
 from service.store.idempotency import Once
-from service.store.tables import MAIN_WORLD
+from service.store.tables import MAIN_WORLD, ConversationKey
 from world.ids import SLUG, SLUG_MAX
 
 T = TypeVar("T")
@@ -46,6 +46,11 @@ class ApiDependencies:
         worlds = self.conversation.worlds
         return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
 
+    async def bring_on(self, world_id: str | None = None) -> None:
+        """Bring what was written of the world, or of any, to the memory graph, and have its vectors made."""
+        await self.runner.graph.deliver_due(world_id)
+        self.vectors.wake()
+
     def require_models(self, role: Role = "npc") -> None:
         """Raises: ModelNotConfigured: nobody answers for that role."""
         if self.conversation.models.for_role(role).name == "none":
@@ -67,13 +72,11 @@ def _known_query(request: HTTPConnection) -> None:
     Raises:
         RequestValidationError: it has a parameter that the operation does not take.
     """
-    if unknown := request.query_params.keys() - _parameters(request.scope["route"]) - _ANYWHERE:
+    fields = get_flat_params(request.scope["route"].dependant)
+    known = {field.alias for field in fields if isinstance(field.field_info, params.Query)}
+    if unknown := request.query_params.keys() - known - _ANYWHERE:
         found = [{"type": "unknown_parameter", "loc": ("query", name)} for name in sorted(unknown)]
         raise RequestValidationError(found)
-
-
-def _parameters(route: APIRoute | APIWebSocketRoute) -> set[str]:
-    return {field.alias for field in get_flat_params(route.dependant) if isinstance(field.field_info, params.Query)}
 
 
 def _world_id(
@@ -125,10 +128,22 @@ async def _asked(request: Request) -> Asked:
     )
 
 
+async def _world(request: Request, world_id: Annotated[str, Depends(_world_id)]) -> WorldView:
+    return await _deps(request).read(world_id, lambda _, world: world)
+
+
+def _conversation_key(conversation_id: Slug, world_id: Annotated[str, Depends(_world_id)]) -> ConversationKey:
+    return ConversationKey(world_id, conversation_id)
+
+
 KNOWN_QUERY = Depends(_known_query)
 """Of a router whose operations refuse parameters that they do not take; all know `world_id`."""
 Serving = Annotated[ApiDependencies, Depends(_deps)]
 WorldId = Annotated[str, Depends(_world_id)]
+World = Annotated[WorldView, Depends(_world)]
+"""The world of the request as it stands."""
+Conversation = Annotated[ConversationKey, Depends(_conversation_key)]
+"""Which conversation the path names."""
 AsAsked = Annotated[Asked, Depends(_asked)]
 """The request as the log of its world keeps it."""
 IdempotencyKey = Annotated[str | None, Depends(_key)]

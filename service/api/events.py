@@ -1,7 +1,6 @@
 """Owns the endpoints of what happened in a world, and of what came to it from outside; and the pages of events."""
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -29,59 +28,53 @@ _AT_ONCE = [payload.kind for payload in IN_A_MINUTE[: IN_A_MINUTE.index(Activity
 """Told when the clock comes to their minute; the others of that minute follow when it goes on."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EventQuery:
-    """Events with an id above `after` and below `before`, at world times from `since` to `until`, both included."""
-
-    world_id: str
-    after: int = 0
-    before: int | None = None
-    kind: str | None = None
-    person_id: str | None = None
-    involving: str | None = None
-    since: WorldTime | None = None
-    until: WorldTime | None = None
-    order: Literal["asc", "desc"] = "asc"
-    limit: int = 100
-
-
-def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
-    """At most `limit` of them; `next` is the id to go on from, with a minus where earlier ones follow."""
-    query = select(EventRow).where(EventRow.world_id == asked.world_id, col(EventRow.id) > asked.after, *more)
-    if asked.before is not None:
-        query = query.where(col(EventRow.id) < asked.before)
-    if asked.kind is not None:
-        query = query.where(EventRow.kind == asked.kind)
-    if asked.person_id is not None:
-        query = query.where(EventRow.person_id == asked.person_id)
-    if asked.involving is not None:
-        spoken_to = col(EventRow.data)["partner_id"].as_string() == asked.involving
-        query = query.where((col(EventRow.person_id) == asked.involving) | spoken_to)
-    if asked.since is not None:
-        query = query.where(EventRow.at >= asked.since)
-    if asked.until is not None:
-        query = query.where(EventRow.at <= asked.until)
-    ids = col(EventRow.id)
-    rows = session.exec(query.order_by(ids if asked.order == "asc" else ids.desc()).limit(asked.limit + 1)).all()
-    items = [EVENTS[row.kind].model_validate(row) for row in rows[: asked.limit]]
-    sign = "" if asked.order == "asc" else "-"
-    world = session.get(WorldRow, asked.world_id)
+def page(
+    session: Session,
+    world_id: str,
+    *more: Any,
+    after: int = 0,
+    before: int | None = None,
+    kind: str | None = None,
+    person_id: str | None = None,
+    involving: str | None = None,
+    since: WorldTime | None = None,
+    until: WorldTime | None = None,
+    order: Literal["asc", "desc"] = "asc",
+    limit: int,
+) -> EventPage:
+    """At most `limit` events with an id above `after` and below `before`, at world times from `since` to `until`, both
+    included; `next` is the id to go on from, with a minus where earlier ones follow.
+    """
+    ids, of, at = col(EventRow.id), col(EventRow.person_id), col(EventRow.at)
+    query = select(EventRow).where(EventRow.world_id == world_id, ids > after, *more)
+    if before is not None:
+        query = query.where(ids < before)
+    if kind is not None:
+        query = query.where(EventRow.kind == kind)
+    if person_id is not None:
+        query = query.where(of == person_id)
+    if involving is not None:
+        query = query.where((of == involving) | (col(EventRow.data)["partner_id"].as_string() == involving))
+    if since is not None:
+        query = query.where(at >= since)
+    if until is not None:
+        query = query.where(at <= until)
+    rows = session.exec(query.order_by(ids if order == "asc" else ids.desc()).limit(limit + 1)).all()
+    sign = "" if order == "asc" else "-"
+    world = session.get(WorldRow, world_id)
     return EventPage(
-        items=items,
-        next=f"{sign}{rows[asked.limit - 1].id}" if len(rows) > asked.limit else None,
+        items=[EVENTS[row.kind].model_validate(row) for row in rows[:limit]],
+        next=f"{sign}{rows[limit - 1].id}" if len(rows) > limit else None,
         timeline=world.timeline if world is not None else 0,
     )
 
 
-def page_of_step(session: Session, tick: Tick, asked: EventQuery) -> EventPage:
+def page_of_step(session: Session, world_id: str, tick: Tick, **asked: Any) -> EventPage:
     """What a tick brought: the same whenever it is asked for, however far the world has gone on since."""
     at, kind = col(EventRow.at), col(EventRow.kind)
-    return page(
-        session,
-        asked,
-        (at > tick.before) | ((at == tick.before) & kind.not_in(_AT_ONCE)),
-        (at < tick.after) | ((at == tick.after) & kind.in_(_AT_ONCE)),
-    )
+    begun = (at > tick.before) | ((at == tick.before) & kind.not_in(_AT_ONCE))
+    over = (at < tick.after) | ((at == tick.after) & kind.in_(_AT_ONCE))
+    return page(session, world_id, begun, over, after=tick.first, **asked)
 
 
 @router.get("/world/events", response_model=EventPage, responses=describe())
@@ -110,19 +103,18 @@ async def read_events(
 
     A cursor has a sign where the newest come first: it leads to what is earlier.
     """
-    asked = EventQuery(
-        world_id=world_id,
-        after=max(0, after),
-        before=-after if after < 0 else before and abs(before),
-        kind=kind,
-        person_id=person_id,
-        involving=involving,
-        since=None if since is None else views.moment(since, "query.since"),
-        until=None if until is None else views.moment(until, "query.until"),
-        order=order,
-        limit=limit,
-    )
-    return await deps.conversation.database.read(lambda s: page(s, asked))
+    asked: dict[str, Any] = {
+        "after": max(0, after),
+        "before": -after if after < 0 else before and abs(before),
+        "kind": kind,
+        "person_id": person_id,
+        "involving": involving,
+        "since": None if since is None else views.moment(since, "query.since"),
+        "until": None if until is None else views.moment(until, "query.until"),
+        "order": order,
+        "limit": limit,
+    }
+    return await deps.conversation.database.read(lambda s: page(s, world_id, **asked))
 
 
 @router.get("/world/commands", response_class=Response, responses=_COMMANDS | describe())

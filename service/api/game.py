@@ -127,8 +127,7 @@ async def tell_observation(
             raise Invalid(field="body.game_id", reason=Phrase("answers.invalid_fields.other_observation")) from exc
 
     told = await deps.world_runner.command(world_id, work, asked=asked)
-    await deps.runner.graph.deliver_due()
-    deps.vectors.wake()
+    await deps.bring_on()
     return ObservationOut(**told)
 
 

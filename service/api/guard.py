@@ -81,7 +81,8 @@ class Guard:
             self._hosts.check(headers)
             if method not in _SAFE:  # and any page may open a WebSocket: no browser asks for another site's leave
                 self._check_site(headers)
-            self._check_key(scope)
+            if self._key is not None and scope["path"] not in OPEN and not self._key.is_shown(HTTPConnection(scope)):
+                raise KeyMissing
             past = method == "POST" and PAST.fullmatch(scope["path"]) is not None
             most = max(self._max_body_bytes, PAST_BYTES) if past else self._max_body_bytes
             if past and media_type(headers) in JSON_LINES:
@@ -110,11 +111,6 @@ class Guard:
             site = urlsplit(origin).netloc
             if not site or site.lower() != headers.get("host", "").lower():
                 raise CrossSite(origin=origin)
-
-    def _check_key(self, scope: Scope) -> None:
-        """Raises: KeyMissing: there is a key, and the request does not show it."""
-        if self._key is not None and scope["path"] not in OPEN and not self._key.is_shown(HTTPConnection(scope)):
-            raise KeyMissing
 
     async def _whole_body(self, headers: Headers, most: int, receive: Receive) -> Receive:
         """Wait for the body of at most `most` bytes and give it back as one message: few endpoints take it in pieces,

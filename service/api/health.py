@@ -41,7 +41,8 @@ async def readyz(request: Request, deps: Serving, response: Response) -> HealthO
         "models": _models_fault(deps, language),
     }
     if deps.conversation.budget.limits:
-        faults["budget"] = _budget_fault(deps, language)
+        exhausted = deps.conversation.budget.exhausted
+        faults["budget"] = exhausted.sentence(language) if exhausted else None
     checks = {name: fault or _OK for name, fault in faults.items()}
     if faults["models"] is None:
         checks["models"] = ", ".join(sorted(set(deps.conversation.models.names().values())))
@@ -74,11 +75,6 @@ async def _memory_fault(deps: ApiDependencies, language: Language) -> str | None
     except (DatabaseGone, DatabaseDamaged, SQLAlchemyError):
         return None
     return None
-
-
-def _budget_fault(deps: ApiDependencies, language: Language) -> str | None:
-    exhausted = deps.conversation.budget.exhausted
-    return None if exhausted is None else exhausted.sentence(language)
 
 
 def _models_fault(deps: ApiDependencies, language: Language) -> str | None:

@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import end_by_client
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, World, WorldId
 from service.api.fields import In, Out, Slug
 from service.api.life import talking_in
 from service.api.problem import describe
@@ -20,7 +20,7 @@ from service.content.profile import Mood, PersonKind, Profile
 from service.conversation.transcript import conversations_open
 from service.errors import WrongPhase
 from service.people.person import person_row
-from service.people.whereabouts import segment_of, standing_players
+from service.people.whereabouts import standing_players
 from service.people.worlds import WorldView
 from service.runtime.made_people import place_person, put_person, remove_person, told_of
 from service.runtime.world_session import WorldSession
@@ -177,12 +177,13 @@ async def remove_person_of_world(
     person_id: Slug,
     deps: Serving,
     world_id: WorldId,
+    world: World,
     asked: AsAsked,
     everywhere: Annotated[
         bool,
         Query(description="Also what others remember of it and were told of it, and every word of the talks it had"),
     ] = False,
-) -> Response:
+) -> None:
     """Take a person who was made at run time out of the world, with all that it remembers itself. What others remember
     of it is theirs and stays, unless `everywhere` is asked for.
 
@@ -190,7 +191,6 @@ async def remove_person_of_world(
     conversation first.
     """
     worlds, memory = deps.conversation.worlds, deps.conversation.memory
-    world = await deps.read(world_id, lambda _, world: world)
     person = world.cast.person(person_id)
     if person.kind == "player":
         await _end_talks(deps, world_id, person_id)
@@ -202,7 +202,6 @@ async def remove_person_of_world(
         asked=None if everywhere else asked,
     )
     await deps.runner.graph.deliver_due(world_id)
-    return Response(status_code=204)
 
 
 async def _end_talks(deps: ApiDependencies, world_id: str, player_id: str) -> None:
@@ -215,17 +214,11 @@ async def _end_talks(deps: ApiDependencies, world_id: str, player_id: str) -> No
 
 def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut:
     person = world.cast.person(person_id)
+    standing = standing_players(session, world, only=[person_id])
     return KnownPersonOut.of(
         person,
-        position=_position(session, world, person_id),
+        position=views.position_of(session, world, person_id, world.now, standing),
         made=session.get(MadePersonRow, (world.id, person_id)) is not None,
         talking_in=talking_in(session, world).get(person_id),
         busy=person_row(session, world.id, person_id).busy,
     )
-
-
-def _position(session: Session, world: WorldView, person_id: str) -> PositionOut | None:
-    if person_id in world.cast.homes:
-        return views.position(world, segment_of(session, world, person_id), world.now)
-    standing = world.map.posts.get(person_id) or standing_players(session, world, only=[person_id]).get(person_id)
-    return None if standing is None else PositionOut(node_id=standing, place=world.map.label(standing))

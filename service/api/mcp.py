@@ -100,8 +100,9 @@ class Tools:
             said = await self._ask("POST", f"{path}/say?wait=true", world, json={"text": text})
         if end and (said.get("conversation") or {"phase": "running"})["phase"] == "running":
             said["conversation"] = await self._ask("POST", f"{path}/end", world)
-        answer = said.get("answer")
-        return {"conversation_id": conversation_id, "answer": answer and answer["text"], **_course(said)}
+        answer, conversation = said.get("answer"), said.get("conversation") or {}
+        course = {key: conversation.get(key) for key in ("phase", "end_reason")}
+        return {"conversation_id": conversation_id, "answer": answer and answer["text"], **course}
 
     async def recall(
         self,
@@ -203,11 +204,6 @@ def _refusal(sentence: str) -> Exception:
     from mcp.server.mcpserver.exceptions import ToolError
 
     return ToolError(sentence)
-
-
-def _course(said: dict[str, Any]) -> dict[str, Any]:
-    conversation = said.get("conversation") or {}
-    return {key: conversation.get(key) for key in ("phase", "end_reason")}
 
 
 def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, World, WorldId
 from service.api.fields import Slug
 from service.api.guard import JSON_LINES
 from service.api.memory_schemas import (
@@ -28,11 +28,11 @@ from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
 from service.memory.index import key_of
 from service.memory.lexical import is_named, normal
-from service.memory.record import Episode, Group, Item, Kind, Memory, Recalled, company, known_since
+from service.memory.record import Episode, Group, Item, Kind, Memory, company, known_since
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
-from service.store.tables import MemoryAuditRow, MemoryRow
+from service.store.tables import MemoryRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -127,7 +127,7 @@ async def give_past(
 async def search_memory(
     person_id: Slug,
     deps: Serving,
-    world_id: WorldId,
+    world: World,
     query: Annotated[str, Query(min_length=1, max_length=500, description="What to look for, in any words")],
     about: About = None,
     as_of: Annotated[str | None, Query(max_length=19, description="As it was known at that world time")] = None,
@@ -142,10 +142,9 @@ async def search_memory(
     `about` chooses what touches somebody or something: that all answers. A turn from which memories were taken has
     them answer for it.
     """
-    world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
     moment = world.now if as_of is None else views.moment(as_of, "query.as_of")
-    group, person = Group(world_id=world_id, person_id=person_id), world.cast.find(about or "")
+    group, person = Group(world_id=world.id, person_id=person_id), world.cast.find(about or "")
     found = await deps.conversation.memory.recall(
         group,
         query,
@@ -167,7 +166,10 @@ async def search_memory(
         now=world.now,
         as_of=moment,
         found=any(one.answers for one in found),
-        hits=[_hit(one, person_id, world, given, gone) for one in found],
+        hits=[
+            HitOut.of(one, **dict(_item(one.item, person_id, world, given, gone)), parts=dict(one.parts))
+            for one in found
+        ],
     )
 
 
@@ -183,9 +185,8 @@ async def read_memory_audit(
         world.cast.person(person_id)
         rows = audit_rows(session, Group(world_id=world_id, person_id=person_id))
         found, following = cut(rows, lambda row: row.id, after, limit)
-        return AuditPage(
-            person_id=person_id, items=[AuditOut.of(row, memory_id=_audited(row)) for row in found], next=following
-        )
+        items = [AuditOut.of(row, memory_id=row.kind and called(row.kind, row.memory_id or "")) for row in found]
+        return AuditPage(person_id=person_id, items=items, next=following)
 
     return await deps.read(world_id, work)
 
@@ -194,7 +195,7 @@ async def read_memory_audit(
 async def list_memories(
     person_id: Slug,
     deps: Serving,
-    world_id: WorldId,
+    world: World,
     kinds: Kinds = None,
     about: About = None,
     after: After = None,
@@ -204,9 +205,8 @@ async def list_memories(
     """A person's memories one by one, the latest first, with what has ended. And whether vectors, or the memory graph,
     are behind.
     """
-    world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
-    group = Group(world_id=world_id, person_id=person_id)
+    group = Group(world_id=world.id, person_id=person_id)
     items = await deps.conversation.memory.items(group, world.now, forgotten=forgotten)
     gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
     wanted = await asyncio.to_thread(_listed, items, world, frozenset(kinds or Kind), about)
@@ -215,7 +215,7 @@ async def list_memories(
     return MemoriesPage(
         person_id=person_id,
         total=len(wanted),
-        waiting=await deps.conversation.database.read(lambda s: deps.runner.graph.waiting(s, world_id, person_id)),
+        waiting=await deps.conversation.database.read(lambda s: deps.runner.graph.waiting(s, world.id, person_id)),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
         items=[_item(one, person_id, world, given, gone) for one in found],
         next=following,
@@ -223,11 +223,10 @@ async def list_memories(
 
 
 @router.get("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(404))
-async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId) -> MemoryItemOut:
+async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
     """One memory of a person, as it is now; one that has faded, too."""
-    world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
-    group = Group(world_id=world_id, person_id=person_id)
+    group = Group(world_id=world.id, person_id=person_id)
     item = find(await deps.conversation.memory.items(group, world.now, forgotten=True), memory_id)
     return await _shown(deps, world, group, item)
 
@@ -265,18 +264,13 @@ async def change_memory_item(
 @router.delete("/people/{person_id}/memories/{memory_id}", status_code=204, responses=describe(404))
 async def delete_memory_item(
     person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
-) -> Response:
+) -> None:
     """Let a person forget one memory for good. A turn and the memories that were taken from it say the same: with a
     turn those go, and with a memory the turns it was heard in, and what the person came to think of any of them.
 
     The audit keeps what it said. Who is told it anew may learn it anew.
     """
     await _change(deps, world_id, person_id, memory_id, None, Author(name=by, reason=reason))
-    return Response(status_code=204)
-
-
-def _audited(row: MemoryAuditRow) -> str | None:
-    return called(row.kind, row.memory_id) if row.kind and row.memory_id else None
 
 
 async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
@@ -371,11 +365,6 @@ def _touches(item: Item, name: str | None, person_id: str) -> bool:
 
 _Gone = Mapping[tuple[Kind, str], WorldTime]
 """Since when what has faded is forgotten."""
-
-
-def _hit(found: Recalled, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> HitOut:
-    shown = _item(found.item, person_id, world, given, gone).model_dump()
-    return HitOut(**shown, score=found.score, parts=dict(found.parts), bears=found.bears)
 
 
 def _item(item: Item, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> MemoryItemOut:

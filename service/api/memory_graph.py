@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, World
 from service.api.fields import Now, Out, Slug
 from service.api.problem import describe
 from service.api.schemas import OneMemoryOut, Page, Summary
@@ -70,7 +70,7 @@ class MemoryGraphOut(Page):
 async def read_memory_graph(
     character_id: Slug,
     deps: Serving,
-    world_id: WorldId,
+    world: World,
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = True,
     after: Annotated[str | None, Query(pattern=r"^\d{1,9}-\d{1,9}$", description="`next` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts, and as many episodes")] = 500,
@@ -79,9 +79,8 @@ async def read_memory_graph(
 
     A cursor says how many facts and episodes are older than those told: what is learned meanwhile moves no page.
     """
-    world = await deps.read(world_id, lambda _, world: world)
     character = world.cast.character(character_id)
-    group = Group(world_id=world_id, person_id=character_id)
+    group = Group(world_id=world.id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)
     drawn = (one for one in dump.memories if one.kind in FACTS or one.kind is Kind.SELF)
     known = [one for one in drawn if history or not _closed(one, world.now)]

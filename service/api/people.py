@@ -1,8 +1,8 @@
 """Owns the endpoints of people: characters, NPCs, what anybody remembers, and what an author changes about them."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Body, Query, Request, Response
 from fastapi.openapi.models import Example
@@ -11,18 +11,17 @@ from sqlmodel import Session
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
 from service.api.fields import Slug
-from service.api.life import LifeStates, life_states, talking_in
+from service.api.life import life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
-from service.content.profile import Mood, Profile
-from service.locales import Language
+from service.content.profile import Profile
 from service.memory.authoring import memory_id
 from service.memory.mid_term import mid_term_memories, self_told
-from service.memory.recall import RecentMemory, recall, todays_summaries
-from service.memory.record import Group, Memory
-from service.people.attitude import Attitude, attitudes_of, moods, stance
+from service.memory.recall import recall, todays_summaries
+from service.memory.record import Group
+from service.people.attitude import attitudes_of, moods, stance
 from service.people.person import person_row
 from service.people.whereabouts import positions, segment_of
 from service.people.worlds import WorldView
@@ -30,7 +29,9 @@ from service.runtime.author_changes import Amendment, amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
 from service.runtime.forget import forget_character
 from service.runtime.world_session import WorldSession
-from world.movement import Position, neighbours
+from world.movement import neighbours
+
+T = TypeVar("T")
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
@@ -53,13 +54,7 @@ async def list_characters(
 ) -> list[CharacterOut]:
     """All characters as they stand now."""
 
-    def work(session: Session, world: WorldView) -> tuple[list[CharacterOut], str | None]:
-        ids, following = cut(list(world.cast.characters), str, after, limit)
-        return _characters(session, world, deps, ids), following
-
-    characters, following = await deps.read(world_id, work)
-    link_next(request, response, following)
-    return characters
+    return await _listed(deps, world_id, _characters, "characters", request, response, after, limit)
 
 
 @router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
@@ -105,13 +100,7 @@ async def list_npcs(
 ) -> list[NpcOut]:
     """All NPCs as they stand now."""
 
-    def work(session: Session, world: WorldView) -> tuple[list[NpcOut], str | None]:
-        ids, following = cut(list(world.cast.npcs), str, after, limit)
-        return _npcs(session, world, deps, ids), following
-
-    npcs, following = await deps.read(world_id, work)
-    link_next(request, response, following)
-    return npcs
+    return await _listed(deps, world_id, _npcs, "npcs", request, response, after, limit)
 
 
 @router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
@@ -180,7 +169,7 @@ async def read_memory(
 
 
 @router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
-async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> Response:
+async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
     await deps.world_runner.command(
@@ -189,7 +178,6 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: As
         asked=asked,
     )
     await deps.runner.graph.deliver_due(world_id)
-    return Response(status_code=204)
 
 
 async def _remembered(
@@ -219,7 +207,7 @@ async def _remembered(
     memory = await recall(
         deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, limit=most, **asked
     )
-    recent = memory.recent
+    recent, own = memory.recent, memory.recent.attitude
     reachable = memory.unavailable is None
     facts, following = cut(memory.facts, lambda found: memory_id(found.item), after if reachable else None, limit)
     return PersonMemoryOut.of(
@@ -228,7 +216,13 @@ async def _remembered(
         group_id=deps.conversation.group_id(Group(world_id=world.id, person_id=person_id)),
         about=about,
         now=world.now,
-        relation=None if about is None else _relation(recent, world.language),
+        relation=about
+        and RelationOut.of(
+            own,
+            affinity=recent.partners.affinity,
+            conversation_count=own.times_met,
+            stance=stance(own, world.language),
+        ),
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
         facts=[views.recalled(found, world, person_id) for found in facts],
         turns=[views.recalled(found, world, person_id) for found in memory.turns],
@@ -240,71 +234,65 @@ async def _remembered(
     )
 
 
-def _relation(recent: RecentMemory, language: Language) -> RelationOut:
-    own = recent.attitude
-    return RelationOut.of(
-        own,
-        affinity=recent.partners.affinity,
-        conversation_count=own.times_met,
-        stance=stance(own, language),
-    )
+async def _listed(
+    deps: ApiDependencies,
+    world_id: str,
+    shown: Callable[[Session, WorldView, ApiDependencies, Sequence[str]], list[T]],
+    kind: Literal["characters", "npcs"],
+    request: Request,
+    response: Response,
+    after: str | None,
+    limit: int | None,
+) -> list[T]:
+    def work(session: Session, world: WorldView) -> tuple[list[T], str | None]:
+        ids, following = cut(list(getattr(world.cast, kind)), str, after, limit)
+        return shown(session, world, deps, ids), following
+
+    found, following = await deps.read(world_id, work)
+    link_next(request, response, following)
+    return found
 
 
 def _characters(session: Session, world: WorldView, deps: ApiDependencies, ids: Sequence[str]) -> list[CharacterOut]:
     only = ids[0] if len(ids) == 1 else None
     lives = life_states(session, world, models_missing=deps.conversation.models_missing, only=only)
     here = positions(session, world)
-    return [_character(session, lives, here, character_id) for character_id in ids]
-
-
-def _character(session: Session, lives: LifeStates, here: dict[str, Position], character_id: str) -> CharacterOut:
-    world = lives.world
-    profile = world.cast.character(character_id)
-    return CharacterOut.of(
-        profile,
-        goals=_goals(profile),
-        position=views.position(world, segment_of(session, world, character_id), world.now),
-        talking_in=lives.talking.get(character_id),
-        beside=neighbours(world.map, here, character_id),
-        mid_term=[views.on_mind(one) for one in mid_term_memories(session, world, character_id)[character_id]],
-        today=[views.today(row, world) for row in todays_summaries(session, world, character_id)],
-        **dict(lives.life(session, character_id)),
-    )
-
-
-def _npcs(session: Session, world: WorldView, deps: ApiDependencies, npc_ids: Sequence[str]) -> list[NpcOut]:
-    talking = talking_in(session, world)
-    felt = moods(session, world, npc_ids, deps.conversation.settings.memory.mood_cools_hours)
-    towards = attitudes_of(session, world.id, npc_ids, world.now)
-    told = self_told(session, world.id, *npc_ids)
     return [
-        _npc(session, world, npc_id, told[npc_id], felt[npc_id], towards[npc_id], talking.get(npc_id))
-        for npc_id in npc_ids
+        CharacterOut.of(
+            profile,
+            goals=_goals(profile),
+            position=views.position(world, segment_of(session, world, profile.id), world.now),
+            talking_in=lives.talking.get(profile.id),
+            beside=neighbours(world.map, here, profile.id),
+            mid_term=[views.on_mind(one) for one in mid_term_memories(session, world, profile.id)[profile.id]],
+            today=[views.today(row, world) for row in todays_summaries(session, world, profile.id)],
+            **dict(lives.life(session, profile.id)),
+        )
+        for profile in map(world.cast.character, ids)
     ]
 
 
-def _npc(
-    session: Session,
-    world: WorldView,
-    npc_id: str,
-    told: Sequence[Memory],
-    mood: Mood,
-    towards: Mapping[str, Attitude],
-    talking_in: str | None,
-) -> NpcOut:
-    profile = world.cast.npc(npc_id)
-    return NpcOut.of(
-        profile,
-        goals=_goals(profile),
-        learned_facts=[OneMemoryOut(**views.memory(one, world, npc_id)) for one in told],
-        mood=mood,
-        conversation_count=sum(one.times_met for one in towards.values()),
-        last_conversation_at=max((one.last_met_at for one in towards.values() if one.last_met_at), default=None),
-        spawn_node_id=world.map.npc_nodes[npc_id],
-        talking_in=talking_in,
-        affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},
-        items=person_row(session, world.id, npc_id).items,
-    )
+def _npcs(session: Session, world: WorldView, deps: ApiDependencies, ids: Sequence[str]) -> list[NpcOut]:
+    profiles, talking = [world.cast.npc(npc_id) for npc_id in ids], talking_in(session, world)
+    felt = moods(session, world, ids, deps.conversation.settings.memory.mood_cools_hours)
+    attitudes = attitudes_of(session, world.id, ids, world.now)
+    told = self_told(session, world.id, *ids)
+    return [
+        NpcOut.of(
+            profile,
+            goals=_goals(profile),
+            learned_facts=[OneMemoryOut(**views.memory(one, world, profile.id)) for one in told[profile.id]],
+            mood=felt[profile.id],
+            conversation_count=sum(one.times_met for one in towards.values()),
+            last_conversation_at=max((one.last_met_at for one in towards.values() if one.last_met_at), default=None),
+            spawn_node_id=world.map.npc_nodes[profile.id],
+            talking_in=talking.get(profile.id),
+            affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},
+            items=person_row(session, world.id, profile.id).items,
+        )
+        for profile in profiles
+        for towards in (attitudes[profile.id],)
+    ]
 
 
 def _goals(profile: Profile) -> list[dict[str, str]]:

@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving
 from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import (
@@ -67,11 +67,10 @@ _SPEAKERS: dict[str, Example] = {"a character": {"value": {"person_id": "aoi"}}}
     responses=_WAITED | describe(400, 404, 409),
 )
 async def say_in_conversation(
-    conversation_id: Slug,
+    key: Conversation,
     body: Annotated[SayIn, Body(openapi_examples=_WORDS)],
     response: Response,
     deps: Serving,
-    world_id: WorldId,
     wait: Wait = False,
 ) -> SaidOut:
     """Say something as the player, or as the one for whom a human has taken over.
@@ -79,12 +78,9 @@ async def say_in_conversation(
     The answer comes at once (202), and what the other says follows in the conversation's events; with `wait=true` it is
     in the answer (200). The same `message_id` sent again says nothing new.
     """
-    key = ConversationKey(world_id, conversation_id)
     told = body.context.told if body.context else ()
     words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id, told=told)
-    said = await _said(deps, key, lambda s: say(s, deps.conversation.worlds, key, words), wait=wait)
-    response.status_code = 200 if wait else 202
-    return said
+    return await _said(deps, key, lambda s: say(s, deps.conversation.worlds, key, words), response, wait=wait)
 
 
 @router.post(
@@ -94,38 +90,33 @@ async def say_in_conversation(
     responses=_WAITED | describe(400, 404, 409),
 )
 async def choose_in_conversation(
-    conversation_id: Slug,
+    key: Conversation,
     body: Annotated[ChooseIn, Body(openapi_examples=_CHOICES)],
     response: Response,
     deps: Serving,
-    world_id: WorldId,
     wait: Wait = False,
 ) -> SaidOut:
     """Say one of the lines that were suggested (`choices` of the newest turn, and the event `choices`), as `say` does.
 
     Chosen twice it is said once. After something else was said the line cannot be chosen any more (409).
     """
-    key = ConversationKey(world_id, conversation_id)
 
     def work(session: Session) -> TurnRow:
         return choose(session, deps.conversation.worlds, key, body.choice_id, body.message_id)
 
-    said = await _said(deps, key, work, wait=wait)
-    response.status_code = 200 if wait else 202
-    return said
+    return await _said(deps, key, work, response, wait=wait)
 
 
 @router.post("/{conversation_id}/interrupt", response_model=ConversationDetail, responses=describe(400, 404, 409))
 async def interrupt_conversation(
-    conversation_id: Slug,
+    key: Conversation,
     body: Annotated[InterruptIn, Body(openapi_examples=_HEARD)],
     deps: Serving,
-    world_id: WorldId,
 ) -> ConversationDetail:
     """Cut short what the other is saying, or has just said: only what was heard stays in the transcript and is
     remembered, and it is the human's turn. Where nothing was heard, nothing was said.
     """
-    key, stream = ConversationKey(world_id, conversation_id), deps.conversation.stream
+    stream = deps.conversation.stream
     heard = Heard(utterance_id=body.utterance_id, chars=body.heard_chars, text=body.heard_text)
     spoken = stream.words(key)
     await deps.conversation.database.write(lambda s: interrupt(s, deps.conversation.worlds, key, heard, spoken))
@@ -136,10 +127,9 @@ async def interrupt_conversation(
 
 @router.post("/{conversation_id}/playback", status_code=204, responses=describe(400, 404, 409))
 async def report_playback(
-    conversation_id: Slug, body: Annotated[PlaybackIn, Body(openapi_examples=_PLAYED)], deps: Serving, world_id: WorldId
+    key: Conversation, body: Annotated[PlaybackIn, Body(openapi_examples=_PLAYED)], deps: Serving
 ) -> None:
     """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
-    key = ConversationKey(world_id, conversation_id)
     await deps.conversation.database.write(
         lambda s: keep_listening(s, deps.conversation.worlds, key, body.utterance_id)
     )
@@ -147,42 +137,38 @@ async def report_playback(
 
 @router.post("/{conversation_id}/take-over", response_model=ConversationDetail, responses=describe(400, 404, 409))
 async def take_over_speaker(
-    conversation_id: Slug,
+    key: Conversation,
     body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
     deps: Serving,
-    world_id: WorldId,
 ) -> ConversationDetail:
     """From now on a human speaks for that person, instead of a model; `say` is how. It keeps a memory of its own."""
-    return await _speaks(deps, ConversationKey(world_id, conversation_id), body.person_id, Speaker.HUMAN)
+    return await _speaks(deps, key, body.person_id, Speaker.HUMAN)
 
 
 @router.post("/{conversation_id}/hand-back", response_model=ConversationDetail, responses=describe(400, 404, 409))
 async def hand_back_speaker(
-    conversation_id: Slug,
+    key: Conversation,
     body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
     deps: Serving,
-    world_id: WorldId,
 ) -> ConversationDetail:
     """From now on a model speaks for that person again."""
-    return await _speaks(deps, ConversationKey(world_id, conversation_id), body.person_id, Speaker.MODEL)
+    return await _speaks(deps, key, body.person_id, Speaker.MODEL)
 
 
 @router.post(
     "/{conversation_id}/actions/{call_id}/result", response_model=ActionCallOut, responses=describe(400, 404, 409)
 )
 async def say_what_became_of_action(
-    conversation_id: Slug,
+    key: Conversation,
     call_id: Slug,
     body: Annotated[ActionResultIn, Body(openapi_examples=_RESULTS)],
     deps: Serving,
-    world_id: WorldId,
 ) -> ActionCallOut:
     """Say whether the game has done what a speaker asked of it: once, before the deadline.
 
     The speaker is told before its next words, and only what is done is remembered. What nobody says anything of has
     come to nothing.
     """
-    key = ConversationKey(world_id, conversation_id)
     result = Result(ok=body.ok, message=body.message)
     call = await deps.conversation.database.write(lambda s: settle(s, deps.conversation.worlds, key, call_id, result))
     deps.conversation.stream.tell(key, Stored())
@@ -202,7 +188,7 @@ async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, s
 
 
 async def _said(
-    deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], *, wait: bool
+    deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
 ) -> SaidOut:
     """What a human says by `work`; with `wait` the answer to it too."""
     with deps.conversation.stream.listen(key, to_words=False) as listener:
@@ -211,6 +197,7 @@ async def _said(
         deps.runner.carry_on(key)
         if wait:
             await _answered(deps, key, turn, listener)
+    response.status_code = 200 if wait else 202
     detail = await views.read_conversation(deps, *key)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
     action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)

@@ -126,12 +126,12 @@ def language_of(request: HTTPConnection) -> Language:
 
 def install(app: FastAPI, *, keyed: bool) -> None:
     """Make every error of the app a problem, and describe what a problem is; and, where it is `keyed`, the key."""
-    app.add_exception_handler(KataribeError, _ours)
-    app.add_exception_handler(RequestValidationError, _validation)
-    app.add_exception_handler(WebSocketRequestValidationError, _validation)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(OperationalError, _store)
-    app.add_exception_handler(Exception, _bug)
+    app.exception_handler(KataribeError)(_ours)
+    app.exception_handler(RequestValidationError)(_validation)
+    app.exception_handler(WebSocketRequestValidationError)(_validation)
+    app.exception_handler(HTTPException)(_http)
+    app.exception_handler(OperationalError)(_store)
+    app.exception_handler(Exception)(_bug)
     app.openapi = _Described(app.openapi, keyed=keyed)  # type: ignore[method-assign]  # the way FastAPI documents
 
 
@@ -191,18 +191,19 @@ def answer(scope: Scope, error: KataribeError) -> JSONResponse:
     return _answer(scope, problem_of(error, language_of(HTTPConnection(scope))))
 
 
-async def _ours(request: HTTPConnection, error: Exception) -> JSONResponse:
-    assert isinstance(error, KataribeError)  # noqa: S101 - registered for this class
+async def _ours(request: HTTPConnection, error: KataribeError) -> JSONResponse:
     headers = {}
     if error.facts.get("retry_after_seconds") is not None:
         headers["Retry-After"] = str(round(error.facts["retry_after_seconds"]))
     return _answer(request.scope, problem_of(error, language_of(request)), headers)
 
 
-async def _validation(request: HTTPConnection, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)  # noqa: S101 - registered for these
+async def _validation(
+    request: HTTPConnection, error: RequestValidationError | WebSocketRequestValidationError
+) -> JSONResponse:
     found, language = error.errors(), language_of(request)
-    if any(e["loc"] == ("body",) and e["type"] != "missing" for e in found) and not _says_json(request):
+    says_json = media_type(request.headers).partition("/")[2].rpartition("+")[2] == "json"
+    if any(e["loc"] == ("body",) and e["type"] != "missing" for e in found) and not says_json:
         found = [{"type": "not_json", "loc": ("header", "content-type")}]
     problem = Problem(
         type=TYPE_PREFIX + "invalid",
@@ -220,23 +221,17 @@ def media_type(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _says_json(request: HTTPConnection) -> bool:
-    return media_type(request.headers).partition("/")[2].rpartition("+")[2] == "json"
-
-
 def expected(error: Mapping[str, Any], language: Language) -> str:
     """What was expected of a field; where there is no sentence for an error, what the library says."""
     ctx = error.get("ctx", {})
     form = _FORMS.get(ctx.get("pattern"), error["type"])
     if form not in room(language, "answers.expected"):
         return str(error["msg"])
-    facts = {name: _choices(fact) if name in _CHOICES else _number(fact) for name, fact in ctx.items()}
+    facts = {
+        name: Listed(re.split(", | or ", fact), last="common.or") if name in _CHOICES else _number(fact)
+        for name, fact in ctx.items()
+    }
     return sentence(language, f"answers.expected.{form}", **facts)
-
-
-def _choices(told: str) -> Listed:
-    """The library's "'a', 'b' or 'c'" in whatever language."""
-    return Listed(re.split(", | or ", told), last="common.or")
 
 
 def _number(fact: Any) -> Any:
@@ -244,8 +239,7 @@ def _number(fact: Any) -> Any:
     return int(fact) if isinstance(fact, float) and fact.is_integer() else fact
 
 
-async def _http(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
+async def _http(request: Request, error: HTTPException) -> JSONResponse:
     key = str(error.status_code)
     detail = room(language_of(request), "answers.status").get(key, str(error.detail))
     if request.url.path in _WITHOUT_V1:
@@ -267,8 +261,7 @@ def _allowed(request: Request) -> str:
     return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
-async def _store(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, OperationalError)  # noqa: S101 - registered for this class
+async def _store(request: Request, error: OperationalError) -> JSONResponse:
     if is_full(error):
         return _answer(request.scope, problem_of(StoreFull(), language_of(request)))
     problem = Problem(

@@ -46,16 +46,6 @@ class QualityOutcomesOut(Out):
     unscored: int = Field(description="taken without marks, because the model that scores failed")
 
 
-class QualityMeanOut(Out, of=Mean, shows="dimension mean below"):
-    """One dimension."""
-
-
-class QualitySpanOut(Out, of=Span, shows="at checked"):
-    """What was checked in an hour, or on a day where it is more than three days in all."""
-
-    means: list[QualityMeanOut] = Field(description="one for each dimension")
-
-
 class MarkOut(Out, of=Mark, shows="score reason"):
     """A score, and why."""
 
@@ -86,8 +76,8 @@ class QualityOut(Out):
     rules: QualityRulesOut = Field(description="what is checked from now on")
     checked: int = Field(description="how many turns and decisions were checked")
     outcomes: QualityOutcomesOut = Field(description="what became of them")
-    means: list[QualityMeanOut] = Field(description="one for each dimension, over all of them")
-    spans: list[QualitySpanOut] = Field(description="the same over time")
+    means: list[Mean] = Field(description="one for each dimension, over all of them")
+    spans: list[Span] = Field(description="the same over time")
     worst: list[WorstLineOut] = Field(description="the lines with the lowest scores; the newest of equals first")
     rehearsal: bool = Field(description="true: the rehearsal scored some of it, which judges nothing")
     cost: CostOut = Field(description="all that the checks came to, with what was made again")
@@ -106,28 +96,29 @@ async def read_quality(
     says otherwise.
     """
 
+    settings = deps.conversation.settings.quality
+
     def work(session: Session, world: WorldView) -> QualityOut:
         rows = quality_rows(session, world.id, role=role, person_id=person_id)
         found = summed(rows, worst=worst)
         return QualityOut.of(
             found,
-            rules=_rules(deps.conversation.settings.quality),
+            rules=QualityRulesOut.of(settings, shares=[{"role": role, "share": settings.of(role)} for role in SCORED]),
             outcomes=QualityOutcomesOut(**{name: found.outcomes[name] for name in QualityOutcomesOut.model_fields}),
-            worst=[_line(world, row) for row in found.worst],
+            worst=[
+                WorstLineOut.of(
+                    row,
+                    name=world.name_of(row.person_id),
+                    marks=_marks(row.marks),
+                    refused=[{"line": one["line"], "marks": _marks(one["marks"])} for one in row.refused],
+                )
+                for row in found.worst
+            ],
             rehearsal=any(row.model == REHEARSAL for row in rows),
             cost=CostOut.of(found.usage),
         )
 
     return await deps.read(world_id, work)
-
-
-def _rules(settings: QualitySettings) -> QualityRulesOut:
-    return QualityRulesOut.of(settings, shares=[{"role": role, "share": settings.of(role)} for role in SCORED])
-
-
-def _line(world: WorldView, row: QualityRow) -> WorstLineOut:
-    refused = [{"line": one["line"], "marks": _marks(one["marks"])} for one in row.refused]
-    return WorstLineOut.of(row, name=world.name_of(row.person_id), marks=_marks(row.marks), refused=refused)
 
 
 def _marks(stored: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,11 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
-from service.api.schemas import CostOut, FailureOut, Page
-from service.content.profile import Emotion
+from service.api.schemas import HeldOut, Page
 from service.content.scenes import MOST_TURNS, InterventionKind, Scene
 from service.conversation.long_term import LongTermKind
-from service.store.phase import EndReason, Loudness, Modulator, Phase, ProposalState, TurnPolicy
 from service.store.tables import ConversationRow, InterventionRow, LongTermRow, ParticipantRow, TurnRow
 
 SceneId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?:\.[0-9]{1,6})?$", max_length=72)]
@@ -80,22 +78,19 @@ class SceneParticipantOut(Out, of=ParticipantRow, shows="person_id goal plan spo
 class SceneTurnOut(
     Out,
     of=TurnRow,
-    shows="turn speaker_id speaker_name text think act addressed urgency note model at",
+    shows="turn speaker_id speaker_name text think act addressed urgency note model at emotion loudness",
 ):
     """A turn: what its speaker thinks, does and says, and who perceives it."""
 
-    emotion: Emotion = Field(description="how it shows itself")
-    loudness: Loudness = Field(description="how loud it speaks")
     seen_by: list[str] = Field(description="ids of the others who see what it does")
     heard_by: list[str] = Field(description="ids of the others who hear what it says")
 
 
-class ProposalOut(Out, of=LongTermRow, shows="id person_id text importance evidence at"):
+class ProposalOut(Out, of=LongTermRow, shows="id person_id text importance evidence at state"):
     """Something that may be added to what is a person's for long."""
 
     person_name: str = Field(description="name of the person")
     kind: LongTermKind = Field(description="an experience, a goal, or a memory")
-    state: ProposalState = Field(description="only what is accepted holds")
 
 
 class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule at"):
@@ -109,7 +104,7 @@ class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule at
     failure: str | None = Field(description="type of the problem that kept the model from proposing; null: none")
 
 
-class SceneOut(Out, of=ConversationRow, shows="perceptions max_turns models started_at"):
+class SceneOut(HeldOut, of=ConversationRow, shows="perceptions turn_policy modulator"):
     """A scene that was begun, without its turns."""
 
     id: str = Field(description="its id; with a number behind it, where it was played before", examples=["S001"])
@@ -118,19 +113,12 @@ class SceneOut(Out, of=ConversationRow, shows="perceptions max_turns models star
     time: str = Field(description="when it is, in words; empty: nothing was said")
     situation: str = Field(description="how things stand by now")
     participants: list[SceneParticipantOut] = Field(description="everybody who is or was in it, in their order")
-    turn_policy: TurnPolicy = Field(description="who is next")
-    modulator: Modulator = Field(description="what decides who perceives a turn")
     turns_said: int = Field(description="how many turns were spoken")
     state: Literal["stands", "speaks", "ended"] = Field(
         description="stands: it waits for its writer; speaks: turns are being spoken; ended: it is over"
     )
-    phase: Phase = Field(description="as its conversation's")
-    end_reason: EndReason | None = Field(description="why it ended; null: it has not")
-    failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
     previous_scene: str | None = Field(description="id of the scene before it; null: it is a first one")
     carried: str = Field(description="the summary of the scene before it; empty: there is none")
-    rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
-    cost: CostOut = Field(description="what its model calls came to")
     links: dict[str, str] = Field(description="addresses: `self`, `turns`, `interventions`, `proposals`, `page`")
 
 

@@ -172,12 +172,13 @@ async def speak_turns(
     conversation = deps.conversation
 
     def work(session: Session) -> ConversationKey:
-        _, row = _running(session, world_id, scene_id)
+        _, row = staged(session, world_id, scene_id)
+        if row.phase != Phase.RUNNING:
+            raise SceneOver(turns=len(turns_of(session, row.key)))
         go_on(session, conversation.worlds, row.key, body.count)
         return row.key
 
-    await _carry_on(deps, await conversation.database.write(work), wait=wait)
-    response.status_code = 200 if wait else 202
+    await _carry_on(deps, await conversation.database.write(work), response, wait=wait)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
     return await read(deps, world_id, scene_id)
 
@@ -230,8 +231,7 @@ async def end_scene(
     """End the scene. Its people remember it as any conversation: each what it perceived."""
     await intervene_in_scene(scene_id, InterventionIn(kind="end_scene"), deps, world_id)
     key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
-    await _carry_on(deps, key, wait=wait)
-    response.status_code = 200 if wait else 202
+    await _carry_on(deps, key, response, wait=wait)
     return await read(deps, world_id, scene_id)
 
 
@@ -256,18 +256,11 @@ async def rewind_scene(
         await branch_to(deps, world_id, body.to_world, None, moment)
         scene = await read(deps, body.to_world, scene_id)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
-    await conversation.database.read(lambda s: _require_turn(s, key, body.turn))
-    kept = await conversation.database.read(lambda s: _free_name(s, world_id, scene_id))
+    kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))
     await snapshots.keep(conversation, world_id, kept)
     await rewritten(deps, world_id, lambda s: snapshots.take_back(s, key, body.turn))
     scene = await read(deps, world_id, scene_id)
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
-
-
-def _require_turn(session: Session, key: ConversationKey, turn: int) -> None:
-    """Raises: NotFound: it was not said."""
-    if turn >= len(turns_of(session, key)):
-        raise NotFound(kind="turn", id=turn)
 
 
 @router.get("/{scene_id}/proposals", response_model=list[ProposalOut], responses=describe(404))
@@ -296,8 +289,7 @@ async def judge_proposal(
         return _proposal(world, row)
 
     found = await conversation.database.write(work)
-    await deps.runner.graph.deliver_due(world_id)
-    deps.vectors.wake()
+    await deps.bring_on(world_id)
     return found
 
 
@@ -317,7 +309,8 @@ async def read(deps: ApiDependencies, world_id: str, scene_id: str) -> SceneDeta
     return await deps.read(world_id, work)
 
 
-async def _carry_on(deps: ApiDependencies, key: ConversationKey, *, wait: bool) -> None:
+async def _carry_on(deps: ApiDependencies, key: ConversationKey, response: Response, *, wait: bool) -> None:
+    response.status_code = 200 if wait else 202
     deps.runner.carry_on(key)
     if wait:
         await deps.runner.wait(key)
@@ -328,14 +321,6 @@ def _authored(world: WorldView, scene_id: str | None) -> Scene:
     if scene is None:
         raise NotFound(kind="scene", id=scene_id)
     return scene
-
-
-def _running(session: Session, world_id: str, scene_id: str) -> tuple[SceneRow, ConversationRow]:
-    """Raises: NotFound, SceneOver."""
-    scene, row = staged(session, world_id, scene_id)
-    if row.phase != Phase.RUNNING:
-        raise SceneOver(turns=len(turns_of(session, row.key)))
-    return scene, row
 
 
 def _effect(body: InterventionIn) -> Effect:
@@ -354,8 +339,11 @@ def _effect(body: InterventionIn) -> Effect:
     return Effect(kind=body.kind, person_id=body.person_id, text=body.text or "", spot=body.spot or "")
 
 
-def _free_name(session: Session, world_id: str, scene_id: str) -> str:
-    taken = {one.name for one in snapshots.snapshots(session, world_id)}
+def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -> str:
+    """A free name for the world as it is before the scene goes back to that turn. Raises: NotFound: it was not said."""
+    if turn >= len(turns_of(session, key)):
+        raise NotFound(kind="turn", id=turn)
+    taken = {one.name for one in snapshots.snapshots(session, key.world_id)}
     plain, number = f"before-rewind-{scene_id.replace('.', '-')}", 1
     while f"{plain}-{number}" in taken:
         number += 1

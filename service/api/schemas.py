@@ -28,8 +28,9 @@ from service.locales import Language
 from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
+from service.people.worlds import WorldView
 from service.store.event_kinds import FactRejected, Payload, for_every_kind
-from service.store.phase import CallState, EndReason, Loudness, Phase
+from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
     CommitmentRow,
@@ -409,6 +410,20 @@ class ChangesOut(_SideChanges):
     )
 
 
+class HeldOut(
+    Out,
+    of=ConversationRow,
+    shows="max_turns started_at models",
+):
+    """What is told of a conversation of any kind."""
+
+    phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
+    end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
+    failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
+    rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
+    cost: CostOut = Field(description="what its model calls came to")
+
+
 class _WithPartner(Out):
     partner_id: str = Field(description="id of the one spoken with")
     partner_name: str = Field(description="name of the one spoken with")
@@ -428,8 +443,9 @@ class _WithPartner(Out):
 
 class ConversationOut(
     _WithPartner,
+    HeldOut,
     of=ConversationRow,
-    shows="id awaits node_id goal_achieved max_turns models started_at ended_at closed_at",
+    shows="id awaits node_id goal_achieved ended_at closed_at",
 ):
     """A conversation without its turns."""
 
@@ -441,12 +457,7 @@ class ConversationOut(
     character_kind: Literal["character", "npc", "player"] = Field(description="who began it is")
     mode: Literal["models", "player"] = Field(description="player: a human speaks in it; models: models speak for both")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
-    phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
     goal: GoalOut | None = Field(description="null: the character has not set itself one yet")
-    end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
-    failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
-    rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
-    cost: CostOut = Field(description="what its model calls came to")
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
@@ -460,12 +471,11 @@ class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"
     messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
 
 
-class ActionCallOut(Out, of=ActionCallRow, shows="id person_id action_id words why message awaited deadline"):
+class ActionCallOut(Out, of=ActionCallRow, shows="id person_id action_id words why message awaited deadline state"):
     """Something that a speaker asked of the game."""
 
     turn: int = Field(description="the turn with which it was asked, from 0")
     args: dict[str, JsonValue] = Field(description="its arguments, in the form that actions.json says")
-    state: CallState = Field(description="requested: the game has still to say what became of it")
     reason: Literal["client", "not_offered", "arguments"] | None = Field(
         description="why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it "
         "did not fail"
@@ -501,10 +511,9 @@ class ConversationPage(Page):
     items: list[ConversationOut] = Field(description="the conversations of this page")
 
 
-class EventOut(Out, of=EventRow, shows="id at person_id"):
+class EventOut(Out, of=EventRow, shows="id at kind person_id"):
     """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
-    kind: str = Field(description="what happened, as a word; it says what `data` is")
     data: Payload = Field(description="what is told of an event of that kind")
 
 
@@ -576,13 +585,10 @@ class PeopleOut(Page):
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldNow(Out):
+class WorldNow(Out, of=WorldView, shows="id language now"):
     """What is told of a world wherever it is told of."""
 
-    id: str = Field(description="id of the world, as the header X-World-Id names it")
     name: str = Field(description="the world's name, as its author calls it")
-    language: Language = Field(description="the language of the world's texts and talks")
-    now: Now
     characters: int = Field(description="how many characters live in it")
     npcs: int = Field(description="how many NPCs stand in it")
     conversations_running: int = Field(description="how many conversations are being spoken now")

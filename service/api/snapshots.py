@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Response
+from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
@@ -17,7 +17,6 @@ from service.locales import Phrase
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
 from service.store.tables import SnapshotRow, WorldRow
-from service.store.world_rows import Rows
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
@@ -82,8 +81,7 @@ async def keep_world(
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
-    kept = await snapshots.keep(deps.conversation, world_id, body.name)
-    return SnapshotOut.of(kept)
+    return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name))
 
 
 @router.get("/snapshots", response_model=list[SnapshotOut], responses=describe())
@@ -96,10 +94,9 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
 
 
 @router.delete("/snapshots/{name}", status_code=204, responses=describe(404))
-async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> Response:
+async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
     """Let go of a snapshot; the world stays as it is."""
     await deps.conversation.database.write(lambda s: snapshots.remove(s, world_id, name))
-    return Response(status_code=204)
 
 
 @router.post("/restore", response_model=RestoredOut, responses=describe(400, 404, 409))
@@ -114,14 +111,9 @@ async def restore_world(
     database = deps.conversation.database
     rows = await database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
     made_at = await database.read(lambda s: snapshots.made_at(s, world_id, body.name))
-    await bring_back(deps, world_id, rows, made_at)
+    await rewritten(deps, world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
     now = await deps.read(world_id, lambda _, world: world.now)
     return RestoredOut(world_id=world_id, name=body.name, now=now)
-
-
-async def bring_back(deps: ApiDependencies, world_id: str, rows: Rows, made_at: float) -> None:
-    """Make the world what the rows say, as they were read at `made_at` (machine time); it goes on from there."""
-    await rewritten(deps, world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
 
 
 async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Session], None]) -> None:
@@ -159,12 +151,12 @@ async def branch_to(
     Raises:
         WorldExists, NotFound, Invalid, SnapshotUnusable: as `snapshots.rows_of` and `branch`.
     """
-    await deps.conversation.database.read(lambda s: _require_new(s, to_world))
+    if await deps.conversation.database.read(lambda s: s.get(WorldRow, to_world)) is not None:
+        raise WorldExists(world_id=to_world)
     rows = await snapshots.rows_of(deps.conversation, world_id, snapshot, moment)
     made_at = await deps.conversation.database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
     await deps.conversation.database.write(lambda s: snapshots.branch(s, world_id, rows, made_at, to_world))
-    await deps.runner.graph.deliver_due(to_world)
-    deps.vectors.wake()
+    await deps.bring_on(to_world)
     deps.world_runner.world(to_world).move()
 
 
@@ -178,8 +170,3 @@ def _moment(body: BranchIn) -> Moment | None:
     if body.at is None:
         return None
     return Moment(at=views.moment(body.at, "body.at"))
-
-
-def _require_new(session: Session, world_id: str) -> None:
-    if session.get(WorldRow, world_id) is not None:
-        raise WorldExists(world_id=world_id)

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import fields
 
+from fastapi import Request, WebSocket
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from pydantic import BaseModel
@@ -28,6 +29,7 @@ DESCRIBED = {
 }
 """One event, for OpenAPI."""
 
+_TOLD = [one.name for one in fields(Speaking) if one.name != "utterance_id"]
 _OVER = (Phase.CLOSED, Phase.CLOSING_FAILED)
 
 
@@ -56,6 +58,12 @@ class EventStream(StreamingResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+async def has_left(client: Request | WebSocket) -> None:
+    """Return when the client has left; what it sends is not read."""
+    while not (await client.receive())["type"].endswith(".disconnect"):
+        pass
+
+
 async def events_of(
     deps: ApiDependencies, world_id: str, conversation_id: str, last_event_id: int | None
 ) -> AsyncGenerator[bytes]:
@@ -82,7 +90,7 @@ async def events_of(
                 return
             while (moment := await listener.next(QUIET_SECONDS)) is not None:
                 if isinstance(moment, Speaking) and moment.turn >= seen:
-                    yield _event("speaking", _told(moment))
+                    yield _event("speaking", {name: getattr(moment, name) for name in _TOLD})
                 elif isinstance(moment, Said) and moment.row.turn == seen:
                     seen += 1
                     yield _event("turn", TurnOut.model_validate(moment.row), id=str(seen))
@@ -95,10 +103,6 @@ async def events_of(
                     return
             else:
                 yield KEEPALIVE_COMMENT
-
-
-def _told(moment: Speaking) -> dict[str, object]:
-    return {one.name: getattr(moment, one.name) for one in fields(moment) if one.name != "utterance_id"}
 
 
 def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None) -> bytes:

@@ -13,7 +13,7 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, World
 from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
 from service.api.problem import describe, language_of
 from service.api.schemas import CostOut, FailureOut
@@ -22,7 +22,6 @@ from service.conversation.asking import (
     AnswerKind,
     PersonAnswer,
     Scan,
-    Shown,
     Survey,
     ask_people,
     require_actor,
@@ -165,7 +164,7 @@ async def ask_many(
     body: Annotated[SurveyIn, Body(openapi_examples=_SURVEYS)],
     request: Request,
     deps: Serving,
-    world_id: WorldId,
+    world: World,
     asked: AsAsked,
     form: Annotated[
         Literal["json", "csv"] | None, Query(alias="as", description="csv: the table alone; left out: as `Accept` says")
@@ -178,7 +177,6 @@ async def ask_many(
     says so; what it costs is counted for `survey`.
     """
     survey = _survey(body)
-    world = await deps.read(world_id, lambda _, world: world)
     deps.require_models()
     people = _asked_of(world, body.people)
     answers = await ask_people(deps.conversation, world, survey, people)
@@ -192,13 +190,12 @@ async def ask_many(
 
 @router.post("/people/{person_id}/summary", response_model=SummaryOut, responses=describe(400, 404, 502))
 async def summarise_memory(
-    person_id: Slug, body: Annotated[SummaryIn, Body(openapi_examples=_SUMMARY)], deps: Serving, world_id: WorldId
+    person_id: Slug, body: Annotated[SummaryIn, Body(openapi_examples=_SUMMARY)], deps: Serving, world: World
 ) -> SummaryOut:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
     not read; what it keeps secret is. Nothing of it is stored.
     """
-    world = await deps.read(world_id, lambda _, world: world)
     require_actor(world, person_id)
     deps.require_models()
     found = await summarise(deps.conversation, world, person_id, body.question)
@@ -267,8 +264,7 @@ async def _remember(
             observe(session, deps.conversation.memory, world_session, seen)
 
     await deps.world_runner.command(world.id, work, asked=asked)
-    await deps.runner.graph.deliver_due()
-    deps.vectors.wake()
+    await deps.bring_on()
 
 
 def _out(
@@ -297,22 +293,16 @@ def _out(
 
 
 def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> PersonAnswerOut:
-    person, failure = world.cast.actor(one.person_id), None
-    if one.failure is not None:
-        failure = FailureOut(type=one.failure.slug, role=person.kind, detail=one.failure.sentence(language))
+    person, wrong = world.cast.actor(one.person_id), one.failure
     return PersonAnswerOut(
         person_id=person.id,
         name=person.name,
         kind=person.kind,
         answer=one.answer,
         because=one.because,
-        rests_on=[_rests_on(memory) for memory in one.rests_on],
-        failure=failure,
+        rests_on=[RestsOnOut(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
+        failure=wrong and FailureOut(type=wrong.slug, role=person.kind, detail=wrong.sentence(language)),
     )
-
-
-def _rests_on(memory: Shown) -> RestsOnOut:
-    return RestsOnOut(refs=list(memory.sources), text=memory.text)
 
 
 def _bars(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[BarOut]:

@@ -1,5 +1,6 @@
 """Owns how rows and values become what travels over HTTP, where a model does not read them as they are."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlmodel import Session
@@ -28,6 +29,7 @@ from service.memory.mid_term import OnMind
 from service.memory.record import Episode, HeardTurn, Item, Memory, Recalled, known_since
 from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
+from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
 from world.errors import BadWorldTime
@@ -77,6 +79,16 @@ def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:
         walking_to=segment.path[-1] if walking else None,
         arrives_at=segment.arrival if walking else None,
     )
+
+
+def position_of(
+    session: Session, world: WorldView, person_id: str, at: WorldTime, players: Mapping[str, str]
+) -> PositionOut | None:
+    """Where somebody of any kind is, `players` on these nodes; None: a player who is nowhere."""
+    if person_id in world.cast.homes:
+        return position(world, segment_of(session, world, person_id, at), at)
+    node_id = world.map.posts.get(person_id) or players.get(person_id)
+    return None if node_id is None else PositionOut.of(None, node_id=node_id, place=world.map.label(node_id))
 
 
 def today(row: SummaryRow, world: WorldView) -> TodayOut:

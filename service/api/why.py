@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, World
 from service.api.fields import Out, Slug
 from service.api.problem import describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
@@ -17,7 +17,6 @@ from service.locales import Language, language_named
 from service.memory.refs import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
-from service.runtime.why import EventWhy, Question
 from service.store.event_kinds import ActionFailed, FailedCall
 from service.store.tables import TurnRow
 
@@ -32,16 +31,18 @@ Messages = Annotated[
 ]
 
 
-def _language(
+def _told(
     request: Request,
+    world: World,
     lang: Annotated[
         Language | None, Query(description="the language of the words; left out: Accept-Language, else the world's")
     ] = None,
-) -> Language | None:
-    return lang or language_named(request.headers.get("accept-language"))
+) -> WorldView:
+    return world.told_in(lang or language_named(request.headers.get("accept-language")) or world.language)
 
 
-Asked = Annotated[Language | None, Depends(_language)]
+ToldWorld = Annotated[WorldView, Depends(_told)]
+"""The world as it stands, told in the language that is asked for."""
 
 
 class RememberedOut(Out, of=Remembered, shows="kind id text at conversation_id turn"):
@@ -134,13 +135,11 @@ async def why_said(
     conversation_id: Slug,
     turn: Annotated[int, Path(ge=0, le=1000)],
     deps: Serving,
-    world_id: WorldId,
-    language: Asked,
+    world: ToldWorld,
 ) -> TurnWhyOut:
     """Why somebody said that: what it wanted, what it remembered and where from, how it stood to the other, which model
     answered and at what cost; the whole prompt where it is kept.
     """
-    world = await _told_in(deps, world_id, language)
     why = await turns.why_said(deps.conversation, world, conversation_id, turn)
     knew = why.knew
     return TurnWhyOut.of(
@@ -158,34 +157,33 @@ async def why_said(
 
 
 @router.get("/events/{event_id}/why", response_model=EventWhyOut, responses=describe(404), tags=["world"])
-async def why_happened(
-    event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world_id: WorldId, language: Asked
-) -> EventWhyOut:
+async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world: ToldWorld) -> EventWhyOut:
     """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
     thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
-    world = await _told_in(deps, world_id, language)
     why = await events.why_happened(deps.conversation, world, event_id)
+    said = why.source and why.source.turn
     return EventWhyOut(
         event=EVENTS[why.event.kind].model_validate(why.event),
         words=events.in_words(world, why),
         led_by=why.led.id if why.led else None,
         question=_question(why.question) if why.question else None,
-        source=_source(why),
+        source=why.source
+        and SourceOut(
+            conversation_id=why.source.conversation.id,
+            turn=said.turn if said else None,
+            text=said.text if said else None,
+        ),
         evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
     )
-
-
-async def _told_in(deps: Serving, world_id: str, language: Language | None) -> WorldView:
-    return await deps.read(world_id, lambda _, world: world.told_in(language or world.language))
 
 
 def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:
     return [RememberedOut.model_validate(one) for one in found]
 
 
-def _question(question: Question) -> QuestionOut:
+def _question(question: events.Question) -> QuestionOut:
     basis = question.basis
     return QuestionOut.of(
         question.row,
@@ -198,15 +196,4 @@ def _question(question: Question) -> QuestionOut:
         needs=basis.needs,
         memories=_remembered(question.memories),
         messages=question.row.prompt,
-    )
-
-
-def _source(why: EventWhy) -> SourceOut | None:
-    if why.source is None:
-        return None
-    turn = why.source.turn
-    return SourceOut(
-        conversation_id=why.source.conversation.id,
-        turn=turn.turn if turn else None,
-        text=turn.text if turn else None,
     )

@@ -1,6 +1,5 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -8,10 +7,19 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session, func, select
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, IdempotencyKey, Serving, WorldId, once_of
-from service.api.events import LIMIT_MAX, EventQuery, page_of_step
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    ApiDependencies,
+    AsAsked,
+    IdempotencyKey,
+    Serving,
+    World,
+    WorldId,
+    once_of,
+)
+from service.api.events import LIMIT_MAX, page_of_step
 from service.api.fields import Slug
-from service.api.life import LifeStates, life_states
+from service.api.life import life_states
 from service.api.life_schemas import ClockIn, ClockOut
 from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
@@ -23,7 +31,6 @@ from service.api.schemas import (
     NodeOut,
     PeopleOut,
     PersonOut,
-    PositionOut,
     TickIn,
     TickOut,
     UsageOut,
@@ -33,7 +40,7 @@ from service.api.schemas import (
 from service.errors import Invalid
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
-from service.people.whereabouts import segment_of, standing_players
+from service.people.whereabouts import standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world
@@ -123,12 +130,11 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
-async def delete_world(deps: Serving, world_id: WorldId) -> Response:
+async def delete_world(deps: Serving, world_id: WorldId) -> None:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
     await deps.clock_scheduler.forget(world_id)
     await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
     await deps.runner.graph.deliver_due(world_id)
-    return Response(status_code=204)
 
 
 @router.post(
@@ -160,8 +166,9 @@ async def tick(
         response.status_code = 202
         return TickOut(before=step.before, now=now, until=step.after, ticks=body.ticks, events=[], next=str(step.first))
     await deps.world_runner.wait(world_id, step.after)
-    asked = EventQuery(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
-    page = await deps.conversation.database.read(lambda s: page_of_step(s, step, asked))
+    page = await deps.conversation.database.read(
+        lambda s: page_of_step(s, world_id, step, kind=kind, person_id=person_id, limit=limit)
+    )
     return TickOut(
         before=step.before,
         now=step.after,
@@ -173,9 +180,8 @@ async def tick(
 
 
 @router.get("/world/map", response_model=MapOut, responses=describe())
-async def read_map(deps: Serving, world_id: WorldId) -> MapOut:
+async def read_map(world: World) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
-    world = await deps.read(world_id, lambda _, world: world)
     places = world.map
     return MapOut.of(
         places,
@@ -205,14 +211,26 @@ async def read_people(
     """Where everybody is and, now, what each does; or where everybody was at a past moment."""
 
     def work(session: Session, world: WorldView) -> PeopleOut:
-        moment = world.now if at is None else _past(at, world.now)
+        moment = world.now if at is None else views.moment(at, "query.at")
+        if moment > world.now:
+            reason = Phrase("answers.invalid_fields.not_past", text=at, now=iso(world.now))
+            raise Invalid(field="query.at", reason=reason)
         missing = deps.conversation.models_missing
         lives = life_states(session, world, models_missing=missing) if moment == world.now else None
         players = standing_players(session, world, moment)
         ids, following = cut(
             [*world.cast.characters, *sorted(world.map.npc_nodes), *sorted(players)], str, after, limit
         )
-        return PeopleOut(at=moment, people=_people(session, world, moment, lives, ids, players), next=following)
+        people = [
+            PersonOut.of(
+                world.cast.person(person_id),
+                position=views.position_of(session, world, person_id, moment, players),
+                talking_in=lives.talking.get(person_id) if lives else None,
+                activity=lives.activity(person_id) if lives and person_id not in players else None,
+            )
+            for person_id in ids
+        ]
+        return PeopleOut(at=moment, people=people, next=following)
 
     return await deps.read(world_id, work)
 
@@ -281,39 +299,3 @@ def _clock(row: WorldRow | None, language: Language) -> ClockOut:
     reason = kept.clock_stopped
     stopped = {"reason": reason, "detail": sentence(language, f"clock.stopped.{reason}")} if reason else None
     return ClockOut.of(kept, mode=kept.clock_mode, speed=kept.clock_speed, pace=kept.clock_pace, stopped=stopped)
-
-
-def _people(
-    session: Session,
-    world: WorldView,
-    at: WorldTime,
-    lives: LifeStates | None,
-    ids: Sequence[str],
-    players: Mapping[str, str],
-) -> list[PersonOut]:
-    talking = lives.talking if lives else {}
-    people = []
-    for person_id in ids:
-        node_id = world.map.posts.get(person_id) or players.get(person_id)
-        if node_id is None:
-            position = views.position(world, segment_of(session, world, person_id, at), at)
-        else:
-            position = PositionOut(node_id=node_id, place=world.map.label(node_id))
-        people.append(
-            PersonOut(
-                id=person_id,
-                name=world.name_of(person_id),
-                kind=world.cast.person(person_id).kind,
-                position=position,
-                talking_in=talking.get(person_id),
-                activity=lives.activity(person_id) if lives and person_id not in players else None,
-            )
-        )
-    return people
-
-
-def _past(text: str, now: WorldTime) -> WorldTime:
-    moment = views.moment(text, "query.at")
-    if moment > now:
-        raise Invalid(field="query.at", reason=Phrase("answers.invalid_fields.not_past", text=text, now=iso(now)))
-    return moment

@@ -1,4 +1,4 @@
-"""Owns the endpoint of the worlds that have begun."""
+"""Owns the endpoints of worlds side by side: those that have begun, and how two of them differ, as two branches do."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -7,11 +7,12 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session, col, func, select
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
 from service.api.fields import Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import Page, WorldNow
 from service.api.snapshots import SnapshotOut
+from service.runtime.compare import Comparison, compare
 from service.runtime.snapshots import snapshots
 from service.store.tables import ConversationRow, WorldRow
 
@@ -63,9 +64,22 @@ async def list_worlds(
             query = query.where(col(WorldRow.id) > after)
         rows = session.exec(query).all()
         items = _summaries(session, deps, rows[:limit])
-        return WorldPage(items=items, next=items[-1].id if len(rows) > limit else None)
+        return WorldPage(items=items, next=rows[limit - 1].id if len(rows) > limit else None)
 
     return await deps.conversation.database.read(work)
+
+
+@router.get("/world/compare", response_model=Comparison, responses=describe(404))
+async def compare_worlds(
+    deps: Serving,
+    world_id: WorldId,
+    with_: Annotated[Slug, Query(alias="with", description="the other world", examples=["what-if"])],
+    limit: Annotated[int, Query(ge=1, le=200, description="At most so many differences of each kind")] = 20,
+) -> Comparison:
+    """Compare the world with another one, as two branches are: what was said, what people remember, how they stand to
+    each other, what they promised. Each as it is at its own world time.
+    """
+    return await compare(deps.conversation, world_id, with_, limit)
 
 
 def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]) -> list[WorldSummary]:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
+from service.api.dependencies import KNOWN_QUERY, Serving, World
 from service.api.fields import PLAIN, In, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import CostOut
@@ -51,12 +51,11 @@ _WANTED: dict[str, Example] = {
 
 @router.post("/{person_id}/write", response_model=WrittenOut, responses=describe(400, 404))
 async def write_as_person(
-    person_id: Slug, body: Annotated[WriteIn, Body(openapi_examples=_WANTED)], deps: Serving, world_id: WorldId
+    person_id: Slug, body: Annotated[WriteIn, Body(openapi_examples=_WANTED)], deps: Serving, world: World
 ) -> WrittenOut:
     """Words in character that are no conversation, by one model call: what the writer does not know does not come into
     them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.
     """
-    world = await deps.read(world_id, lambda _, world: world)
     wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
     deps.require_models()
     answer = await write(deps.conversation, world, wanted)

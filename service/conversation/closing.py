@@ -33,7 +33,6 @@ from service.memory.closing.write import write_closing
 from service.memory.recall import remembered
 from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.memory.secrets import discretion
-from service.people.attitude import Dimension
 from service.people.commitment import Commitment
 from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
@@ -200,8 +199,7 @@ async def _extract(
     """
     settings, row, world = deps.settings.memory, said.row, said.world
     people, judges = perceiving(row, said.turns), settings.attitude == "per_conversation"
-    know = _known_to_two if len(people) == 2 else _known_to_more
-    memories, bearing = await know(deps, said, before, people)
+    memories, bearing = await _known(deps, said, before, people)
     bears, cools = bearing if judges else None, settings.mood_cools_hours
     question = prepare(
         world,
@@ -246,58 +244,29 @@ _Known = tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]
 """What each remembers that is of use, and what bears on how one of two stands to the other; by person id."""
 
 
-async def _known_to_two(
-    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
-) -> _Known:
-    (one, other), world = people, said.world
-    query = " ".join(turn.text for turn in said.turns)
-    met = before.attitude(one, other, world.now).times_met > 0
-    asks = fixed_questions(world) if met and deps.settings.memory.attitude == "per_conversation" else {}
-    pairs = ((one, other), (other, one))
-    recalled = await asyncio.gather(*(_recall(deps, world, before, pair, query, asks) for pair in pairs))
-    return (
-        {one: known for (one, _), (known, _) in zip(pairs, recalled, strict=True)},
-        {one: bears for (one, _), (_, bears) in zip(pairs, recalled, strict=True)},
-    )
-
-
-async def _known_to_more(
-    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
-) -> _Known:
-    """Of anybody, what answers what it heard: one search each, and none for how they stand to each other."""
-    rows = {one.person_id: one for one in said.row.participants}
+async def _known(deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]) -> _Known:
+    """Of anybody, what answers what each heard; and of two, what bears on how they stand to each other."""
+    rows, world = {one.person_id: one for one in said.row.participants}, said.world
 
     def heard(person_id: str) -> str:
         mine = (t for t in said.turns if perceives(rows[person_id], t.turn, t.speaker_id, t.heard_by))
         return " ".join(turn.text for turn in mine)
 
-    asked = (
-        remembered(deps.memory, said.world, one, heard(one), limit=MEMORIES_KNOWN, kinds=REPLACEABLE) for one in people
-    )
-    return dict(zip(people, await asyncio.gather(*asked), strict=True)), {}
+    asked = (remembered(deps.memory, world, one, heard(one), limit=MEMORIES_KNOWN, kinds=REPLACEABLE) for one in people)
+    judged = people if len(people) == 2 and deps.settings.memory.attitude == "per_conversation" else ()
+    bearing = (_evidence(deps, world, before, *pair) for pair in zip(judged, judged[::-1], strict=True))
+    known, bears = await asyncio.gather(asyncio.gather(*asked), asyncio.gather(*bearing))
+    return dict(zip(people, known, strict=True)), dict(zip(judged, bears, strict=True))
 
 
-async def _recall(
-    deps: ConversationDependencies,
-    world: WorldView,
-    before: Before,
-    pair: tuple[str, str],
-    query: str,
-    asks: Mapping[Dimension, str],
-) -> tuple[list[Recalled], Evidence]:
-    """What the first of the two remembers of the second that answers the query; and what besides bears on how it stands
-    to it.
-    """
-    person_id, partner_id = pair
-    known, found = await asyncio.gather(
-        remembered(
-            deps.memory, world, person_id, query, limit=MEMORIES_KNOWN, partner_id=partner_id, kinds=REPLACEABLE
-        ),
-        ask_each(deps.memory, world, person_id, partner_id, {} if person_id in world.cast.players else asks),
-    )
-    liked = before.attitude(person_id, partner_id, world.now).affinity
-    keeps = discretion(world.cast.person(person_id), partner_id, liked)
-    return known, evidence(world, keeps, found, person_id)
+async def _evidence(
+    deps: ConversationDependencies, world: WorldView, before: Before, person_id: str, partner_id: str
+) -> Evidence:
+    """What bears on how the person stands to the partner; nothing where the two had not met, and of a player."""
+    stood = before.attitude(person_id, partner_id, world.now)
+    is_asked = stood.times_met > 0 and person_id not in world.cast.players
+    found = await ask_each(deps.memory, world, person_id, partner_id, fixed_questions(world) if is_asked else {})
+    return evidence(world, discretion(world.cast.person(person_id), partner_id, stood.affinity), found, person_id)
 
 
 def _settle(

@@ -16,7 +16,7 @@ MARGIN_MINUTES = 5
 
 
 STANDS_MINUTES = 3650 * MINUTES_PER_DAY
-"""So long an NPC stands where it belongs that has no appointment: ten world years at most, then again."""
+"""So long somebody stands who is told nothing else: ten world years at most, then again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

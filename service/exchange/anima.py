@@ -145,8 +145,11 @@ def _person(root: Path, folder: str) -> AnimaPerson:
         "personality": always.base_personality,
         **({} if always.age is None else {"age": always.age}),
         **({"occupation": always.occupation.strip()} if always.occupation.strip() else {}),
-        **_listed("experiences", ("event", "importance"), grown.experiences),
-        **_listed("goals", ("goal", "importance"), grown.goals),
+        **{
+            kind: [one.model_dump(include=set(type(one).model_fields)) for one in entries]
+            for kind, entries in (("experiences", grown.experiences), ("goals", grown.goals))
+            if entries
+        },
     }
     draft.leave_out(always.model_extra, ())
     notes.leave_out(grown.model_extra, ())
@@ -160,12 +163,6 @@ def _person(root: Path, folder: str) -> AnimaPerson:
         notes=notes,
         memories=grown.memories,
     )
-
-
-def _listed(kind: str, keys: tuple[str, ...], entries: Iterable[Foreign]) -> dict[str, list[dict[str, Any]]]:
-    """The key with its entries; nothing where there are none."""
-    found = [{key: getattr(one, key) for key in keys} for one in entries]
-    return {kind: found} if found else {}
 
 
 def _read(model: type[M], root: Path, file: str) -> M:

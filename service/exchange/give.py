@@ -9,7 +9,6 @@ from service.content.fields import Text
 from service.content.fragments import with_fragments
 from service.content.load import Content
 from service.content.lore import Lore
-from service.content.persona import BigFiveEntry
 from service.content.persons import PersonFile
 from service.content.problem import problem
 from service.content.profile import CharacterProfile, NpcProfile
@@ -76,6 +75,8 @@ def _agent(person: PersonFile, names: dict[str, str], language: Language) -> dic
     work = person.occupation
     facts = [fact for fact in person.facts if not fact.secret]
     lived = [one.event for one in person.experiences]
+    traits = person.big_five
+    big_five = {name: f"{degree.capitalize()}." for name, degree in traits if name in traits.model_fields_set}
     persona: dict[str, Any] = {
         "name": person.name.of(language),
         "age": person.age,
@@ -83,7 +84,7 @@ def _agent(person: PersonFile, names: dict[str, str], language: Language) -> dic
         "long_term_goals": texts(tuple(one.goal for one in person.goals)),
         "occupation": work and {name: text.of(language) for name, text in work},
         "style": " ".join(texts((*person.tendencies, person.custom_prompt))).strip(),
-        "personality": {"traits": [person.personality.of(language)], "big_five": _big_five(person.big_five)},
+        "personality": {"traits": [person.personality.of(language)], "big_five": big_five},
         "preferences": {name: texts(said) for name, said in person.preferences},
         "skills": texts(person.skills),
         "beliefs": texts(person.beliefs),
@@ -95,10 +96,6 @@ def _agent(person: PersonFile, names: dict[str, str], language: Language) -> dic
         "other_facts": texts((*facts, *lived)),
     }
     return {"type": "TinyPerson", "persona": {name: value for name, value in persona.items() if value}}
-
-
-def _big_five(traits: BigFiveEntry) -> dict[str, str]:
-    return {name: f"{degree.capitalize()}." for name, degree in traits if name in traits.model_fields_set}
 
 
 def _card(person: CharacterProfile | NpcProfile, lore: list[Lore], form: Format) -> dict[str, Any]:

@@ -106,25 +106,27 @@ def _fill(draft: Draft, persona: _Persona) -> None:
         values["age"] = int(age)
     elif age:
         draft.note(("persona", "age"), "no_age", found=quote(age))
-    for name in ("gender", "nationality", "residence", "education"):
-        values |= _texts(draft, ("persona",), {name: getattr(persona, name)})
+    plain = ("gender", "nationality", "residence", "education")
+    values |= _texts(draft, ("persona",), {name: getattr(persona, name) for name in plain})
     work = persona.occupation
     if work.title:
         named = {name: getattr(work, name) for name in ("title", "organization", "description")}
         values["occupation"] = _texts(draft, ("persona", "occupation"), named)
     _characterise(draft, persona)
+    behaviors = [*_behaviors(draft, ("persona", "behaviors"), persona.behaviors, "")]
     cares = {name: _list(draft, ("preferences", name), texts) for name, texts in persona.preferences if texts}
-    if cares:
-        values["preferences"] = cares
-    for name in ("beliefs", "skills"):
-        if found := _list(draft, (name,), getattr(persona, name)):
-            values[name] = found
-    if found := [*_behaviors(draft, ("persona", "behaviors"), persona.behaviors, "")]:
-        values["behaviors"] = [*draft.first(("persona", "behaviors"), found, MOST_LINES)]
-    if goals := _list(draft, ("long_term_goals",), persona.long_term_goals):
-        values["goals"] = [{"goal": goal, "importance": "medium"} for goal in goals]
-    if lived := _list(draft, ("other_facts",), persona.other_facts):
-        values["experiences"] = [{"event": event, "importance": "medium"} for event in lived]
+    goals = _list(draft, ("long_term_goals",), persona.long_term_goals)
+    found = {
+        "preferences": cares,
+        "beliefs": _list(draft, ("beliefs",), persona.beliefs),
+        "skills": _list(draft, ("skills",), persona.skills),
+        "behaviors": [*draft.first(("persona", "behaviors"), behaviors, MOST_LINES)],
+        "goals": [{"goal": goal, "importance": "medium"} for goal in goals],
+        "experiences": [
+            {"event": event, "importance": "medium"} for event in _list(draft, ("other_facts",), persona.other_facts)
+        ],
+    }
+    values |= {name: told for name, told in found.items() if told}
     if persona.health:
         draft.state(("persona", "health"), persona.health)
     for number, other in enumerate(draft.first(("persona", "relationships"), persona.relationships, MOST_LINES)):
@@ -170,13 +172,14 @@ def _list(draft: Draft, key: Key, texts: Sequence[str]) -> list[str]:
 
 def _behaviors(draft: Draft, key: Key, value: Any, when: str) -> Iterator[str]:
     """Lists by their occasion, which may be nested: ``morning: wakes early``."""
-    if isinstance(value, str):
-        for part in chunks(draft.text(key, value), LORE_TOKENS):
-            yield f"{when}: {part}" if when else part
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from _behaviors(draft, (*key, number), _inner(one), when)
-    elif isinstance(value, dict):
-        for name, one in value.items():
-            is_group = name in ("general", "routines")
-            yield from _behaviors(draft, (*key, name), one, when if is_group else draft.text(key, name))
+    match value:
+        case str():
+            for part in chunks(draft.text(key, value), LORE_TOKENS):
+                yield f"{when}: {part}" if when else part
+        case list():
+            for number, one in enumerate(value):
+                yield from _behaviors(draft, (*key, number), _inner(one), when)
+        case dict():
+            for name, one in value.items():
+                is_group = name in ("general", "routines")
+                yield from _behaviors(draft, (*key, name), one, when if is_group else draft.text(key, name))

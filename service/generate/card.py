@@ -10,7 +10,7 @@ from typing import Any
 
 from service.generate.dataset import Dataset, Line
 from service.locales import Language, Listed, Phrase, sentence
-from service.run.cost import COUNTED, Prices, Spent, total
+from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 
 Card = dict[str, Any]
@@ -27,10 +27,10 @@ def card_of(
 ) -> Card:
     """The card, from what the two files hold: it is the same whether the run was stopped on the way or not."""
     kept, in_vain = Sum(), Sum()
-    counted, dropped = Counter[str](), Counter[str]()
+    features, dropped = Counter[str](), Counter[str]()
     for line in dataset.kept():
         kept.add(line)
-        counted.update(counts(line))
+        features.update(counts(line))
     for line in dataset.dropped():
         in_vain.add(line)
         dropped[line["reason"]] += 1
@@ -47,12 +47,19 @@ def card_of(
         "rehearsal": settings.llm.provider == "rehearsal",
         "models": dict(sorted(models.items())),
         "items": {"asked": asked, "kept": kept.items, "dropped": dict(dropped.most_common())},
-        "counts": dict(counted),
-        "spent": {purpose: _counted(kept.spent[purpose] + in_vain.spent[purpose]) for purpose in purposes},
-        "total": _counted(whole),
-        "total_dropped": _counted(lost),
+        "counts": dict(features),
+        "spent": {purpose: counted(kept.spent[purpose] + in_vain.spent[purpose]) for purpose in purposes},
+        "total": counted(whole),
+        "total_dropped": counted(lost),
         "money": None if prices is None else prices.of(whole),
-        "settings": _settings(settings),
+        "settings": {  # those that decide what is said and kept
+            "temperature": settings.llm.temperature,
+            "max_turns": settings.max_turns,
+            "embedding": settings.embedding.provider,
+            "attitude": settings.memory.attitude,
+            "recall_limit": settings.memory.recall_limit,
+            "fade_after_days": settings.memory.fade_after_days,
+        },
     }
 
 
@@ -78,22 +85,6 @@ class Sum:
             self.spent[purpose].update(one)
         for role, name in line["meta"]["models"].items():
             self.models[role].add(name)
-
-
-def _counted(spent: Spent) -> dict[str, int]:
-    return {name: spent[name] for name in COUNTED}
-
-
-def _settings(settings: Settings) -> dict[str, Any]:
-    """Those that decide what is said and kept."""
-    return {
-        "temperature": settings.llm.temperature,
-        "max_turns": settings.max_turns,
-        "embedding": settings.embedding.provider,
-        "attitude": settings.memory.attitude,
-        "recall_limit": settings.memory.recall_limit,
-        "fade_after_days": settings.memory.fade_after_days,
-    }
 
 
 def _page(card: Card, language: Language) -> Iterator[str]:

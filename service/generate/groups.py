@@ -34,22 +34,14 @@ _ROLES = ("user", "assistant")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agent:
-    """Somebody of a group, and what it wants there."""
-
-    profile: CharacterProfile
-    goal: str
-    plan: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class AgentGroup:
-    """People who talk with one another. `name`: by which the file knows it."""
+    """People who talk with one another, with what each wants there. `name`: by which the file knows it."""
 
     name: str
     situation: str
     location: str
-    agents: Sequence[Agent]
+    people: Mapping[str, CharacterProfile]
+    wants: Sequence[SceneParticipant]
 
 
 @dataclass(kw_only=True)
@@ -65,16 +57,15 @@ class GroupsPlan(Plan):
             Dropped, GenerationStopped, ModelError.
         """
         group = self.group(item)
-        people = {one.profile.id: one.profile for one in group.agents}
-        content = stage(self.content, self.language, group.location, people, self.content.start)
+        content = stage(self.content, self.language, group.location, group.people, self.content.start)
         here = replace(deps, worlds=WorldRepository(content, deps.settings.world))
         key = ConversationKey(item.id, "group")
         await deps.database.write(lambda s: self._begin(s, here, key, group))
         await Engine(here).converse(key)
         turns = await deps.database.read(lambda s: _held(s, key))
         messages = list(_messages(turns, self.language))
-        known = [text for one in people.values() for text in (one.name, one.personality, *one.settled)]
-        known += [text for one in group.agents for text in (one.goal, one.plan)]
+        known = [text for one in group.people.values() for text in (one.name, one.personality, *one.settled)]
+        known += [text for one in group.wants for text in (one.goal, one.plan)]
         said = [Said(one["agent_id"], one["content"]) for one in messages]
         found = fault(said, self.language, [*known, group.situation])
         if found is not None:
@@ -84,7 +75,16 @@ class GroupsPlan(Plan):
             "group": group.name,
             "situation": group.situation,
             "location": group.location,
-            "participants": [_told(one) for one in group.agents],
+            "participants": [
+                {
+                    "id": one.id,
+                    "name": group.people[one.id].name,
+                    "profile": group.people[one.id].personality,
+                    "goal": one.goal,
+                    "plan": one.plan,
+                }
+                for one in group.wants
+            ],
             "messages": messages,
         }
 
@@ -105,21 +105,20 @@ class GroupsPlan(Plan):
         return self._drawn(self.file.draw, item.rng)
 
     def _written(self, entry: GroupEntry, number: int) -> AgentGroup:
+        said = {one.id: one.in_language(self.language) for one in entry.agents}
         return AgentGroup(
             name=entry.id or str(number + 1),
             situation=entry.situation.of(self.language),
             location=self._place(entry.location.of(self.language)),
-            agents=[self._agent(one) for one in entry.agents],
+            people={one.id: self._profile(one, said[one.id]["profile"]) for one in entry.agents},
+            wants=[SceneParticipant(id=i, goal=one["goal"], plan=one["plan"]) for i, one in said.items()],
         )
 
-    def _agent(self, entry: AgentEntry) -> Agent:
-        said = entry.in_language(self.language)
-        if entry.is_own:
-            name = name_of(entry, self.language)
-            profile = CharacterProfile(id=entry.id, name=name, personality=said["profile"], home=PLACE)
-        else:
-            profile = on_stage(self.content.cast(self.language), entry.id)
-        return Agent(profile=profile, goal=said["goal"], plan=said["plan"])
+    def _profile(self, entry: AgentEntry, personality: str) -> CharacterProfile:
+        if not entry.is_own:
+            return on_stage(self.content.cast(self.language), entry.id)
+        name = name_of(entry, self.language)
+        return CharacterProfile(id=entry.id, name=name, personality=personality, home=PLACE)
 
     def _drawn(self, draw: DrawEntry, rng: random.Random) -> AgentGroup:
         """Different people, each with one of its own goals."""
@@ -133,8 +132,9 @@ class GroupsPlan(Plan):
             name="draw",
             situation=rng.choice(situations or [""]),
             location=self._place(rng.choice(places)),
-            agents=[
-                Agent(profile=one, goal=rng.choice([own.goal for own in one.goals] or goals or [""]), plan="")
+            people={one.id: one for one in chosen},
+            wants=[
+                SceneParticipant(id=one.id, goal=rng.choice([own.goal for own in one.goals] or goals or [""]))
                 for one in chosen
             ],
         )
@@ -151,13 +151,11 @@ class GroupsPlan(Plan):
             id=key.conversation_id,
             location=group.location,
             situation=group.situation,
-            participants=tuple(
-                SceneParticipant(id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents
-            ),
+            participants=tuple(group.wants),
             turn_policy=self.file.turn_policy,
             modulator=self.file.modulator,
             perceptions=self.file.perceptions,
-            max_turns=self.file.rounds * len(group.agents),
+            max_turns=self.file.rounds * len(group.wants),
         )
         start_scene(session, world, scene, deps.models.names(), key.conversation_id)
         go_on(session, deps.worlds, key)
@@ -222,8 +220,3 @@ def _messages(turns: Sequence[TurnRow], language: Language) -> Iterator[dict[str
         content = " ".join(filter(None, (done, turn.text)))
         message = {"role": role, "agent_id": turn.speaker_id, "content": content}
         yield {**message, "reasoning": turn.think} if role == "assistant" else message
-
-
-def _told(agent: Agent) -> dict[str, str]:
-    who = agent.profile
-    return {"id": who.id, "name": who.name, "profile": who.personality, "goal": agent.goal, "plan": agent.plan}

@@ -17,13 +17,13 @@ from service.conversation.dependencies import ConversationDependencies
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
 from service.generate.card import card_of, write_card
 from service.generate.dataset import Dataset, Line
-from service.generate.meter import Meter, SpentOn, stored
+from service.generate.meter import Meter, SpentOn
 from service.generate.problem import Dropped, GenerationStopped
 from service.generate.progress import Progress
 from service.llm.choose import Models
 from service.locales import Language, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
-from service.run.cost import Prices
+from service.run.cost import Prices, counted
 from service.run.show import Show, shown
 from service.settings import Settings
 from service.store.world_rows import delete_rows
@@ -140,8 +140,6 @@ def make_dataset(settings: Settings, job: Job, order: Order, *, models: Models |
     settings.world.language = job.language
     if not job.remembers:
         settings.memory.recall_limit = settings.memory.fade_after_days = 0
-    settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to
-    settings.database_url = None
     dataset = Dataset(order.file, run_of(settings, job))
     with closing(dataset), shown(plain=order.plain) as show:
         try:
@@ -208,7 +206,8 @@ class _Making:
 
     async def _work(self, deps: ConversationDependencies, todo: Iterator[int]) -> None:
         for number in todo:
-            item = Item(number=number, id=self._dataset.id_of(number), seed=_seed(self._dataset.run, number))
+            chance = hashlib.sha256(f"{self._dataset.run}/{number}".encode()).digest()[:6]
+            item = Item(number=number, id=self._dataset.id_of(number), seed=int.from_bytes(chance, "big"))
             with self._meter.item() as spent:
                 await self._make(deps, item, spent)
             self._progress.advance()
@@ -241,7 +240,7 @@ def failed(failure: Mapping[str, Any]) -> Dropped | GenerationStopped:
 
 def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[str, Any]:
     """Who made it, from which seed, and what it cost in all and by what the calls were for."""
-    names, purposes = deps.models.names(), stored(spent)
+    names, purposes = deps.models.names(), {purpose: counted(one) for purpose, one in sorted(spent.items())}
     return {
         "rehearsal": deps.settings.llm.provider == REHEARSAL,
         "models": names,
@@ -250,7 +249,3 @@ def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[st
         "tokens": sum(one["prompt_tokens"] + one["completion_tokens"] for one in purposes.values()),
         "spent": purposes,
     }
-
-
-def _seed(run: str, number: int) -> int:
-    return int.from_bytes(hashlib.sha256(f"{run}/{number}".encode()).digest()[:6], "big")

@@ -60,8 +60,3 @@ class _Metered(ModelWrapper):
             raise
         self._meter.count(prompt.name, answer.usage)
         return answer
-
-
-def stored(spent: SpentOn) -> dict[str, dict[str, int]]:
-    """As it is written with the item."""
-    return {purpose: {name: one[name] for name in COUNTED} for purpose, one in sorted(spent.items())}

@@ -183,8 +183,8 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ByWords:
-    """What words give: of each item its own BM25; of each line that of seven, and how much of the query, by the rarity
-    of its words, three and seven lines hold; `asked` is how much there was to hold.
+    """What words give: of each item its own BM25; of each line, with what was taken from it, that of seven, and how
+    much of the query, by the rarity of its words, three and seven lines hold; `asked` is how much there was to hold.
     """
 
     own: Scores
@@ -207,7 +207,7 @@ def by_words(
     holding = np.bincount(of[chosen[places]], minlength=len(terms))
     rarity = np.log1p((total - holding + 0.5) / (holding + 0.5))
     own = _sums(places, rarity[of] * (K1 + 1) * counts / (counts + norms[places]), len(lengths))
-    is_said = is_base[places]
+    is_said = is_base[places] | (lines.line[places] < lines.turns)  # a line holds what was taken from its turn, too
     line_lengths = lines.around(np.where(stands, lengths[lines.places], 0).astype(np.float64), BESIDE)
     line_norms = _norms(line_lengths, float(line_lengths[stands].mean()) if stands.any() else 1.0)
     said = _Said(of=of[is_said], at=lines.line[places[is_said]], counts=counts[is_said])
@@ -260,8 +260,8 @@ def _by_line(said: _Said, rarity: Scores, norms: Scores, lines: Lines) -> tuple[
     for first in range(0, rarity.size if at.size else 0, together):
         rare = rarity[first : first + together]
         these = slice(*np.searchsorted(of, (first, first + together)))
-        held = np.zeros((rare.size, lines.width))
-        held[of[these] - first, apart[at[these]]] = counts[these]
+        where = (of[these] - first) * lines.width + apart[at[these]]
+        held = _sums(where, counts[these], rare.size * lines.width).reshape(rare.size, lines.width)
         running = _running(held)
         of_three, of_seven = _between(running, 1), _between(running, BESIDE)
         around[turns] += np.einsum("t,tl->l", rare * (K1 + 1), of_seven / (of_seven + divisor))[apart]

@@ -226,7 +226,8 @@ def promised_for(world: WorldView, one: Commitment) -> str:
     elif due is not None:
         label = clock_label if due.has_hour else date_label
         when = label(due.at if due.has_hour else WorldTime(due.at - 1), world.language)
-    told = world.say("common.semicolon").join(filter(None, (when, one.place)))
+    facility = world.map.facilities.get(one.place)
+    told = world.say("common.semicolon").join(filter(None, (when, facility.name if facility else one.place)))
     return world.say("people.promise.about", about=told) if told else ""
 
 

@@ -65,8 +65,11 @@ class WorldView:
     """A world at one moment: `now` is its clock when it was opened, on which `timeline` (see WorldRow)."""
 
     id: str
+    """id of the world, as the header X-World-Id names it"""
     language: Language
+    """the language of the world's texts and talks"""
     now: WorldTime
+    """the world time at which the world's clock stands"""
     started_at: WorldTime
     casts: Casts
     cast: Cast

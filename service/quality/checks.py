@@ -4,7 +4,7 @@ language, too long, the marks or the voice of a model. What a line means is for 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -106,7 +106,9 @@ def wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Iter
         yield "language", ""
     if len(text) > standard.longest:
         yield "length", str(standard.longest)
-    if breaks_character(text, _authored(speaker)) or _is_marked_up(text, speaker.lines):
+    authored = (speaker.name, speaker.personality, speaker.custom_prompt, *speaker.settled, *speaker.lines)
+    is_marked_up = _MARKED_UP.search(text) and not any(map(_MARKED_UP.search, speaker.lines))
+    if is_marked_up or breaks_character(text, authored):
         yield "out_of_character", ""
 
 
@@ -121,14 +123,6 @@ def _keeps(text: str, secret: str, speaker: CharacterProfile | NpcProfile) -> bo
     return not any(len(part) >= _TELLING and share(part, text) >= _GIVEN_AWAY for part in parts)
 
 
-def _authored(speaker: CharacterProfile | NpcProfile) -> Iterable[str]:
-    return (speaker.name, speaker.personality, speaker.custom_prompt, *speaker.settled, *speaker.lines)
-
-
 def _loops(text: str) -> bool:
     letters = len(squeezed(text))
     return letters >= _LOOP and len(grams(text, _GRAM)) < _DISTINCT * (letters - _GRAM + 1)
-
-
-def _is_marked_up(text: str, lines: Iterable[str]) -> bool:
-    return _MARKED_UP.search(text) is not None and not any(_MARKED_UP.search(line) for line in lines)

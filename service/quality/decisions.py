@@ -14,10 +14,9 @@ from service.errors import ModelBroken
 from service.llm.choose import Models
 from service.memory.secrets import Discretion
 from service.quality.checks import Exchange, Standard
-from service.quality.improve import improve
+from service.quality.improve import improve, row_of
 from service.quality.judge import CheckContext, Judge, feedback
 from service.quality.marks import Marks
-from service.quality.record import row_of
 from service.quality.sampling import is_sampled
 from service.settings import QualitySettings
 from service.store.quality import Checked, Tally

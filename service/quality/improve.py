@@ -3,14 +3,15 @@ allowed; else the best of it is taken. A judge that fails spoils nothing.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from service.errors import ModelError
-from service.quality.marks import Marks, below, lowest, rank
+from service.quality.marks import Marks, below, lowest, rank, stored
 from service.settings import QualitySettings
 from service.store.quality import QualityOutcome, Tally
+from service.store.tables import QualityRow
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +71,25 @@ async def improve(work: Work[T], first: T, rules: QualitySettings) -> Improved[T
         marks=best.marks,
         refused=tuple(one for one in tried if one is not best),
         failure=failure,
+    )
+
+
+def row_of(found: Improved[T], line_of: Callable[[T], str], *, tally: Tally, **more: Any) -> QualityRow:
+    """The row of a check; `at` is set by whoever writes it. `more` says of what it is."""
+    return QualityRow(
+        line=line_of(found.value),
+        outcome=found.outcome,
+        lowest=lowest(found.marks) if found.marks else None,
+        marks=stored(found.marks),
+        refused=[{"line": line_of(one.value), "marks": stored(one.marks)} for one in found.refused],
+        failure=found.failure.slug if found.failure else None,
+        calls=tally.usage.calls,
+        failures=tally.failures,
+        prompt_tokens=tally.usage.prompt_tokens,
+        completion_tokens=tally.usage.completion_tokens,
+        duration_ms=tally.usage.milliseconds,
+        at=0,
+        **more,
     )
 
 

@@ -67,11 +67,6 @@ class CheckContext(PromptValues):
     parts: tuple[tuple[str, str], ...] = ()
 
 
-def check_prompt(context: CheckContext, thread: str) -> Prompt[GivenMarks]:
-    """Ask for the marks. A game cannot replace this prompt."""
-    return TEMPLATES.question("quality", "quality", context, GivenMarks, max_tokens=_MARKS_TOKENS, thread=thread)
-
-
 def correct_prompt(context: CheckContext, thread: str) -> Prompt[Any]:
     """Ask for the parts without their faults."""
     blocks = [TEMPLATES.render("quality", block, context.language, context) for block in ("correct_system", "correct")]
@@ -118,7 +113,11 @@ class Judge:
         found, is_wrong = by_rule(one, before, self.standard)
         if is_wrong:
             return found
-        answer = await self._ask(check_prompt(replace(self.context, line=data(line)), self.thread))
+        context = replace(self.context, line=data(line))
+        prompt = TEMPLATES.question(  # a game cannot replace it
+            "quality", "quality", context, GivenMarks, max_tokens=_MARKS_TOKENS, thread=self.thread
+        )
+        answer = await self._ask(prompt)
         return {**answer.marks, **found}
 
     async def corrected(self, line: str, parts: Mapping[str, str], reasons: Sequence[str]) -> dict[str, str]:

@@ -5,37 +5,35 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from pydantic import Field
+
 from service.quality.marks import DIMENSIONS, Dimension
+from service.store.shown import Out, WorldTimeText
 from service.store.tables import QualityRow
 from service.usage import Usage
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR
 
 _BY_THE_HOUR = 3 * MINUTES_PER_DAY
 """What was checked within so many minutes is shown by the hour, else by the day."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mean:
-    """Of one dimension: the mean score (None: nothing was marked in it), and how many were below the threshold."""
+class Mean(Out):
+    """One dimension."""
 
-    dimension: Dimension
-    """persona (fits the person), consistency (contradicts nothing of its own), fluency (well said), suitability (fits
-    the moment), similarity (9: like nothing it said before)"""
-    mean: float | None
-    """the mean score, 0 to 9; null: nothing was marked in it"""
-    below: int
-    """how many of the lines that were taken are below the threshold"""
+    dimension: Dimension = Field(
+        description="persona (fits the person), consistency (contradicts nothing of its own), fluency (well said), "
+        "suitability (fits the moment), similarity (9: like nothing it said before)"
+    )
+    mean: float | None = Field(description="the mean score, 0 to 9; null: nothing was marked in it")
+    below: int = Field(description="how many of the lines that were taken are below the threshold")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Span:
-    """What was checked in the hour, or on the day, that begins then."""
+class Span(Out):
+    """What was checked in an hour, or on a day where it is more than three days in all."""
 
-    at: WorldTime
-    """when the hour or day begins"""
-    checked: int
-    """how many were checked"""
-    means: tuple[Mean, ...]
+    at: WorldTimeText = Field(description="when the hour or day begins")
+    checked: int = Field(description="how many were checked")
+    means: tuple[Mean, ...] = Field(description="one for each dimension")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +65,12 @@ def summed(rows: Sequence[QualityRow], *, worst: int) -> Summary:
         means=_means(rows),
         spans=tuple(_spans(rows, minutes)),
         worst=tuple(marked[:worst]),
-        usage=sum((_usage(row) for row in rows), Usage()),
+        usage=Usage(
+            calls=sum(row.calls for row in rows),
+            prompt_tokens=sum(row.prompt_tokens for row in rows),
+            completion_tokens=sum(row.completion_tokens for row in rows),
+            milliseconds=sum(row.duration_ms for row in rows),
+        ),
         failures=sum(row.failures for row in rows),
     )
 
@@ -77,7 +80,7 @@ def _spans(rows: Sequence[QualityRow], minutes: int) -> Iterable[Span]:
     by_begin: dict[int, list[QualityRow]] = {at: [] for at in begins}
     for row in rows:
         by_begin[row.at // minutes * minutes].append(row)
-    return (Span(at=WorldTime(at), checked=len(some), means=_means(some)) for at, some in by_begin.items())
+    return (Span(at=at, checked=len(some), means=_means(some)) for at, some in by_begin.items())
 
 
 def _means(rows: Sequence[QualityRow]) -> tuple[Mean, ...]:
@@ -87,12 +90,3 @@ def _means(rows: Sequence[QualityRow]) -> tuple[Mean, ...]:
         mean = round(fmean(score for score, _ in scores), 2) if scores else None
         found.append(Mean(dimension=name, mean=mean, below=sum(score < wanted for score, wanted in scores)))
     return tuple(found)
-
-
-def _usage(row: QualityRow) -> Usage:
-    return Usage(
-        calls=row.calls,
-        prompt_tokens=row.prompt_tokens,
-        completion_tokens=row.completion_tokens,
-        milliseconds=row.duration_ms,
-    )

@@ -11,10 +11,9 @@ from service.llm.chat import Answer, Role
 from service.llm.choose import Models
 from service.memory.secrets import discretion_among
 from service.quality.checks import Exchange, Standard
-from service.quality.improve import improve
+from service.quality.improve import improve, row_of
 from service.quality.judge import LATELY, CheckContext, Judge, feedback
 from service.quality.marks import Marks
-from service.quality.record import row_of
 from service.quality.sampling import is_sampled
 from service.settings import QualitySettings
 from service.store.perceived import told_of_turn

@@ -44,6 +44,11 @@ def spent_by_role(session: Session, world_id: str) -> dict[str, Spent]:
     return spent
 
 
+def counted(spent: Spent) -> dict[str, int]:
+    """As it is written down."""
+    return {name: spent[name] for name in COUNTED}
+
+
 def total(spent: Mapping[str, Spent]) -> Spent:
     """Of all roles."""
     return sum(spent.values(), Spent())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from service.errors import ModelNotConfigured
 from service.llm.choose import Models, choose_models
 from service.locales import Language, Listed, Phrase, sentence
-from service.memory.closing.doctor import Closed, Examined, Judged, examine
+from service.memory.closing.doctor import Closed, Judged, examine
 from service.offline.model import REHEARSAL, OfflineModel
 from service.settings import Settings
 
@@ -20,18 +20,18 @@ def show_doctor(settings: Settings, language: Language, *, models: Models | None
     if models is None and (settings.llm.provider == REHEARSAL or not settings.names_model):
         raise ModelNotConfigured
     chosen = models or choose_models(settings, OfflineModel(seed=settings.llm.seed))
-    examined = asyncio.run(_examined(chosen))
+    closed, judged = asyncio.run(_examined(chosen))
     names = chosen.names()
-    print(_verifying(examined, names["verify"], language))
-    for kind in dict.fromkeys(one.claim.kind for one in examined.judged):
-        of_kind = [one for one in examined.judged if one.claim.kind == kind]
+    print(_verifying(judged, names["verify"], language))
+    for kind in dict.fromkeys(one.claim.kind for one in judged):
+        of_kind = [one for one in judged if one.claim.kind == kind]
         print(f"  {sentence(language, f'doctor.kind_{kind}')}: {_right(of_kind)}/{len(of_kind)}")
     print(sentence(language, "doctor.closing", model=names["closing"]))
-    for closed in examined.closed:
-        print(f"  {_closing(closed, language)}")
+    for one in closed:
+        print(f"  {_closing(one, language)}")
 
 
-async def _examined(models: Models) -> Examined:
+async def _examined(models: Models) -> tuple[list[Closed], list[Judged]]:
     try:
         return await examine(models)
     finally:
@@ -42,15 +42,15 @@ def _right(judged: Sequence[Judged]) -> int:
     return sum(one.finding == one.claim.finding for one in judged)
 
 
-def _verifying(examined: Examined, model: str, language: Language) -> str:
-    truths = [one for one in examined.judged if one.claim.kind == "true"]
-    lies = [one for one in examined.judged if one.claim.kind != "true"]
+def _verifying(judged: Sequence[Judged], model: str, language: Language) -> str:
+    truths = [one for one in judged if one.claim.kind == "true"]
+    lies = [one for one in judged if one.claim.kind != "true"]
     return sentence(
         language,
         "doctor.verifying",
         model=model,
-        right=_right(examined.judged),
-        claims=len(examined.judged),
+        right=_right(judged),
+        claims=len(judged),
         supported=_right(truths),
         truths=len(truths),
         caught=sum(one.finding in ("contradicted", "not_said") for one in lies),

@@ -88,15 +88,13 @@ def _told(error: UsageError, language: Language) -> str:
     if isinstance(error, MissingParameter):
         param = error.param
         choices = param.type_descriptor.choices if param is not None else None
+        is_argument = param is not None and param.param_type_name == "argument"
+        key = "missing_argument" if is_argument else "missing_option"
         hint = Phrase("cli.typer.choices", choices=Listed(map(str, choices), last="common.or")) if choices else ""
-        return sentence(language, f"cli.typer.missing_{_kind(error)}", name=_names(error), hint=hint)
+        return sentence(language, f"cli.typer.{key}", name=_names(error), hint=hint)
     if isinstance(error, BadParameter):
         return sentence(language, "cli.typer.invalid", name=_names(error), reason=_reason(error, language))
     return _said(error.message, language)
-
-
-def _kind(error: MissingParameter) -> str:
-    return "argument" if error.param is not None and error.param.param_type_name == "argument" else "option"
 
 
 def _names(error: BadParameter) -> str:

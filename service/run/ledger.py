@@ -52,20 +52,14 @@ class Ledger:
         """Count an event."""
         event, at = happened.event, happened.event.at
         match happened.payload:
-            case ActivityStarted(action_id=action_id):
-                self._begin(event.person_id or "", action_id, at)
-            case Departed():
-                self._begin(event.person_id or "", WALK, at)
-            case ActivityEnded(action_id=action_id):
-                self._end(event.person_id or "", action_id, at)
-            case Arrived():
-                self._end(event.person_id or "", WALK, at)
-            case ConversationStarted(partner_id=partner_id):
+            case ActivityStarted() | Departed() as begun:
+                self._begin(event.person_id or "", getattr(begun, "action_id", WALK), at)
+            case ActivityEnded() | Arrived() as ended:
+                self._end(event.person_id or "", getattr(ended, "action_id", WALK), at)
+            case ConversationStarted(partner_id=partner_id) | ConversationEnded(partner_id=partner_id) as talk:
+                turn = self._begin if isinstance(talk, ConversationStarted) else self._end
                 for person_id in self._characters(event.person_id, partner_id):
-                    self._begin(person_id, TALK, at)
-            case ConversationEnded(partner_id=partner_id):
-                for person_id in self._characters(event.person_id, partner_id):
-                    self._end(person_id, TALK, at)
+                    turn(person_id, TALK, at)
             case ConversationClosed():
                 self._remember(happened)
 

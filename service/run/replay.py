@@ -131,16 +131,26 @@ class _Replay:
 
     async def do(self, line: Line) -> None:
         """Raises: KataribeError: it cannot be done."""
-        if line.kind == "request":
-            await self._ask(Asked(**line.data), line.seq)
-        elif line.kind == "looked":
-            self._world.looks = True
-            await self._world.move()
-            self._world.looks = False
-        elif line.kind == "opened":
-            await self._world.open_talks()
-        else:
-            await self._converse(line, ConversationKey(self._world_id, line.conversation_id or ""))
+        key, data = ConversationKey(self._world_id, line.conversation_id or ""), line.data
+        match line.kind:
+            case "request":
+                await self._ask(Asked(**data), line.seq)
+            case "looked":
+                self._world.looks = True
+                await self._world.move()
+                self._world.looks = False
+            case "opened":
+                await self._world.open_talks()
+            case "started":
+                await self._start(data)
+            case "answered":
+                await self._engine.turn(key, data["turn"], None)
+            case "closed":
+                await self._engine.close(key)
+            case "proposed" if data["failure"] is None:
+                await propose(self._deps, key, data["number"])
+            case kind:
+                await self._deps.database.write(lambda s: _do(s, self._deps, key, kind, data))
 
     async def _ask(self, asked: Asked, seq: int) -> None:
         headers = {**self._headers, "Content-Type": "application/json"} | (
@@ -151,18 +161,6 @@ class _Replay:
             answer = await http.request(asked.method, url, content=asked.body.encode(), headers=headers)
         if answer.is_error:
             raise ReplayDiffers(line=seq, reason=answer.text)
-
-    async def _converse(self, line: Line, key: ConversationKey) -> None:
-        if line.kind == "started":
-            await self._start(line.data)
-        elif line.kind == "answered":
-            await self._engine.turn(key, line.data["turn"], None)
-        elif line.kind == "closed":
-            await self._engine.close(key)
-        elif line.kind == "proposed" and line.data["failure"] is None:
-            await propose(self._deps, key, line.data["number"])
-        else:
-            await self._deps.database.write(lambda s: _do(s, self._deps, key, line.kind, line.data))
 
     async def _start(self, data: dict[str, Any]) -> None:
         names = self._deps.models.names()

@@ -174,7 +174,9 @@ class _Play:
                 said = read_values(file)
             except Unreadable as exc:
                 raise FileUnusable(file=scene, reason=exc.reason) from exc
-            body = {"scene": {"sceneId": file.stem, **said} if isinstance(said, dict) and not _named(said) else said}
+            if isinstance(said, dict) and "sceneId" not in said and "scene_id" not in said:
+                said = {"sceneId": file.stem, **said}
+            body = {"scene": said}
         self.scene = await self._post("/scenes", body, told=f"{scene}: ")
         people = ", ".join(f"{one['name']} ({one['person_id']})" for one in self.scene["participants"])
         self.say("scene_run.begun", **self.scene, people=people)
@@ -310,10 +312,6 @@ def _first_word(line: str) -> tuple[str, str]:
     """The first word, and what follows it. A Japanese keyboard's full-width space parts words as well."""
     word, *rest = line.split(maxsplit=1) or [""]
     return word, rest[0].strip() if rest else ""
-
-
-def _named(scene: Mapping[str, Any]) -> bool:
-    return "sceneId" in scene or "scene_id" in scene
 
 
 def checked(answer: httpx.Response, told: str = "") -> Any:

@@ -23,7 +23,7 @@ from service.run.summary import Outcome
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.store.events import last_event
-from service.store.tables import ConversationKey, PersonRow
+from service.store.tables import ConversationKey, PersonRow, TurnRow
 from world.time import MINUTES_PER_DAY, WorldTime
 
 T = TypeVar("T")
@@ -123,14 +123,11 @@ class Watch:
             mover.cancel()
 
     def _hear(self, key: ConversationKey, moment: Moment) -> None:
-        if isinstance(moment, Speaking):
-            text = one_line(moment.text)
-            self._speaking[key] = self._world.say("run.making", name=moment.speaker_name, text=text)
-        elif isinstance(moment, Said):
-            text = one_line(moment.row.text)
-            self._speaking[key] = self._world.say("run.making", name=moment.row.speaker_name, text=text)
-        elif isinstance(moment, Ended | Settled):
-            self._speaking.pop(key, None)
+        match moment:
+            case Speaking(speaker_name=name, text=text) | Said(row=TurnRow(speaker_name=name, text=text)):
+                self._speaking[key] = self._world.say("run.making", name=name, text=one_line(text))
+            case Ended() | Settled():
+                self._speaking.pop(key, None)
 
     async def _look(self) -> None:
         """Tell what has happened since the last look, and what is going on."""

@@ -32,7 +32,7 @@ from service.store.ids import new_id
 from service.store.insert import upsert
 from service.store.quality import MARKED
 from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
-from world.actions import BUILT_IN, HOLD, WALK
+from world.actions import BUILT_IN, HOLD, WAIT, WALK
 from world.events import Event, Kind
 from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
@@ -70,8 +70,10 @@ def publish(
     """
     happened: list[tuple[Event, Payload]] = []
     walks: list[dict[str, Any]] = []
+    bases = world_session.world.map.bases
     for event in events:
-        if event.kind in _TALKS or event.data.get("action_id") == HOLD:
+        stands = (HOLD, WAIT) if event.person_id in bases else (HOLD,)  # that an NPC stands at its post is no news
+        if event.kind in _TALKS or event.data.get("action_id") in stands:
             continue
         made = why.get((event.person_id, event.time))
         if event.kind is Kind.DEPARTED:

@@ -11,6 +11,7 @@ from sqlalchemy import delete
 from sqlmodel import Session, col, func, select
 
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
+from service.decision.appointments import STANDS_MINUTES
 from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
@@ -37,12 +38,9 @@ from world.events import Change
 from world.life import Person, State, Talk
 from world.movement import node_at
 from world.option import Option
-from world.time import MINUTES_PER_DAY, WorldTime, iso
+from world.time import WorldTime, iso
 
 How = Literal["model", "routine", "client"]
-
-HOLD_MINUTES = 3650 * MINUTES_PER_DAY
-"""A character in a client's hands stands until it is told something else: ten world years at most, then again."""
 
 
 @dataclass(kw_only=True)
@@ -93,7 +91,7 @@ class WorldSession:
 
     def standing(self, character_id: str) -> Option:
         """What a character in a client's hands decides when nobody tells it anything."""
-        return Option(action_id=HOLD, node_id=self.core.people[character_id].node_id, minutes=HOLD_MINUTES)
+        return Option(action_id=HOLD, node_id=self.core.people[character_id].node_id, minutes=STANDS_MINUTES)
 
     def reconcile(self) -> None:
         """Let everybody live the way `how` says: a character that decides by itself again no longer stands."""

@@ -37,7 +37,6 @@ class RejectionReason(StrEnum):
     NO_SUCH_REF = "no_such_ref"
     NO_SUCH_DATE = "no_such_date"
     NOT_PERCEIVED = "not_perceived"
-    KNOWN_ALREADY = "known_already"
     EMPTY = "empty"
     OTHER_NUMBER = "other_number"
     CONTRADICTED = "contradicted"

@@ -5,11 +5,12 @@ types, and the sentences that stand under them, from there.
 import ast
 import sys
 from collections.abc import Mapping
+from enum import EnumType
 from functools import lru_cache
 from inspect import cleandoc, getsource
 from itertools import pairwise
 from types import UnionType
-from typing import Annotated, Any, Self, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, Union, Unpack, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -46,7 +47,7 @@ class Out(BaseModel, from_attributes=True):
             } | cls.__annotations__
 
     @classmethod
-    def of(cls, source: object, **more: Any) -> Self:
+    def of(cls, source: object, /, **more: Any) -> Self:
         """What is called the same in `source`, and `more`, which wins."""
         names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
         own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}
@@ -54,10 +55,14 @@ class Out(BaseModel, from_attributes=True):
 
 
 def _travelling(kind: Any) -> Any:
+    """World times are text; of words it is said which (`Annotated[str, Phase]`: those of Phase)."""
     if kind in (WorldTime, WorldMinute):
         return WorldTimeText
     if get_origin(kind) in (Union, UnionType):
         return Union[tuple(map(_travelling, get_args(kind)))]  # noqa: UP007 - of a tuple
+    if get_origin(kind) is Annotated and kind.__origin__ is str:
+        words = kind.__metadata__[0]
+        return words if isinstance(words, EnumType) or get_origin(words) is Literal else kind
     return kind
 
 

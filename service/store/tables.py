@@ -2,15 +2,24 @@
 otherwise. Each declares its policy (store/policy.py).
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
-from service.content.profile import PersonKind
+from service.content.profile import Emotion, PersonKind
 from service.store.ids import new_id
-from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
+from service.store.phase import (
+    CallState,
+    CommitmentState,
+    Loudness,
+    Modulator,
+    ProposalState,
+    Speaker,
+    TurnForm,
+    TurnPolicy,
+)
 from service.store.policy import GoesWith, Policy, TableT
 from service.store.shown import WorldMinute
 
@@ -65,6 +74,24 @@ class OfPerson(_OfWorld):
 
     person_id: str = Field(primary_key=True)
     """whose it is"""
+
+
+class _Spent(SQLModel):
+    calls: int = 0
+    """how often a model was called; more than once: an answer could not be used"""
+    prompt_tokens: int = 0
+    """tokens of the prompt it was made of"""
+    completion_tokens: int = 0
+    """tokens the model wrote for it"""
+
+
+class _Answered(_Spent):
+    model: str
+    """which model made it: openai:gpt-4.1-mini, rehearsal"""
+    cached_tokens: int = 0
+    """tokens of the prompt that the provider had in its cache"""
+    duration_ms: int
+    """how long the model took, in real milliseconds"""
 
 
 @Policy(copied=False)
@@ -231,7 +258,7 @@ class MovementRow(_OfWorld, table=True):
 
 
 @Policy(conversation="id", exported=False)
-class ConversationRow(_OfWorld, table=True):
+class ConversationRow(_Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of the
@@ -280,9 +307,6 @@ class ConversationRow(_OfWorld, table=True):
     """the world time from which both remember it; null: they do not yet"""
     models: dict[str, str] = _json()
     """who answers per role: openai:gpt-4.1-mini, rehearsal"""
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     changes: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     awaits: str | None = None
     """id of the person whose words a human is to find next; null: nobody's"""
@@ -297,8 +321,10 @@ class ConversationRow(_OfWorld, table=True):
     opened_for: str | None = None
     matter: str = ""
     form: str = TurnForm.TALK
-    turn_policy: str = TurnPolicy.IN_ORDER
-    modulator: str = Modulator.ALL
+    turn_policy: Annotated[str, TurnPolicy] = TurnPolicy.IN_ORDER
+    """who is next"""
+    modulator: Annotated[str, Modulator] = Modulator.ALL
+    """what decides who perceives a turn"""
     perceptions: int = 3
     """so many of what it perceived last a speaker goes by"""
     place: str = ""
@@ -385,7 +411,7 @@ class Suggestion(NamedTuple):
 
 
 @Policy(conversation="conversation_id", turn="turn", known="at", exported=False)
-class TurnRow(_OfWorld, table=True):
+class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `recalled` the block of memories, which no
     later prompt repeats; `reminded` refers to those (memory/refs.py). Where a human found its words, `model` is
@@ -411,7 +437,8 @@ class TurnRow(_OfWorld, table=True):
     """name of the person who says it"""
     text: str
     """what is said, in the world's language; in a scene empty where nothing is"""
-    emotion: str
+    emotion: Annotated[str, Emotion]
+    """how its speaker shows itself while saying it"""
     goal_achieved: bool = False
     wants_to_end: bool = False
     note: str = ""
@@ -420,18 +447,6 @@ class TurnRow(_OfWorld, table=True):
     reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time at which it is said"""
-    model: str
-    """which model made it: openai:gpt-4.1-mini, rehearsal"""
-    calls: int
-    """how often a model was called; more than once: an answer could not be used"""
-    prompt_tokens: int
-    """tokens of the prompt it was made of"""
-    completion_tokens: int
-    """tokens the model wrote for it"""
-    cached_tokens: int = 0
-    """tokens of the prompt that the provider had in its cache"""
-    duration_ms: int
-    """how long the model took, in real milliseconds"""
     message_id: str | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     choices: list[str] | None = Field(default=None, sa_column=Column(JSON))
@@ -441,7 +456,8 @@ class TurnRow(_OfWorld, table=True):
     """what its speaker does, in a scene; empty: nothing"""
     addressed: list[str] | None = Field(default=None, sa_column=Column(JSON))
     """ids of those to whom it is said; null: to all"""
-    loudness: str = Loudness.NORMAL
+    loudness: Annotated[str, Loudness] = Loudness.NORMAL
+    """how loud it is said"""
     seen_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     urgency: int | None = None
@@ -530,7 +546,8 @@ class LongTermRow(OfPerson, table=True):
     """how much it matters, 1 to 10"""
     evidence: list[int] = _json()
     """the turns, from 0, that it rests on"""
-    state: str
+    state: Annotated[str, ProposalState]
+    """only what is accepted holds"""
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time of its state"""
 
@@ -566,7 +583,8 @@ class ActionCallRow(_OfWorld, table=True):
     args: dict[str, Any] = _json()
     words: str
     """what it is, in the talk's language"""
-    state: str
+    state: Annotated[str, CallState]
+    """requested: the game has still to say what became of it"""
     reason: str | None = None
     why: str = ""
     """what is wrong with the arguments; empty: nothing"""
@@ -928,7 +946,7 @@ class CommitmentRow(_OfWorld, table=True):
 
 
 @Policy(whose="person_id", known="at", goes=GoesWith.MEMORY, words=("prompt",), shown=True)
-class DecisionRow(OfPerson, table=True):
+class DecisionRow(_Answered, OfPerson, table=True):
     """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
     cost.
 
@@ -941,13 +959,7 @@ class DecisionRow(OfPerson, table=True):
     at: int = Field(sa_type=BigInteger, primary_key=True)
     call: str = Field(primary_key=True)
     basis: dict[str, Any] = _json()
-    model: str
-    calls: int
     failures: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    duration_ms: int
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
@@ -962,6 +974,7 @@ class EventRow(_OfWorld, table=True):
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time at which it happened"""
     kind: str
+    """what happened, as a word; it says what `data` is"""
     person_id: str | None = None
     """whose event it is; null: nobody's"""
     data: dict[str, Any] = _json()
@@ -1012,18 +1025,15 @@ class CommandRow(_OfWorld, table=True):
 
 
 @Policy(copied=False)
-class UsageRow(_OfWorld, table=True):
+class UsageRow(_Spent, _OfWorld, table=True):
     """What the language models cost, per world, world day and role. `failures` are calls that gave no answer."""
 
     __tablename__ = "usage"
 
     day: int = Field(primary_key=True)
     role: str = Field(primary_key=True)
-    calls: int = 0
     failures: int = 0
     """calls that gave no answer"""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     cached_tokens: int = 0
     """tokens of `prompt_tokens` that the server had at hand from before"""
     estimated: bool = False
@@ -1038,7 +1048,7 @@ class UsageRow(_OfWorld, table=True):
     known="at",
     words=("line", "marks", "refused"),
 )
-class QualityRow(_OfWorld, table=True):
+class QualityRow(_Spent, _OfWorld, table=True):
     """A turn (`id` is conversation/turn) or a decision (person@at) that was checked before it counted: the `line` that
     was taken, its `marks` (score and reason by dimension, quality/marks.py; none where the judge failed) and the lowest
     score. `outcome` is in store/quality.py; `refused` are the lines that were not taken, with their marks. `model`
@@ -1073,10 +1083,7 @@ class QualityRow(_OfWorld, table=True):
     threshold: int
     model: str
     """which model scored; empty: rules alone"""
-    calls: int
     failures: int
-    prompt_tokens: int
-    completion_tokens: int
     duration_ms: int
 
 

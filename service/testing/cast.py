@@ -8,6 +8,7 @@ from service.content.load import Cast
 from service.content.profile import CharacterProfile, NpcProfile
 from service.llm.chat import ChatModel
 from service.locales import Language, sentence
+from service.memory.lexical import is_named
 from service.quality.checks import Fault
 from service.testing.judge import JudgeContext
 from service.testing.play import Run, judged
@@ -31,15 +32,12 @@ async def judge_cast(model: ChatModel, cast: Cast, language: Language, limit: as
 
 
 def _written(cast: Cast) -> Mapping[str, list[str]]:
-    """What is written of each person, with the file. A sentence that begins with a name is about that person; another
-    one about whose file it stands in.
-    """
+    """What is written of each person, with the file: what stands in its own, and what names it in another's."""
     people: dict[str, CharacterProfile | NpcProfile] = {**cast.npcs, **cast.characters}
-    by_name = {person.name: person_id for person_id, person in people.items()}
     found = defaultdict[str, list[str]](list)
     for person in people.values():
         file = f"{'npcs' if person.kind == 'npc' else 'characters'}/{person.id}.yaml"
         for text in person.settled:
-            named = next((person_id for name, person_id in by_name.items() if text.startswith(name)), person.id)
-            found[named].append(f"{text} ({file})")
+            for about_id in {person.id, *(one.id for one in people.values() if is_named(one.name, text))}:
+                found[about_id].append(f"{text} ({file})")
     return found

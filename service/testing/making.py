@@ -75,8 +75,6 @@ def run_tests(
         logging.getLogger(name).setLevel(logging.WARNING)
     if models is None and not settings.names_model:
         settings.llm.provider = "rehearsal"
-    settings.memory.backend = "sql"  # the worlds of tests are thrown away, and nobody's graph is written to
-    settings.database_url = None
     content = chosen_worlds(settings).content
     language = settings.world.language or content.default_language
     cast = content.cast(language)

@@ -14,7 +14,7 @@ from service.export.problem import usable
 from service.locales import Language, sentence
 from service.quality.checks import Fault
 from service.run.show import one_line
-from service.testing.making import Outcome, Tested
+from service.testing.making import Outcome
 from service.testing.play import Run
 
 _CAST = "cast"
@@ -41,7 +41,8 @@ def show(outcome: Outcome, language: Language, console: Console) -> None:
     for one in outcome.tested:
         for run in () if one.passed else one.runs:
             for failure in run.failures:
-                console.print(Text(f"{_where(one)}: {told(failure, language)}"), soft_wrap=True)
+                where = f"{one.case.file}: {one_line(one.case.name)} ({one.case.npc_id})"
+                console.print(Text(f"{where}: {told(failure, language)}"), soft_wrap=True)
     for line in _summary(outcome, language):
         console.print(Text(line), soft_wrap=True)
 
@@ -94,10 +95,6 @@ def _fail(case: ElementTree.Element, kind: str, lines: list[str]) -> None:
 def _short(text: str) -> str:
     plain = one_line(text)
     return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
-
-
-def _where(one: Tested) -> str:
-    return f"{one.case.file}: {one_line(one.case.name)} ({one.case.npc_id})"
 
 
 def _result(language: Language, passed: bool | None) -> Text:

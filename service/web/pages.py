@@ -62,6 +62,7 @@ class Page:
     """
 
     request: Request
+    world: WorldView
     world_id: str
     asked: Language | None
     valid: bool
@@ -78,9 +79,10 @@ class Page:
         reloads: ContentReload | None = self.request.app.state.deps.content_reload
         return reloads
 
-    def language(self, world: WorldView) -> Language:
+    @property
+    def language(self) -> Language:
         """The language the address names, else the one the browser asks for, else the world's."""
-        return self.asked or language_accepted(self.request.headers.get("accept-language")) or world.language
+        return self.asked or language_accepted(self.request.headers.get("accept-language")) or self.world.language
 
     def address(self, path: str, **query: str) -> str:
         """A page of the same world, in the language the address names, if it names one."""
@@ -90,19 +92,18 @@ class Page:
         query = keep | query
         return f"{path}?{urlencode(query)}" if query else path
 
-    def render(self, template: str, world: WorldView, *, status: int = 200, **more: object) -> HTMLResponse:
+    def render(self, template: str, *, status: int = 200, **more: object) -> HTMLResponse:
         """A page of the world; `more` are the template's own values, `data` of them what its script is given."""
         if not self.valid:
             template, status = "missing.html", 404
-        language = self.language(world)
-        texts = room(language, "web")
-        script = {"lang": language, "asked": self.asked, "world": self.world_id, "texts": dict(texts)}
+        texts = room(self.language, "web")
+        script = {"lang": self.language, "asked": self.asked, "world": self.world_id, "texts": dict(texts)}
         data = more.pop("data", {})
         assert isinstance(data, dict)  # noqa: S101 - ours alone
         html = _TEMPLATES.get_template(template).render(
             page=self,
-            world=world,
-            lang=language,
+            world=self.world,
+            lang=self.language,
             t=texts,
             script=script | data,
             tongues=[(code, sentence(code, "common.own_name"), self._here_in(code)) for code in languages()],
@@ -114,12 +115,12 @@ class Page:
         """The query of this page in that language."""
         return urlencode(dict(self.request.query_params) | {"lang": language})
 
-    def missing(self, world: WorldView) -> HTMLResponse:
+    def missing(self) -> HTMLResponse:
         """The page for what is not there."""
-        return self.render("missing.html", world, status=404)
+        return self.render("missing.html", status=404)
 
 
-def _page(
+async def _page(
     request: Request,
     world_id: Annotated[str | None, Query()] = None,
     world: Annotated[str | None, Query(description="an older name of `world_id`")] = None,
@@ -128,9 +129,11 @@ def _page(
 ) -> Page:
     named = {name for name in (world_id, world, x_world_id) if name is not None} or {MAIN_WORLD}
     valid = len(named) == 1 and all(map(is_slug, named))
+    found = named.pop() if valid else MAIN_WORLD
     return Page(
         request=request,
-        world_id=named.pop() if valid else MAIN_WORLD,
+        world=await request.app.state.deps.read(found, lambda _, world: world),
+        world_id=found,
         asked=lang if lang in languages() else None,
         valid=valid,
     )
@@ -142,16 +145,15 @@ Asked = Annotated[Page, Depends(_page)]
 @router.get("/")
 async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
-    world = await _world(page)
     kinds = [payload.kind for payload in PAYLOADS]
     reloads = page.reloads is not None
-    return page.render("world.html", world, data={"actions": _actions(page, world), "kinds": kinds, "reloads": reloads})
+    return page.render("world.html", data={"actions": _actions(page), "kinds": kinds, "reloads": reloads})
 
 
 @router.get("/view/content-errors")
 async def content_errors(page: Asked) -> list[str]:
     """What is wrong with content files that were changed since: what was read before is in force."""
-    language = page.language(await _world(page))
+    language = page.language
     return [problem.line(language) for problem in page.reloads.problems] if page.reloads else []
 
 
@@ -165,86 +167,76 @@ async def docs_page() -> Response:
 @router.get("/login")
 async def login_page(page: Asked, next: str = "/", wrong: bool = False) -> Response:
     """Where a person shows the service's key; `next` is where that leads. The form is sent to api/key.py."""
-    return page.render("login.html", await _world(page), next=next, wrong=wrong)
+    return page.render("login.html", next=next, wrong=wrong)
 
 
 @router.get("/view/conversations/{conversation_id}")
 async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""
 
-    def names(session: Session) -> tuple[WorldView, dict[str, str] | None]:
-        world = page.deps.worlds.open(session, page.world_id)
+    def names(session: Session) -> dict[str, str] | None:
         try:
             row = conversation_of(session, page.world_id, conversation_id)
         except NotFound:
-            return world, None
-        return world, {"character": world.name_of(row.opener_id), "npc": world.name_of(row.partner_id)}
+            return None
+        return {"character": page.world.name_of(row.opener_id), "npc": page.world.name_of(row.partner_id)}
 
-    world, people = await page.deps.database.read(names)
+    people = await page.deps.database.read(names)
     if people is None:
-        return page.missing(world)
-    return page.render("conversation.html", world, data={"id": conversation_id}, people=people)
+        return page.missing()
+    return page.render("conversation.html", data={"id": conversation_id}, people=people)
 
 
 @router.get("/view/scenes")
 async def scenes_page(page: Asked) -> Response:
     """The scenes that were begun, and those that can be."""
-    return page.render("scenes.html", await _world(page))
+    return page.render("scenes.html")
 
 
 @router.get("/view/scenes/{scene_id}")
 async def scene_page(scene_id: str, page: Asked) -> Response:
     """A scene: its turns, what was done to it, and what its writer can do."""
-
-    world, is_there = await _scene(page, scene_id)
-    if not is_there:
-        return page.missing(world)
-    people = [world.cast.actor(person_id) for person_id in (*world.cast.npcs, *world.cast.characters)]
+    if not await _has_scene(page, scene_id):
+        return page.missing()
+    people = [page.world.cast.actor(person_id) for person_id in (*page.world.cast.npcs, *page.world.cast.characters)]
     data = {
         "id": scene_id,
         "names": {one.id: one.name for one in people},
         "kinds": {one.id: one.kind for one in people},
     }
-    return page.render("scene.html", world, data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
+    return page.render("scene.html", data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
 
 
 @router.get("/view/scenes/{scene_id}/report")
 async def scene_report_page(scene_id: str, page: Asked) -> Response:
     """Feelings and relations of a scene, as charts."""
-    world, is_there = await _scene(page, scene_id)
-    if not is_there:
-        return page.missing(world)
-    return page.render("scene_report.html", world, data={"id": scene_id, "names": {}}, scene_id=scene_id)
+    if not await _has_scene(page, scene_id):
+        return page.missing()
+    return page.render("scene_report.html", data={"id": scene_id, "names": {}}, scene_id=scene_id)
 
 
-async def _scene(page: Page, scene_id: str) -> tuple[WorldView, bool]:
-    """The world, and whether it has such a scene."""
-
-    def found(session: Session) -> tuple[WorldView, bool]:
-        world = page.deps.worlds.open(session, page.world_id)
-        return world, session.get(SceneRow, (page.world_id, scene_id)) is not None
-
-    return await page.deps.database.read(found)
+async def _has_scene(page: Page, scene_id: str) -> bool:
+    found = await page.deps.database.read(lambda s: s.get(SceneRow, (page.world_id, scene_id)))
+    return found is not None
 
 
 @router.get("/view/surveys")
 async def surveys_page(page: Asked) -> Response:
     """What people are asked, and what they answer."""
-    world = await _world(page)
-    names = {one.id: one.name for one in (*world.cast.npcs.values(), *world.cast.characters.values())}
-    return page.render("surveys.html", world, data={"names": names}, names=names)
+    names = {one.id: one.name for one in (*page.world.cast.npcs.values(), *page.world.cast.characters.values())}
+    return page.render("surveys.html", data={"names": names}, names=names)
 
 
 @router.get("/view/quality")
 async def quality_page(page: Asked) -> Response:
     """How good what was said and decided was found to be."""
-    return page.render("quality.html", await _world(page))
+    return page.render("quality.html")
 
 
 @router.get("/view/worlds")
 async def worlds_page(page: Asked) -> Response:
     """The worlds that have begun, and the way into another one."""
-    return page.render("worlds.html", await _world(page))
+    return page.render("worlds.html")
 
 
 @router.get("/view/characters/{character_id}")
@@ -252,39 +244,36 @@ async def memory_page(character_id: str, page: Asked, about: str | None = None, 
     """How the character lives now, and what it remembers about an NPC or another character. `npc_id` is an older name
     of `about`.
     """
-    world = await _world(page)
     about = about or npc_id
-    others = _others(world, character_id)
-    character = world.cast.characters.get(character_id)
+    others = _others(page.world, character_id)
+    character = page.world.cast.characters.get(character_id)
     if character is None or (about is not None and about not in others):
-        return page.missing(world)
-    places = {facility.id: facility.name for facility in world.map.facilities.values()}
+        return page.missing()
+    places = {facility.id: facility.name for facility in page.world.map.facilities.values()}
     data = {"id": character_id, "name": character.name, "about": about, "places": places}
-    return page.render("memory.html", world, data=data, person=character, others=others)
+    return page.render("memory.html", data=data, person=character, others=others)
 
 
 @router.get("/view/npcs/{npc_id}")
 async def npc_page(npc_id: str, page: Asked, about: str | None = None) -> Response:
     """How the NPC feels, how it stands to others, its facts, what it remembers, its conversations."""
-    world = await _world(page)
-    others = _others(world, npc_id)
-    npc = world.cast.npcs.get(npc_id)
+    others = _others(page.world, npc_id)
+    npc = page.world.cast.npcs.get(npc_id)
     if npc is None or (about is not None and about not in others):
-        return page.missing(world)
-    kinds = {person_id: person.kind for person_id, person in world.cast.everybody.items()}
+        return page.missing()
+    kinds = {person_id: person.kind for person_id, person in page.world.cast.everybody.items()}
     data = {"id": npc_id, "name": npc.name, "about": about, "names": others, "kinds": kinds}
-    place = world.map.label(world.map.npc_nodes[npc_id])
-    return page.render("npc.html", world, data=data, person=npc, others=others, place=place)
+    place = page.world.map.label(page.world.map.npc_nodes[npc_id])
+    return page.render("npc.html", data=data, person=npc, others=others, place=place)
 
 
 @router.get("/view/characters/{character_id}/graph")
 async def graph_page(character_id: str, page: Asked) -> Response:
     """The character's whole long-term memory, drawn as a graph."""
-    world = await _world(page)
-    character = world.cast.characters.get(character_id)
+    character = page.world.cast.characters.get(character_id)
     if character is None:
-        return page.missing(world)
-    return page.render("graph.html", world, data={"id": character_id, "name": character.name}, character=character)
+        return page.missing()
+    return page.render("graph.html", data={"id": character_id, "name": character.name}, character=character)
 
 
 @router.get("/view/static/{name:path}")
@@ -303,7 +292,7 @@ async def nothing_there(rest: str, page: Asked) -> Response:
     """Any other address below /view."""
     if rest.startswith("static/"):
         raise HTTPException(404)
-    return page.missing(await _world(page))
+    return page.missing()
 
 
 def _others(world: WorldView, person_id: str) -> dict[str, str]:
@@ -311,13 +300,8 @@ def _others(world: WorldView, person_id: str) -> dict[str, str]:
     return {other_id: other.name for other_id, other in world.cast.everybody.items() if other_id != person_id}
 
 
-def _actions(page: Page, world: WorldView) -> dict[str, str]:
+def _actions(page: Page) -> dict[str, str]:
     """What everything that can be done is called, in the page's language."""
-    language = page.language(world)
-    authored = page.deps.worlds.content.cast(language).catalogue.actions
+    authored, language = page.deps.worlds.content.cast(page.language).catalogue.actions, page.language
     built_in = {action_id: sentence(language, f"decision.actions.{action_id}") for action_id in sorted(BUILT_IN)}
     return built_in | {action.id: action.name for action in authored}
-
-
-async def _world(page: Page) -> WorldView:
-    return await page.deps.database.read(lambda s: page.deps.worlds.open(s, page.world_id))

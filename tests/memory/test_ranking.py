@@ -72,6 +72,14 @@ def best(items: Sequence[Item], query: str) -> str:
 SMALL_TALK = talk("small", "Lovely weather we are having today.", "It is, the harbour is quiet.", "Then I am off.")
 
 
+def test_a_memory_is_found_by_a_name_for_which_its_turn_has_a_pronoun() -> None:
+    said = talk("c", "Who taught you the bun?", "She did, the night before she went.", "I see.")
+    fact = told(said[1], "Chiyo taught Ilya the salted bun.")
+    (first, *_) = asked([*said, fact], "Tell me of Chiyo")
+    assert (first.item, first.bears) == (fact, True)
+    assert [one.item for one in asked([*said, fact], "Chiyo", kinds={Kind.FACT})] == [fact]
+
+
 def test_an_answer_is_found_by_the_question_before_it() -> None:
     said = talk("winch", "How many stitches did the doctor give you?", "Six, in two fingers.", "That must have hurt.")
     found = [one.item for one in asked([*said, *SMALL_TALK], "stitches from the winch")]

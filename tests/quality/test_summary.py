@@ -5,6 +5,7 @@ from typing import Any
 from service.quality.summary import summed
 from service.store.tables import QualityRow
 from tests.runtime.worlds import marked
+from world.time import WorldTime, iso
 
 HOUR, DAY = 60, 1440
 
@@ -33,9 +34,11 @@ def test_the_worst_come_first_and_the_newest_of_equals() -> None:
 
 def test_what_lies_within_three_days_is_told_by_the_hour_and_else_by_the_day() -> None:
     short = summed([row(0, 30, 9), row(1, 59, 7), row(2, 61, 5)], worst=0)
-    assert [(one.at, one.checked, one.means[0].mean) for one in short.spans] == [(0, 2, 8), (HOUR, 1, 5)]
+    hours = [(iso(WorldTime(0)), 2, 8), (iso(WorldTime(HOUR)), 1, 5)]
+    assert [(one.at, one.checked, one.means[0].mean) for one in short.spans] == hours
     long = summed([row(0, 30, 9), row(1, 61, 7), row(2, 5 * DAY + 1, 5)], worst=0)
-    assert [(one.at, one.checked) for one in long.spans] == [(0, 2), (5 * DAY, 1)]
+    days = [(iso(WorldTime(0)), 2), (iso(WorldTime(5 * DAY)), 1)]
+    assert [(one.at, one.checked) for one in long.spans] == days
 
 
 def test_nothing_was_checked() -> None:

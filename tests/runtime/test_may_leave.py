@@ -109,3 +109,23 @@ def test_where_it_is_can_be_asked_at_any_time(village: Content, tmp_path: Path) 
             return [_stands(home, at) for at in (START, NINE, WorldTime(START + FIVE_HOURS))]
 
     assert asyncio.run(live()) == [base, PLACE, base]
+
+
+def test_people_talk_with_npcs_that_may_leave_and_the_story_is_the_same(village: Content, tmp_path: Path) -> None:
+    """Every NPC may leave, and is found where it stands as any person is."""
+    cast = village.casts["en"]
+    for npc_id in cast.world_map.posts:
+        cast = leaving(cast, npc_id)
+    content = replace(village, casts={"en": cast})
+    for name in ("in-order", "slow"):
+        (tmp_path / name).mkdir()
+    told = asyncio.run(_lived(content, tmp_path / "in-order", FIVE_HOURS, at_once=1))
+    talks = {one["conversation_id"] for one in told["participants"] if one["person_id"] in cast.npcs}
+    assert talks
+    assert {one["person_id"] for one in told["summaries"] if one["conversation_id"] in talks} & cast.npcs.keys()
+    acts = {one["kind"] for one in told["events"] if one["person_id"] in cast.npcs}
+    assert not acts & {"decided", "activity_started", "activity_ended"}, "that it stands at its post is no news"
+    slow = Slow(rehearsal(), seed=2, longest_seconds=0.01)
+    again = asyncio.run(_lived(content, tmp_path / "slow", 90, 210, model=slow, at_once=16))
+    for part, rows in told.items():
+        assert again[part] == rows, part

@@ -151,10 +151,9 @@ def judged(model: ChatModel, cast: Cast) -> Run:
 
 def test_authored_facts_of_one_person_that_a_model_finds_at_odds_are_listed_with_their_files(at_odds: Cast) -> None:
     run = judged(Seeded([], apart=WRONG["npc_harue"]), at_odds)
-    (failure,) = run.failures
-    assert "Taro" in failure.about
-    assert failure.quote == "Taro has three children (npcs/npc_harue.yaml)"
-    assert all(failure.quote in told(failure, language) for language in LANGUAGES)
+    assert any(one.about.startswith("Taro") for one in run.failures)
+    assert {one.quote for one in run.failures} == {"Taro has three children (npcs/npc_harue.yaml)"}
+    assert all(one.quote in told(one, language) for one in run.failures for language in LANGUAGES)
     assert (run.judge_calls > 1, run.unjudged) == (True, 0)
 
 

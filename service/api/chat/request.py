@@ -168,7 +168,10 @@ class _Beginning:
             self._end(session, row, EndReason.SILENCE)
             row = None
         turns = turns_of(session, row.key) if row else []
-        gesture = gesture_of(self.body.messages, _standing(turns))
+        said = [turn for turn in turns if turn.model == Speaker.HUMAN]
+        is_answered = bool(turns) and turns[-1].model != Speaker.HUMAN
+        standing = Standing(last_request=said[-1].message_id, is_answered=is_answered) if said else None
+        gesture = gesture_of(self.body.messages, standing)
         begun = {"id": f"chatcmpl-{new_id()}", "created": int(time.time()), "gesture": gesture}
         if gesture is Gesture.ASIDE:
             return begun
@@ -207,8 +210,3 @@ class _Beginning:
     def _end(self, session: Session, row: ConversationRow, reason: EndReason) -> None:
         end(session, self.deps.conversation.worlds, *row.key, reason)
         self.ended.append((row.key, reason))
-
-
-def _standing(turns: list[TurnRow]) -> Standing | None:
-    said = [turn for turn in turns if turn.model == Speaker.HUMAN]
-    return Standing(last_request=said[-1].message_id, is_answered=turns[-1].model != Speaker.HUMAN) if said else None

@@ -27,7 +27,7 @@ from service.api.chat.schemas import (
 from service.api.chat.speech import Speech
 from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
 from service.api.problem import describe_openai, language_of, openai_error, problem_of
-from service.api.stream import EventStream
+from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
 from service.locales import Language
 from service.people.worlds import WorldView
@@ -98,7 +98,7 @@ def _model(world: WorldView, person_id: str) -> ModelOut:
 
 async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any, Any, T]) -> T | None:
     """What is awaited; None: the client has left meanwhile, and the speech is broken off."""
-    waiting, leaving = asyncio.ensure_future(awaited), asyncio.ensure_future(_left(request))
+    waiting, leaving = asyncio.ensure_future(awaited), asyncio.ensure_future(has_left(request))
     try:
         await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
         if waiting.done():
@@ -109,11 +109,6 @@ async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any,
         if not waiting.done():
             waiting.cancel()
             speech.leave()
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _whole(body: ChatIn, begun: Begun, text: str, usage: ChatUsage) -> JSONResponse:

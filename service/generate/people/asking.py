@@ -3,7 +3,7 @@ wish.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.content.load import Content
@@ -86,7 +86,11 @@ def context_of(
         count=len(plan.slots),
         attempt=attempt,
         wish=wish,
-        traits=tuple(_traits(slot, language)),
+        traits=tuple(
+            sentence(language, f"persona.{degree}", trait=sentence(language, f"persona.traits.{name}"))
+            for name, degree in slot.traits.items()
+            if degree != "medium"
+        ),
         family_names=any(one.family_name for one in plan.slots),
         ties=tuple((tie.kind, plan.slots[tie.number]) for tie in slot.ties),
         initial=random.Random(f"{slot.seed}/{attempt}").choice(_INITIALS.get(language, _LETTERS)),
@@ -97,12 +101,6 @@ def context_of(
 def prompt_of(context: PersonContext, thread: str = "") -> Prompt[MadePerson]:
     """The prompt."""
     return TEMPLATES.question("person", "closing", context, context.answer, max_tokens=_MOST_TOKENS, thread=thread)
-
-
-def _traits(slot: Slot, language: Language) -> Iterator[str]:
-    for name, degree in slot.traits.items():
-        if degree != "medium":
-            yield sentence(language, f"persona.{degree}", trait=sentence(language, f"persona.traits.{name}"))
 
 
 def _short(text: str) -> str:

@@ -49,8 +49,8 @@ def stand(
             if standing.wanted:
                 return standing
             for number, answer in answers.items():
-                fault = _fault(answer, crowd)
-                if fault is None and isinstance(answer, MadePerson):
+                fault = crowd.join(persona(answer)) if isinstance(answer, MadePerson) else answer
+                if isinstance(answer, MadePerson) and fault is None:
                     standing.kept[number] = answer
                 elif fault is not None:
                     standing.wrong[number] = fault
@@ -65,9 +65,3 @@ def persona(person: MadePerson) -> Persona:
     """What is compared of a made person."""
     traits = "\n".join((person.personality, *person.tendencies))
     return Persona(person.name, traits, "\n".join(person.lines), words_of(person))
-
-
-def _fault(answer: Answered, crowd: Crowd) -> Fault | None:
-    if not isinstance(answer, MadePerson):
-        return answer
-    return crowd.join(persona(answer))

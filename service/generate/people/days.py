@@ -5,9 +5,9 @@ the night. Pure.
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from service.content.load import Content
+from service.decision.descriptions import clock
 from service.generate.people.parts import Parts, Work, found, parts
 from service.generate.people.plan import WORKING_AGE
 from service.generate.people.slot import Slot
@@ -28,28 +28,6 @@ _LONGEST_PLEASURE = 75
 _GOES_OUT = 0.4
 """How many go out once more in the evening."""
 _WORK, _STUDY, _DRINK = "work", "study", "drink"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Block:
-    """What is done from a minute of the day on; without a place at home."""
-
-    starts: int
-    activity: str
-    place: Facility | None = None
-    action: ActionDef | None = None
-
-    def entry(self) -> dict[str, Any]:
-        """As a character's file has it."""
-        told: dict[str, Any] = {
-            "starts": f"{self.starts // MINUTES_PER_HOUR:02d}:{self.starts % MINUTES_PER_HOUR:02d}",
-            "activity": self.activity,
-        }
-        if self.place is not None:
-            told["facility"] = self.place.id
-        if self.action is not None:
-            told["action"] = self.action.id
-        return told
 
 
 def work_of(slot: Slot, language: Language) -> Work:
@@ -87,7 +65,10 @@ class _Day:
     language: Language
     slot: Slot
     rng: random.Random
-    blocks: list[Block] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    """Of its blocks, in minutes of the day."""
+    blocks: list[dict[str, str]] = field(default_factory=list)
+    """As a character's file has them; without a facility at home."""
 
     @property
     def parts(self) -> Parts:
@@ -100,13 +81,16 @@ class _Day:
     @property
     def until(self) -> int:
         """When the last block begins."""
-        return self.blocks[-1].starts if self.blocks else 0
+        return self.starts[-1] if self.starts else 0
 
     def add(self, starts: int, activity: str, place: Facility | None = None, action: ActionDef | None = None) -> None:
         """A block, later than those before."""
         starts = max(starts, self.until + _STEP if self.blocks else 0)
         if starts < MINUTES_PER_DAY:
-            self.blocks.append(Block(starts=starts, activity=activity, place=place, action=action))
+            self.starts.append(starts)
+            told = {"starts": clock(starts), "activity": activity}
+            where = {"facility": place.id} if place else {}
+            self.blocks.append({**told, **where, **({"action": action.id} if action else {})})
 
     def some(self, least: int, most: int) -> int:
         """A few minutes more or less."""
@@ -147,14 +131,14 @@ class _Day:
         return [places[place_id] for place_id in sorted(places)]
 
     def _may(self, place: Facility, action: ActionDef, starts: int) -> bool:
-        done = {(one.place.id, one.action.id) for one in self.blocks if one.place and one.action}
+        done = {(one.get("facility"), one.get("action")) for one in self.blocks}
         if (place.id, action.id) in done or (_DRINK in place.tags and self.slot.age < _DRINKING_AGE):
             return False
         ends = starts + _span(action)
         return all(_is_open(place, action, minute) for minute in (starts, (starts + ends) // 2, ends))
 
 
-def routine(slot: Slot, place: Facility | None, world: Content, language: Language) -> list[dict[str, Any]]:
+def routine(slot: Slot, place: Facility | None, world: Content, language: Language) -> list[dict[str, str]]:
     """The blocks of its day. `place`: where it works or learns (None: at home)."""
     day = _Day(world=world, language=language, slot=slot, rng=random.Random(f"{slot.seed}:day"))
     action = _work_at(place, day.actions, learns=slot.age < WORKING_AGE) if place else None
@@ -164,7 +148,7 @@ def routine(slot: Slot, place: Facility | None, world: Content, language: Langua
     else:
         _at_leisure(day)
     _evening(day, ends=shift[1] if shift else 17 * 60)
-    return [block.entry() for block in day.blocks]
+    return day.blocks
 
 
 def _working(day: _Day, shift: tuple[int, int], place: Facility, action: ActionDef | None) -> None:
@@ -208,7 +192,7 @@ def _tasks(day: _Day, place: str) -> list[str]:
 
 
 def _evening(day: _Day, *, ends: int) -> None:
-    age, first = day.slot.age, day.blocks[0].starts
+    age, first = day.slot.age, day.starts[0]
     if ends < 21 * 60:
         day.add(max(18 * 60 + day.some(0, 40), ends + 15), day.say("dinner"), None, day.meal())
     bed = max(20 * 60, min(_LATEST, first + MINUTES_PER_DAY - _NIGHT))

@@ -60,8 +60,6 @@ class Crowd:
 def folded_name(name: str) -> str:
     """The name as it is compared: without width, case and spaces, katakana as hiragana."""
     letters = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(_hiragana(letter) for letter in letters if letter.isalnum())
-
-
-def _hiragana(letter: str) -> str:
-    return chr(ord(letter) - _HIRAGANA) if ord(letter) in _KATAKANA else letter
+    return "".join(
+        chr(ord(letter) - _HIRAGANA) if ord(letter) in _KATAKANA else letter for letter in letters if letter.isalnum()
+    )

@@ -5,7 +5,7 @@ then all of them woven into the world.
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -35,7 +35,7 @@ from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
 from service.quality.language import is_foreign
-from service.run.cost import COUNTED, Prices, Spent, total
+from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 
 _MOST_NAMED = 12
@@ -44,43 +44,29 @@ _NUMBERS = 100
 _OTHER_PLAN = 1_000_003
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedPeople:
-    """What the user asks for: a `wish` in words, or a `demography`, whose `count` and `seed` stand where None is."""
-
-    wish: str = ""
-    demography: Path | None = None
-    count: int | None = None
-    seed: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Forecast:
-    """What is about to be made: `asked` people, of whom some are in the world already; how many answers are kept from
-    before, how many calls are still to be made if all goes well, and what they are likely to cost.
-    """
-
-    asked: int
-    there: int
-    answers: int
-    calls: int
-    spent: Spent
-
-
 class PeopleJob(Job):
     """The making of people of one wish or demography; a person has its number in the plan.
 
     Each person has a number in the plan, and for each attempt at it an item.
     """
 
-    def __init__(self, settings: Settings, world: Content, wanted: WantedPeople, file: DemographyFile) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        world: Content,
+        file: DemographyFile,
+        *,
+        wish: str,
+        count: int | None,
+        seed: int | None,
+    ) -> None:
         """Raises: FileUnusable: what was written of it before cannot be read."""
-        self.count = wanted.count or file.count or 1
-        self._wish = wanted.wish
+        self.count = count or file.count or 1
+        self._wish = wish
         described = file.model_dump(mode="json", by_alias=True, exclude={"count", "seed"})
         super().__init__(
             kind="people",
-            seed=next(one for one in (wanted.seed, file.seed, settings.llm.seed) if one is not None),
+            seed=next(one for one in (seed, file.seed, settings.llm.seed) if one is not None),
             language=settings.world.language or world.default_language,
             made_from={"wish": self._wish, "demography": described, "count": self.count},
             content=world,
@@ -113,14 +99,12 @@ class PeopleJob(Job):
         """Whether a rehearsal can say what is wished: that is in the world's language."""
         return not self._wish or bool(rehearsed(self._wish, self.language))
 
-    def forecast(self) -> Forecast:
-        """What is about to be made."""
-        there, answers = len(self.there), self.files.answers_kept()
-        calls = self.count - (there or min(answers, self.count))
+    def forecast(self) -> Spent:
+        """What the calls that are still to be made are likely to cost, if all goes well."""
+        calls = self.count - (self.made or min(self.files.answers_kept(), self.count))
         asked = prompt_tokens(prompt_of(self._context(0, 0, ())).messages)
         told = estimate_tokens(self._rehearse(self._context(0, 0, ()), random.Random(0)).model_dump_json())
-        spent = Counter(calls=calls, prompt_tokens=calls * asked, completion_tokens=calls * told)
-        return Forecast(asked=self.count, there=there, answers=answers, calls=calls, spent=spent)
+        return Counter(calls=calls, prompt_tokens=calls * asked, completion_tokens=calls * told)
 
     def todo(self, dataset: Dataset) -> list[int]:
         """The next attempts, by what is in the world now; before the first the plan is written down."""
@@ -149,8 +133,8 @@ class PeopleJob(Job):
         """The person of one item. Raises: Dropped, ModelError."""
         number, attempt = divmod(item.number, _NUMBERS)
         wrong = self._standing.wrong.get(number)
-        told = () if wrong is None else (self._said(wrong),)
-        prompt = prompt_of(self._context(number, attempt, told), item.id)
+        said = wrong and sentence(self.language, f"people_make.wrong.{wrong.reason}", name=wrong.like)
+        prompt = prompt_of(self._context(number, attempt, (said,) if said else ()), item.id)
         person = (await deps.models.for_role("closing").complete(prompt)).value
         slot = self.plan.slots[number]
         reason = fault_of(person, self.language, (self._wish, self.place.about, slot.work, *slot.more.values()))
@@ -160,9 +144,6 @@ class PeopleJob(Job):
 
     def _context(self, number: int, attempt: int, wrong: tuple[str, ...]) -> PersonContext:
         return context_of(self.plan, number, self.place, self.language, wish=self._wish, attempt=attempt, wrong=wrong)
-
-    def _said(self, wrong: Fault) -> str:
-        return sentence(self.language, f"people_make.wrong.{wrong.reason}", name=wrong.like)
 
     def _stand(self, dataset: Dataset) -> Standing:
         missing = set(range(self.count)) - self.there.keys()
@@ -217,7 +198,7 @@ class PeopleJob(Job):
             dropped=[DroppedPerson(number=one, **fault._asdict()) for one, fault in dropped],
             doubles=self._standing.doubles,
             calls=spent["calls"],
-            spent={name: spent[name] for name in COUNTED},
+            spent=counted(spent),
             money=None if prices is None else prices.of(spent),
         )
 
@@ -268,8 +249,16 @@ class PeopleJob(Job):
         return replace(slot, work=rehearsed(self._wish, self.language)) if self._wish else slot
 
 
-def people_job(settings: Settings, wanted: WantedPeople) -> PeopleJob:
-    """The job of that wish or demography, in the world of the settings.
+def people_job(
+    settings: Settings,
+    *,
+    wish: str = "",
+    demography: Path | None = None,
+    count: int | None = None,
+    seed: int | None = None,
+) -> PeopleJob:
+    """The job of a wish in words, or of a demography, whose `count` and `seed` stand where None is; in the world of the
+    settings.
 
     Raises:
         ContentErrors: the game's files have errors.
@@ -278,16 +267,16 @@ def people_job(settings: Settings, wanted: WantedPeople) -> PeopleJob:
         NobodyAsked: it is said nowhere how many.
         FileUnusable: what was written before cannot be read.
     """
-    directory = settings.content_dir or Path()
-    finish_writing(directory)
+    finish_writing(settings.content_dir or Path())
     world = chosen_worlds(settings).content
-    if wanted.demography is None:
-        return PeopleJob(settings, world, replace(wanted, wish=cleaned(wanted.wish)), OPEN)
-    path = wanted.demography
-    file = read_form(DemographyFile, path, lambda one: check_demography(one, path.name), refused=PlanRefused)
-    if wanted.count is None and file.count is None:
-        raise NobodyAsked(file=str(path))
-    return PeopleJob(settings, world, wanted, file)
+    if demography is None:
+        return PeopleJob(settings, world, OPEN, wish=cleaned(wish), count=count, seed=seed)
+    file = read_form(
+        DemographyFile, demography, lambda one: check_demography(one, demography.name), refused=PlanRefused
+    )
+    if count is None and file.count is None:
+        raise NobodyAsked(file=str(demography))
+    return PeopleJob(settings, world, file, wish="", count=count, seed=seed)
 
 
 def fault_of(person: MadePerson, language: Language, authored: Iterable[str]) -> str | None:

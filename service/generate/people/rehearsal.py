@@ -52,7 +52,7 @@ class _Rehearsed:
         facts = [self._one("work fact", work.facts), pastime.fact, past.fact, *self._some("tie fact", tied.facts, 1)]
         facts += [f"{name}: {value}" for name, value in self._slot.more.items()]
         dealt = (
-            self._greeting(),
+            self._both(self._one("greeting", pool.greetings), self._one("small talk", pool.smalltalk)),
             *self._some("work line", work.lines, 2),
             self._one("temper line", temper.lines) if self._rng.random() < 0.5 else quirk.line,
             pastime.line,
@@ -93,9 +93,6 @@ class _Rehearsed:
 
     def _some(self, pool: str, items: Sequence[str], most: int) -> list[str]:
         return deal(self._slot, pool, items, most)
-
-    def _greeting(self) -> str:
-        return self._both(self._one("greeting", self._pool.greetings), self._one("small talk", self._pool.smalltalk))
 
     def _both(self, one: str, other: str) -> str:
         return self._parts.beside.format(one=one, other=other)

@@ -24,10 +24,17 @@ def known_works(world: Content, language: Language) -> list[str]:
 
 def workplaces(work: str, world: Content) -> list[Facility]:
     """Where the work may be done, the best first; nothing: nowhere in particular."""
-    named = [place for place in _facilities(world) if _is_named(place, work, world)]
+    wanted = work.strip().casefold()
+    named = [place for place in _facilities(world) if wanted in {name.casefold() for name in _names(place, world)}]
     if named or not work:
         return named
-    tags = {tag for action in _actions_named(work, world) for tag in action}
+    actions = [one for language in languages() for one in world.cast(language).catalogue.actions]
+    tags = {
+        tag
+        for action in actions
+        if action.where is Where.FACILITY and wanted in (action.id.casefold(), action.name.casefold())
+        for tag in action.tags
+    }
     if tags:
         return [place for place in _facilities(world) if place.tags & tags]
     work_id = found("works", work)
@@ -54,18 +61,6 @@ def _facilities(world: Content) -> list[Facility]:
 def _names(place: Facility, world: Content) -> Iterator[str]:
     yield place.id
     yield from (world.cast(language).world_map.facilities[place.id].name for language in languages())
-
-
-def _is_named(place: Facility, work: str, world: Content) -> bool:
-    return any(work.strip().casefold() == name.casefold() for name in _names(place, world))
-
-
-def _actions_named(work: str, world: Content) -> Iterator[frozenset[str]]:
-    wanted = work.strip().casefold()
-    for language in languages():
-        for action in world.cast(language).catalogue.actions:
-            if action.where is Where.FACILITY and wanted in (action.id.casefold(), action.name.casefold()):
-                yield action.tags
 
 
 def _says(text: str, words: Iterable[str]) -> bool:

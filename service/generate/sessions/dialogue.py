@@ -99,8 +99,11 @@ async def hold(
     """
     held: list[HeldSession] = []
     for number, at in enumerate(times):
-        since = times[number - 1] if number else None
-        new = {one.id: _between(two.events[one.id], since, at) for one in two.people}
+        since = times[number - 1] if number else 0
+        new = {
+            one.id: [event for event in two.events[one.id] if since <= noon(event) < at]  # what has happened since
+            for one in two.people
+        }
         worlds = WorldRepository(_knowing(two, new, at), deps.settings.world)
         here = replace(deps, worlds=worlds)
         key = ConversationKey(world_id, f"s{number + 1}")
@@ -140,10 +143,6 @@ def noon(event: Event) -> WorldTime:
     """When on its day it is taken to have been."""
     days = (event.on - date(1, 1, 1)) // timedelta(days=1)
     return WorldTime(days * MINUTES_PER_DAY + _EVENT_HOUR * MINUTES_PER_HOUR)
-
-
-def _between(events: Sequence[Event], since: WorldTime | None, at: WorldTime) -> list[Event]:
-    return [one for one in events if noon(one) < at and (since is None or noon(one) >= since)]
 
 
 def _knowing(two: TwoPeople, new: Mapping[str, Sequence[Event]], at: WorldTime) -> Content:

@@ -151,7 +151,16 @@ def _pairs(file: SessionsFile, people: Mapping[str, CharacterProfile], seed: int
 def _line(two: TwoPeople, held: Sequence[HeldSession]) -> dict[str, Any]:
     return {
         "language": two.language,
-        "personas": [_persona(person) for person in two.people],
+        "personas": [
+            {
+                "id": person.id,
+                "name": person.name,
+                "personality": person.personality,
+                "facts": list(person.settled),
+                "goals": [one.goal for one in person.goals],
+            }
+            for person in two.people
+        ],
         "event_graph": {
             person.name: [
                 {"id": one.id, "date": one.on.isoformat(), "event": one.text, "caused_by": list(one.causes)}
@@ -168,14 +177,4 @@ def _line(two: TwoPeople, held: Sequence[HeldSession]) -> dict[str, Any]:
             }
             for one in held
         ],
-    }
-
-
-def _persona(person: CharacterProfile) -> dict[str, Any]:
-    return {
-        "id": person.id,
-        "name": person.name,
-        "personality": person.personality,
-        "facts": list(person.settled),
-        "goals": [one.goal for one in person.goals],
     }

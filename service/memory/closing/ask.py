@@ -22,7 +22,7 @@ from service.memory.closing.context import (
 )
 from service.memory.record import Memory, Recalled
 from service.memory.secrets import discretion_among
-from service.memory.telling import one_line, told_of
+from service.memory.telling import clause, one_line
 from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitment import Commitment
 from service.people.commitments import promised_for
@@ -48,13 +48,14 @@ SMALL_CONTEXT = 1000
 @dataclass(frozen=True, kw_only=True)
 class ClosingQuestion:
     """What a closing asks: the context, the memories and promises behind its refs, and of each who took part since when
-    it knows what it takes away.
+    it knows what it takes away, and what it `known` before, whether the model is shown it or not.
     """
 
     context: ClosingContext
     conversation_id: str
     known_from: Mapping[str, WorldTime]
     day_starts: int = 0
+    known: Mapping[str, Sequence[Memory]] = field(default_factory=dict)
     memories: Mapping[str, Memory] = field(default_factory=dict)
     promises: Mapping[str, Commitment] = field(default_factory=dict)
 
@@ -115,6 +116,7 @@ def prepare(
     felt = felt_moods(before.moods, then, memories, mood_cools_hours)
     people = [one for one in conversation.participants if one.person_id in memories]
     shown: dict[str, Memory] = {}
+    knew: dict[str, Sequence[Memory]] = {}
     participants = []
     for place, row in enumerate(people):
         person_id = row.person_id
@@ -126,7 +128,8 @@ def prepare(
         profile = world.cast.person(person_id)
         discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
         known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
-        refs = dict(_shown(world, ref_of(place), known, person_id))
+        knew[person_id] = known
+        refs = dict(_shown(world, ref_of(place), known))
         shown |= {ref: one for ref, (one, _) in refs.items()}
         first = next(iter(towards.values()), STRANGERS)
         participants.append(
@@ -163,6 +166,7 @@ def prepare(
         calendar=_calendar(then),
         places=tuple((one.id, one.name) for one in world.map.facilities.values())[:MOST_PLACES],
         bearers=world.cast.bearers,
+        others={one.id: one.name for one in world.cast.everybody.values()},
         own_prompts=world.cast.own_prompts,
     )
     parted = parted_at(world, conversation)
@@ -171,6 +175,7 @@ def prepare(
         conversation_id=conversation.id,
         known_from={i: known_late(conversation, i) or parted for i in memories},
         day_starts=world.settings.day_starts_minutes,
+        known=knew,
         memories=shown,
         promises=promises,
     )
@@ -215,20 +220,23 @@ def perceiving(conversation: ConversationRow, turns: Sequence[TurnRow]) -> tuple
     return tuple(found) if len(found) > 1 else conversation.person_ids[:2]
 
 
-def _shown(
-    world: WorldView, ref: str, known: Iterable[Memory], owner_id: str
-) -> Iterator[tuple[str, tuple[Memory, str]]]:
+def _shown(world: WorldView, ref: str, known: Iterable[Memory]) -> Iterator[tuple[str, tuple[Memory, str]]]:
     """What somebody remembers that may be over by what was said, best first within the budget, by ref. What an author
     wrote is never over.
     """
     room = MEMORY_TOKENS
-    told = ((one, one_line(told_of(world, one, owner_id))) for one in known if one.support.strength < 3)
+    told = ((one, _noted(world, one)) for one in known if one.support.strength < 3)
     fitting = 0
     for one, line in told:
         taken = estimate_tokens(line)
         if taken <= room:
             room, fitting = room - taken, fitting + 1
             yield f"{ref}m{fitting}", (one, line)
+
+
+def _noted(world: WorldView, one: Memory) -> str:
+    """A memory as who keeps the record reads it."""
+    return one_line(clause(world, one)) + (f" (told by {world.name_of(one.told_by)})" if one.told_by else "")
 
 
 def _promise_line(world: WorldView, one: Commitment) -> str:

@@ -6,7 +6,7 @@ Whether something is true is no question of this step. Each item is checked by i
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.content.profile import Mood
 from service.llm.marks import without_marks
@@ -154,8 +154,9 @@ class _Owner:
         self._context = question.context
         self._heard = self._context.shared(who.person_id)
         self._hidden = hidden
-        mine = [one.text for ref, one in question.memories.items() if ref.startswith(f"{who.ref}m")]
-        self._known = {normal(one) for one in (*mine, *(fact.text for fact in who.facts))}
+        self._written = {normal(fact.text) for fact in who.facts}
+        self._told = set[tuple[str, str | None]]()
+        self._known = {(normal(one.text), one.told_by): one for one in question.known.get(who.person_id, ())}
         self._names = {one.person_id: one.name for one in self._context.participants}
         told = " ".join((*(line.text for line in self._heard.values()), *self._names.values()))
         kept_back = tokens(" ".join(line.kept_from(who.person_id) for line in self._context.lines))
@@ -166,14 +167,22 @@ class _Owner:
         return tuple(line for line in map(self.named, lines) if line and self.may_know(line))
 
     def take(self, draft: ShortMemoryDraft) -> None:
-        """Keep the draft, or say why not."""
+        """Keep the draft, or say why not. What the same one has told before is known; where it is on the owner's mind
+        for some days, these begin anew.
+        """
         text = self.named(draft.text)
         fault = self._fault(draft, text)
         if fault is not None:
             self.rejected.append(_rejected(draft, fault))
             return
-        self._known.add(normal(text))
-        self.kept.append(self._memory(draft, text))
+        one = self._memory(draft, text)
+        said = normal(text), one.told_by
+        before = self._known.get(said)
+        is_known = before is not None and before.kind is not Kind.MID_TERM
+        if said in self._told or said[0] in self._written or is_known:
+            return
+        self._told.add(said)
+        self.kept.append(one if before is None else replace(one, replaces=(*one.replaces, before.id)))
 
     def named(self, text: str) -> str:
         """The text on one line, without marks, with names in the place of ids."""
@@ -192,8 +201,6 @@ class _Owner:
             return RejectionReason.NO_SUCH_TURN
         if not set(draft.turns) <= self._heard.keys() or not self.may_know(text):
             return RejectionReason.NOT_PERCEIVED
-        if normal(text) in self._known:
-            return RejectionReason.KNOWN_ALREADY
         return None if self._counts(draft, text) else RejectionReason.OTHER_NUMBER
 
     def may_know(self, text: str) -> bool:
@@ -221,7 +228,7 @@ class _Owner:
         told_by = self._teller(draft, lines, subject_id)
         known_from = self._question.known_from[self.who.person_id]
         seen = self._is_seen(turns, lines)
-        kind = self._kind(draft, told_by, seen=seen)
+        kind = self._kind(draft, told_by, subject_id, seen=seen)
         heard_from = plain(getattr(draft, "heard_from", "")) if told_by else ""
         came_from = self._person(heard_from) or heard_from
         replaced = self._replaced(draft)
@@ -251,12 +258,12 @@ class _Owner:
             replaces=() if replaced is None else (replaced.id,),
         )
 
-    def _kind(self, draft: ShortMemoryDraft, told_by: str | None, *, seen: bool) -> Kind:
+    def _kind(self, draft: ShortMemoryDraft, told_by: str | None, subject_id: str | None, *, seen: bool) -> Kind:
         if draft.lasts != "long":
             return Kind.MID_TERM
         if seen:
             return Kind.OBSERVED
-        return Kind.SELF if told_by == self.who.person_id else Kind.FACT
+        return Kind.SELF if told_by == subject_id == self.who.person_id else Kind.FACT
 
     def _is_seen(self, turns: Sequence[int], lines: Sequence[SpokenLine]) -> bool:
         """Whether it rests on nothing but what somebody did, a player's words apart."""

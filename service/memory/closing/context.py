@@ -119,7 +119,8 @@ class ClosingContext(PromptValues):
     """All that the closing may draw on, and nothing else. The goal is that of the first of the `participants`.
 
     `judges`: how they stand to each other is asked. `is_short`: a small model is asked, for less. `calendar` are the
-    days that can be meant, `places` the places, by id. `bearers` are the ids of those who bear each name.
+    days that can be meant, `places` the places, by id. `bearers` are the ids of those who bear each name,
+    `others` the names of all, by id.
     """
 
     participants: tuple[Participant, ...]
@@ -133,6 +134,12 @@ class ClosingContext(PromptValues):
     calendar: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
     bearers: Mapping[str, Set[str]] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Everybody's name, by id."""
+        return {**self.others, **{one.person_id: one.name for one in self.participants}}
 
     @property
     def whole(self) -> "ClosingContext":

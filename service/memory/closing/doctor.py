@@ -101,14 +101,6 @@ class Judged:
     finding: Finding | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Examined:
-    """What the models made of all talks."""
-
-    closed: list[Closed]
-    judged: list[Judged]
-
-
 @cache
 def labelled_talks() -> list[LabelledTalk]:
     """The shipped talks."""
@@ -116,7 +108,7 @@ def labelled_talks() -> list[LabelledTalk]:
     return TypeAdapter(list[LabelledTalk]).validate_python(yaml.safe_load(told))
 
 
-async def examine(models: Models) -> Examined:
+async def examine(models: Models) -> tuple[list[Closed], list[Judged]]:
     """Have the roles `closing` and `verify` answer for every talk, once each.
 
     Raises:
@@ -125,7 +117,7 @@ async def examine(models: Models) -> Examined:
     talks = labelled_talks()
     closed = await asyncio.gather(*(_closed(models, talk) for talk in talks))
     judged = await asyncio.gather(*(_judged(models, talk) for talk in talks))
-    return Examined(closed=list(closed), judged=[one for each in judged for one in each])
+    return closed, [one for each in judged for one in each]
 
 
 async def _closed(models: Models, talk: LabelledTalk) -> Closed:

@@ -56,7 +56,7 @@ class VerifyContext(PromptValues):
 
 def claims_of(checked: Checked, context: ClosingContext) -> VerifyContext | None:
     """What is to be verified; None: nothing is. Equal sentences of several people's paragraphs are asked once."""
-    names = _names(context)
+    names = context.names
     told: dict[tuple[str, str, str], None] = {}
     for side in checked.sides:
         told |= dict.fromkeys((line, "", "") for line in side.paragraph)
@@ -80,7 +80,7 @@ def verified(checked: Checked, context: VerifyContext, verdicts: Verdicts) -> Ch
     """What is left: contradicted claims and sentences are kept out, supported ones are verified. One that was not found
     said is unsure; so it is no matter of the next days. One that the answer passes over stays as it was.
     """
-    names = _names(context.closing)
+    names = context.closing.names
     by_number = {one.n: one.finding for one in verdicts.verdicts}
     found = {(one.text, one.told_by, one.mode): by_number.get(one.number) for one in context.claims}
     return replace(checked, sides=tuple(_side(side, found, names, context.closing) for side in checked.sides))
@@ -120,12 +120,6 @@ def _support(before: Support, finding: Finding | None) -> Support:
     if finding is None:
         return before
     return Support.VERIFIED if finding == "supported" else Support.UNSURE
-
-
-def _names(context: ClosingContext) -> dict[str, str]:
-    """Of those who took part, and of others as they are looked up by it, by person id."""
-    others = {person_id: name for name, ids in context.bearers.items() for person_id in ids}
-    return others | {one.person_id: one.name for one in context.participants}
 
 
 def _key(one: Memory, names: Mapping[str, str]) -> tuple[str, str, str]:

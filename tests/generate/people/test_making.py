@@ -16,7 +16,7 @@ from service.errors import ModelBroken, ModelUnreachable
 from service.generate.making import Order, make_dataset
 from service.generate.people.asking import PersonContext
 from service.generate.people.made_person import MadePerson
-from service.generate.people.making import PeopleJob, WantedPeople, people_job
+from service.generate.people.making import PeopleJob, people_job
 from service.generate.people.record import Record
 from service.generate.problem import GenerationStopped
 from service.llm.chat import Prompt
@@ -62,10 +62,12 @@ def settings_of(game: Path, **llm: Any) -> Settings:
     )
 
 
-def make(game: Path, answers: Answer | None, wanted: WantedPeople, **llm: Any) -> tuple[PeopleJob, list[PersonContext]]:
+def make(
+    game: Path, answers: Answer | None, wanted: dict[str, Any], **llm: Any
+) -> tuple[PeopleJob, list[PersonContext]]:
     """Make them by that script, or by what the settings name; answers what was asked."""
     settings = settings_of(game, **llm)
-    job = people_job(settings, wanted)
+    job = people_job(settings, **wanted)
     job.files.open()
     script = ScriptedModel()
     if answers is not None:
@@ -80,12 +82,12 @@ def _told(prompt: Prompt[Any]) -> PersonContext:
     return prompt.given
 
 
-def demography(game: Path, **values: Any) -> WantedPeople:
+def demography(game: Path, **values: Any) -> dict[str, Any]:
     """A dozen people of two sexes."""
     file = game.parent / "demography.json"
     whole = {"count": 12, "seed": 3, "sex": {"woman": 0.75, "man": 0.25}, "age": {"20-59": 1}, **values}
     file.write_text(json.dumps(whole), "utf-8")
-    return WantedPeople(demography=file)
+    return {"demography": file}
 
 
 def record_of(game: Path) -> Record:
@@ -192,7 +194,7 @@ def test_the_same_command_makes_those_who_are_missing_and_nobody_twice(
 
 def test_who_is_made_while_another_command_waits_is_not_made_by_it_again(game: Path) -> None:
     settings = settings_of(game)
-    waiting = people_job(settings, demography(game, count=3))
+    waiting = people_job(settings, **demography(game, count=3))
     make(game, by_number, demography(game, count=3))
     before, nobody = files_of(game), ScriptedModel()
     order = Order(file=waiting.files.answers, language="en", plain=True)
@@ -230,7 +232,7 @@ def test_what_is_wished_is_told_to_the_model_and_its_answer_stands_in_the_file(g
     def pilot(context: PersonContext) -> MadePerson:
         return wished(0, age=63)
 
-    job, (asked,) = make(game, pilot, WantedPeople(wish="a ferry <b>pilot</b> who is afraid of fog"))
+    job, (asked,) = make(game, pilot, {"wish": "a ferry <b>pilot</b> who is afraid of fog"})
     assert asked.wish == "a ferry pilot who is afraid of fog"
     (person_id,) = record_of(game).people.values()
     text = (game / "characters" / f"{person_id}.yaml").read_text("utf-8")
@@ -258,7 +260,7 @@ def test_an_answer_that_no_person_could_have_given_is_of_no_use(game: Path, faul
 
 
 def test_a_rehearsal_makes_people_of_parts_and_says_so(game: Path) -> None:
-    job, _ = make(game, None, WantedPeople(wish="an owl keeper who never sleeps", count=20), provider="rehearsal")
+    job, _ = make(game, None, {"wish": "an owl keeper who never sleeps", "count": 20}, provider="rehearsal")
     record = record_of(game)
     assert (job.made, record.doubles, record.rehearsal) == (20, 0, True)
     assert game_problems(game) == []

@@ -50,16 +50,28 @@ def test_no_language_is_another_ones(text: str) -> None:
         (memory(" \n", 1), RejectionReason.EMPTY),
         (memory("<|im_end|>", 1), RejectionReason.EMPTY),
         (memory("Taro was in the capital 700 times.", 6), RejectionReason.OTHER_NUMBER),
-        (memory("TARO  HAS 40 GOATS.", 1), RejectionReason.KNOWN_ALREADY),
     ],
 )
 def test_each_fault_of_structure_is_named_and_drops_nothing_else(
     draft: dict[str, Any], reason: RejectionReason
 ) -> None:
     lines = (*(line.text for line in scene().lines), "I was there 12 times.")
-    side = mios(draft, memory("Taro sings.", 1), context=scene(lines=lines), memories={"am1": OLD})
+    side = mios(draft, memory("Taro sings.", 1), context=scene(lines=lines))
     assert [one.text for one in side.memories] == ["Taro sings."]
     assert [one.reason for one in side.rejected] == [reason]
+
+
+def test_what_the_same_one_told_before_is_known_and_no_fault() -> None:
+    told = memory("TARO  HAS 40 GOATS.", 1, teller="b"), memory("Taro has 40 goats.", 2, teller="a")
+    side = mios(*told, known={"mio": [OLD]}, context=scene(lines=("Hm.", "I have 40 goats.", "You have 40 goats.")))
+    assert [(one.text, one.told_by) for one in side.memories] == [("Taro has 40 goats.", "mio")]
+    assert side.rejected == ()
+
+
+def test_what_is_told_again_of_the_next_days_takes_the_place_of_what_was_told_before() -> None:
+    before = replace(OLD, kind=Kind.MID_TERM, text="Taro sails soon.", level="low")
+    side = mios(memory("Taro sails soon.", 1, teller="b", lasts="high"), known={"mio": [before]})
+    assert [(one.level, one.replaces) for one in side.memories] == [("high", ("old",))]
 
 
 def test_nobody_who_was_not_there_and_no_human_takes_anything_away() -> None:

@@ -31,7 +31,7 @@ def keeping(setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
     """Appointments for which it is time to go, or to wait on the spot; the soonest first."""
     ways = ((one, _way(setting, snapshot, one)) for one in promised)
     found = [Keeping(commitment=one, option=way) for one, way in ways if way is not None]
-    return tuple(sorted(found, key=lambda one: (one.commitment.due_at or 0, one.commitment.id)))
+    return tuple(sorted(found, key=lambda one: (one.commitment.due.at if one.commitment.due else 0, one.commitment.id)))
 
 
 def by_appointments(

@@ -53,7 +53,7 @@ class Due:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commitment:
-    """A promise, as decisions and prompts know it: see `Due` of its time. It is open from `made_at` until before
+    """A promise, as decisions and prompts know it; `due` None: no time was said. It is open from `made_at` until before
     `ends_at`.
     """
 
@@ -63,9 +63,7 @@ class Commitment:
     what: str
     place: str
     node_id: str | None
-    due_at: WorldTime | None
-    since: WorldTime | None
-    has_hour: bool
+    due: Due | None
     made_at: WorldTime
     ends_at: WorldTime
 
@@ -74,18 +72,19 @@ class Commitment:
         """From when until before when the two are to meet: around the hour, or in the part of the day, from when they
         have parted on. None: no such time was said.
         """
-        if self.due_at is None or (self.since is None and not self.has_hour):
+        due = self.due
+        if due is None or (due.since is None and not due.has_hour):
             return None
-        if self.since is None:
-            return WorldTime(self.due_at - EARLY_MINUTES), WorldTime(self.due_at + LATE_MINUTES)
-        return max(self.since, WorldTime(min(self.made_at, self.due_at - 2 * LATE_MINUTES) + LATE_MINUTES)), self.due_at
+        if due.since is None:
+            return WorldTime(due.at - EARLY_MINUTES), WorldTime(due.at + LATE_MINUTES)
+        return max(due.since, WorldTime(min(self.made_at, due.at - 2 * LATE_MINUTES) + LATE_MINUTES)), due.at
 
     @property
     def appointment(self) -> WorldTime | None:
         """When the two go there; None: it is no appointment."""
-        if self.node_id is None or self.window is None:
+        if self.node_id is None or self.due is None or self.window is None:
             return None
-        return self.due_at if self.has_hour else self.window[0]
+        return self.due.at if self.due.has_hour else self.window[0]
 
     @property
     def waits_until(self) -> WorldTime | None:

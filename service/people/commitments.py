@@ -162,9 +162,8 @@ def _made(
     place, node_id, due = one.place, one.node_id, one.due
     if old is not None and not place:
         place, node_id = old.place, old.node_id
-    elif old is not None and due is None and old.due_at is not None and place != old.place:
-        since = None if old.since_at is None else WorldTime(old.since_at)
-        due = Due(at=WorldTime(old.due_at), since=since, has_hour=old.has_hour)
+    elif old is not None and due is None and place != old.place:
+        due = as_commitment(old).due
     return CommitmentRow(
         world_id=conversation.world_id,
         id=derived_id(conversation.id, one.by_id, "commitment", index),
@@ -192,9 +191,13 @@ def as_commitment(row: CommitmentRow) -> Commitment:
         what=row.what,
         place=row.place,
         node_id=row.node_id,
-        due_at=None if row.due_at is None else WorldTime(row.due_at),
-        since=None if row.since_at is None else WorldTime(row.since_at),
-        has_hour=row.has_hour,
+        due=None
+        if row.due_at is None
+        else Due(
+            at=WorldTime(row.due_at),
+            since=None if row.since_at is None else WorldTime(row.since_at),
+            has_hour=row.has_hour,
+        ),
         made_at=WorldTime(row.made_at),
         ends_at=WorldTime(row.expires_at if row.ended_at is None else row.ended_at),
     )
@@ -216,13 +219,13 @@ def _still_open(world: WorldView) -> tuple[Any, ...]:
 
 def promised_for(world: WorldView, one: Commitment) -> str:
     """`` (Thursday 2 April, 17:00; the pier)``: for when and where; "" where neither was said."""
-    when = ""
-    if one.since is not None:
-        day = date_label(one.since, world.language)
-        when = world.say(f"people.promise.part.{DayPart.begun_at(one.since)}", day=day)
-    elif one.due_at is not None:
-        label = clock_label if one.has_hour else date_label
-        when = label(one.due_at if one.has_hour else WorldTime(one.due_at - 1), world.language)
+    due, when = one.due, ""
+    if due is not None and due.since is not None:
+        day = date_label(due.since, world.language)
+        when = world.say(f"people.promise.part.{DayPart.begun_at(due.since)}", day=day)
+    elif due is not None:
+        label = clock_label if due.has_hour else date_label
+        when = label(due.at if due.has_hour else WorldTime(due.at - 1), world.language)
     facility = world.map.facilities.get(one.place)
     told = world.say("common.semicolon").join(filter(None, (when, facility.name if facility else one.place)))
     return world.say("people.promise.about", about=told) if told else ""

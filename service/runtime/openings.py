@@ -187,7 +187,8 @@ def _reasons(
     session: Session, world: WorldView, opener_id: str, player_id: str, attitude: Attitude, known: set[str]
 ) -> Iterator[_Reason]:
     for promise in open_commitments(session, world, opener_id):
-        due_at, soon = promise.since or promise.due_at, MINUTES_PER_DAY if promise.window is None else SOON_MINUTES
+        due_at = None if promise.due is None else promise.due.since or promise.due.at
+        soon = MINUTES_PER_DAY if promise.window is None else SOON_MINUTES
         if promise.other(opener_id) == player_id and due_at is not None and due_at <= world.now + soon:
             yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.what, urgency=due_at)
     keeps = discretion(world.cast.actor(opener_id), player_id, attitude.affinity)

@@ -17,9 +17,7 @@ def promised(due: Due, made_at: WorldTime = SAID, node_id: str | None = "pier") 
         what="bring the net",
         place="",
         node_id=node_id,
-        due_at=due.at,
-        since=due.since,
-        has_hour=due.has_hour,
+        due=due,
         made_at=made_at,
         ends_at=due.at,
     )

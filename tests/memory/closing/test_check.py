@@ -156,7 +156,7 @@ def test_affinity_moves_by_its_step_and_what_was_not_judged_stays() -> None:
 
 
 def commitment(**fields: Any) -> Commitment:
-    usual: dict[str, Any] = {"place": "", "node_id": None, "due_at": None, "since": None, "has_hour": False}
+    usual: dict[str, Any] = {"place": "", "node_id": None, "due": None}
     return Commitment(id="c1", by_id="npc_taro", to_id="mio", what="mend it", made_at=AT, ends_at=AT, **usual | fields)
 
 

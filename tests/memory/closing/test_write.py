@@ -114,7 +114,8 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
         assert [one.kind for one in memories_of(session, CHARACTER)] == [Kind.FACT, Kind.MID_TERM]
         made = as_commitment(session.exec(select(CommitmentRow)).one())
         assert (made.by_id, made.to_id, made.what, made.place) == (NPC, CHARACTER, "show Mio the goats", "the mill")
-        assert made.due_at == parse_time("2026-04-03T00:00")
+        assert made.due
+        assert made.due.at == parse_time("2026-04-03T00:00")
         hidden = [turn.turn for turn in session.exec(select(TurnRow)) if turn.not_to_quote]
         assert hidden == [2]
 

@@ -34,11 +34,9 @@ from service.demo import run_demo
 from service.errors import KataribeError, LinesWrong
 from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
-from service.exchange.draft import Draft
+from service.exchange.draft import Draft, Report, file_bytes
 from service.exchange.give import Format, give
-from service.exchange.map_place import take_map_in
-from service.exchange.place import Wish, take_all_in, take_in, write_all
-from service.exchange.refused import Report, file_bytes
+from service.exchange.place import Wish, take_all_in, take_in, take_map_in, write_all
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
@@ -57,11 +55,10 @@ from service.run.ask import run_ask
 from service.run.cost import Prices, prices_of
 from service.run.doctor import show_doctor
 from service.run.help import show_help_in, show_wrong_call
-from service.run.play import run_world
 from service.run.quality import show_quality
 from service.run.replay import replay
 from service.run.scene import TakenAs, form_of, run_scene, take_scene
-from service.run.watch import Run
+from service.run.watch import Run, run_world
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
 from service.testing.making import run_tests

@@ -12,8 +12,7 @@ from service.content.fields import ListOf, Words
 from service.content.files import files_in, read_values
 from service.content.persona import Weight
 from service.content.problem import ContentProblem, Key, problem, quote
-from service.exchange.draft import Draft, id_of, name_in
-from service.exchange.refused import Foreign, ImportRefused, parsed, refusing
+from service.exchange.draft import Draft, Foreign, ImportRefused, id_of, name_in, parsed, refusing
 from world.ids import is_slug
 
 IMMUTABLE, LONG_TERM = "immutable.yaml", "long_term.yaml"

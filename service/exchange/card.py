@@ -19,9 +19,8 @@ from service.content.fields import ListOf
 from service.content.files import MOST_BYTES, Unreadable
 from service.content.problem import Key, quote
 from service.exchange.charx import card_json
-from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, name_in
+from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, Foreign, json_of, name_in, parsed, refusing
 from service.exchange.png import SIGNATURE, png_texts
-from service.exchange.refused import Foreign, json_of, parsed, refusing
 
 CARDS = ("ccv3", "chara")
 """Keywords of the texts in a PNG that are a card, the better one first."""

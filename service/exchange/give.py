@@ -13,7 +13,7 @@ from service.content.persons import PersonFile
 from service.content.problem import problem
 from service.content.profile import CharacterProfile, NpcProfile
 from service.errors import NotFound
-from service.exchange.refused import Report
+from service.exchange.draft import Report
 from service.locales import Language
 
 LONGEST_HEADING = 40

@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from service.content.fields import ListOf
 from service.content.problem import Key, problem
 from service.exchange.clean import plain
-from service.exchange.draft import id_of
-from service.exchange.refused import Foreign, Report, json_of, parsed
+from service.exchange.draft import Foreign, Report, id_of, json_of, parsed
 from world.ids import is_slug
 
 FIRST_DAY = "2026-04-01T07:00"

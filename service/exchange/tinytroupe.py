@@ -12,8 +12,7 @@ from pydantic import BeforeValidator, JsonValue
 from service.content.fields import ListOf
 from service.content.problem import Key, quote
 from service.exchange.clean import chunks
-from service.exchange.draft import LORE_TOKENS, MOST_LINES, PERSONALITY_TOKENS, Draft, name_in
-from service.exchange.refused import Foreign, json_of, parsed
+from service.exchange.draft import LORE_TOKENS, MOST_LINES, PERSONALITY_TOKENS, Draft, Foreign, json_of, name_in, parsed
 
 _TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 _DEGREE = re.compile(r"\s*(?:very\s+|moderately\s+)?(low|medium|high)\b", re.IGNORECASE)

@@ -14,9 +14,8 @@ from service.llm.choose import Models
 from service.locales import Language
 from service.offline.model import REHEARSAL, OfflineModel
 from service.settings import Settings
-from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsFile, read_tests
-from service.testing.play import Case, Run, hold
+from service.testing.play import Case, Run, hold, judge_cast
 from world.time import to_datetime
 
 

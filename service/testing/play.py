@@ -2,12 +2,15 @@
 and what was answered is checked.
 """
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
+from service.content.load import Cast
 from service.content.made import read_made
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
@@ -17,9 +20,9 @@ from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end, turns_of
 from service.errors import ModelError
 from service.llm.chat import ChatModel
-from service.locales import Language
+from service.locales import Language, sentence
 from service.memory.authoring import Author
-from service.memory.lexical import squeezed
+from service.memory.lexical import is_named, squeezed
 from service.memory.secrets import discretion
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed
@@ -224,3 +227,32 @@ async def _judge(talk: _Talk, run: Run) -> None:
     number = next((n for n, one in enumerate(run.talk) if quote and quote in squeezed(one.answer)), None)
     said = found.quote if number is not None else ""
     run.failures.append(Fault(check="judge", number=number, quote=said, about=f"{claim} ({found.reason})"))
+
+
+async def judge_cast(model: ChatModel, cast: Cast, language: Language, limit: asyncio.Semaphore) -> Run:
+    """Ask once for each person of whom two sentences stand. Secrets are left out: they may be kept by a lie."""
+    run = Run(talk=[], failures=[])
+
+    async def ask(person_id: str, texts: list[str]) -> None:
+        name = cast.person(person_id).name
+        claim = sentence(language, "testing.cast_claim", name=name)
+        context = JudgeContext(language=language, name=name, written=tuple(texts), claim=claim)
+        async with limit:
+            verdict = await judged(run, model, context, f"cast/{person_id}")
+        if verdict is not None and not verdict.holds:
+            run.failures.append(Fault(check="cast", quote=verdict.quote, about=f"{name}: {verdict.reason}"))
+
+    await asyncio.gather(*(ask(*one) for one in _written(cast).items() if len(one[1]) > 1))
+    return run
+
+
+def _written(cast: Cast) -> Mapping[str, list[str]]:
+    """What is written of each person, with the file: what stands in its own, and what names it in another's."""
+    people: dict[str, CharacterProfile | NpcProfile] = {**cast.npcs, **cast.characters}
+    found = defaultdict[str, list[str]](list)
+    for person in people.values():
+        file = f"{'npcs' if person.kind == 'npc' else 'characters'}/{person.id}.yaml"
+        for text in person.settled:
+            for about_id in {person.id, *(one.id for one in people.values() if is_named(one.name, text))}:
+                found[about_id].append(f"{text} ({file})")
+    return found

@@ -17,7 +17,7 @@ from service.content.maps import MapsFile
 from service.content.persona import FactEntry
 from service.content.persons import CharacterFile, NpcFile, PersonFile
 from service.content.scenes import SceneFile
-from service.generate.sessions.file import SessionsFile
+from service.generate.sessions.plan import SessionsFile
 from service.testing.file import TestsFile
 from world.places import ALWAYS_OPEN
 

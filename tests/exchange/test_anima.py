@@ -10,8 +10,8 @@ import yaml
 from service.content.check import examine
 from service.content.load import load_content
 from service.exchange.anima import past_of, read_anima
+from service.exchange.draft import ImportRefused
 from service.exchange.place import Wish, take_all_in
-from service.exchange.refused import ImportRefused
 from service.settings import Settings
 from service.upkeep import import_memory
 from tests.content.village import Village

@@ -11,8 +11,7 @@ import yaml
 
 from service.exchange.card import read_card
 from service.exchange.clean import plain, spoken
-from service.exchange.draft import Draft, id_of
-from service.exchange.refused import ImportRefused
+from service.exchange.draft import Draft, ImportRefused, id_of
 from service.llm.chat import estimate_tokens
 from tests.exchange.cards import Values, as_charx, as_json, as_png, card, charx, png
 from world.ids import is_slug

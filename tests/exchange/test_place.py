@@ -9,9 +9,8 @@ from service.content.check import examine
 from service.content.init import ContentUnwritable
 from service.content.load import load_content
 from service.exchange.card import read_card
-from service.exchange.draft import Draft
+from service.exchange.draft import Draft, ImportRefused
 from service.exchange.place import Wish, take_in, write_all
-from service.exchange.refused import ImportRefused
 from tests.content.village import Village
 from tests.exchange.cards import as_json, card
 

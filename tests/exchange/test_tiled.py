@@ -8,8 +8,8 @@ import pytest
 
 from service.content.check import examine
 from service.content.load import load_content
-from service.exchange.map_place import maps_text, take_map_in
-from service.exchange.refused import ImportRefused
+from service.exchange.draft import ImportRefused
+from service.exchange.place import maps_text, take_map_in
 from service.exchange.tiled import read_tiled
 from tests.content.village import Village
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from service.content.load import load_content
-from service.exchange.draft import Draft
+from service.exchange.draft import Draft, ImportRefused
 from service.exchange.place import Wish, take_in
-from service.exchange.refused import ImportRefused
 from service.exchange.tinytroupe import read_tinytroupe
 from tests.content.village import Village
 

@@ -8,7 +8,7 @@ import pytest
 
 from service.content.profile import CharacterProfile
 from service.generate.problem import Dropped
-from service.generate.sessions.event_graph import EventDraft, EventGraphContext, event_graph, faults_of
+from service.generate.sessions.dialogue import EventDraft, EventGraphContext, event_graph, faults_of
 from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.generate.sessions.dialogue import HeldSession, Turn
-from service.generate.sessions.event_graph import Event
+from service.generate.sessions.dialogue import Event, HeldSession, Turn
 from service.generate.sessions.questions import TalkContext, questions
 from service.llm.scripted import ScriptedModel
 from world.time import parse_time

@@ -18,10 +18,9 @@ from service.llm.chat import ChatModel
 from service.locales import Language
 from service.offline.model import OfflineModel
 from service.settings import Settings
-from service.testing.cast import judge_cast
 from service.testing.file import PROBES, TestsRefused, read_tests
 from service.testing.making import Outcome, run_tests
-from service.testing.play import Run
+from service.testing.play import Run, judge_cast
 from service.testing.report import show, told, write_junit
 from tests.testing.seeded import DEFECTS, Seeded
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from service.content.load import Content
 from service.generate.people.made_person import MadePerson, WishedPerson
+from service.generate.people.parts import Slot
 from service.generate.people.plan import Plan
-from service.generate.people.slot import Slot
 from service.llm.chat import Prompt
 from service.llm.prompt import PromptValues, Templates
 from service.locales import Language, sentence

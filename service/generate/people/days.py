@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from service.content.load import Content
 from service.decision.descriptions import clock
-from service.generate.people.parts import Parts, Work, found, parts
+from service.generate.people.parts import Parts, Slot, Work, found, parts
 from service.generate.people.plan import WORKING_AGE
-from service.generate.people.slot import Slot
 from service.generate.people.workplaces import paid_places, places_of, workplaces
 from service.locales import Language
 from world.actions import ActionDef, Where

@@ -11,7 +11,7 @@ from service.content.fields import UNWRITTEN, ContentModel, Text, Words, refusal
 from service.content.persona import BigFiveEntry
 from service.content.problem import ContentProblem, Key, problem, quote
 from service.content.references import unknown
-from service.generate.people.slot import Lives
+from service.generate.people.parts import Lives
 
 MOST_PEOPLE = 10_000
 HOUSEHOLDS = tuple(filter(None, get_args(Lives)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
-from service.generate.people.slot import OTHER_SIDE, Lives, Tie, TieKind
+from service.generate.people.parts import OTHER_SIDE, Lives, Tie, TieKind
 
 GROWN = 16
 _PARENT_GAP = range(18, 43)

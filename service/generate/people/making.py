@@ -24,9 +24,9 @@ from service.generate.people.attempts import Answered, Standing, stand
 from service.generate.people.demography import DemographyFile, check_demography
 from service.generate.people.distinct import Crowd, Fault, Persona
 from service.generate.people.made_person import MadePerson, WishedPerson, words_of
+from service.generate.people.parts import Slot
 from service.generate.people.plan import outcome, outcome_lines, sampling_plan
 from service.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing
-from service.generate.people.slot import Slot
 from service.generate.people.weave import Woven, weave
 from service.generate.people.wish import OPEN, as_wished, cleaned, rehearsed
 from service.generate.problem import Dropped, NobodyAsked, PlanRefused

@@ -8,9 +8,8 @@ from typing import Any
 from service.generate.people.days import work_of
 from service.generate.people.distinct import folded_name
 from service.generate.people.made_person import MadePerson
-from service.generate.people.parts import GENERATIONS, Parts, Pool, Sex, Temper, Tied, deal, found, parts
+from service.generate.people.parts import GENERATIONS, Parts, Pool, Sex, Slot, Temper, Tied, deal, found, parts
 from service.generate.people.plan import WORKING_AGE
-from service.generate.people.slot import Slot
 from service.locales import Language
 
 _ELDER, _ADULT = 60, 28

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.generate.sessions.dialogue import HeldSession, Turn
-from service.generate.sessions.event_graph import TEMPLATES, Event
+from service.generate.sessions.dialogue import TEMPLATES, Event, HeldSession, Turn
 from service.llm.chat import ChatModel
 from service.llm.prompt import PromptValues
 from service.locales import Language, sentence, sentences

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import cache
 from typing import NamedTuple
 
-from service.generate.sessions.event_graph import EventDraft, EventGraphContext, EventGraphDraft
+from service.generate.sessions.dialogue import EventDraft, EventGraphContext, EventGraphDraft
 from service.generate.sessions.questions import (
     BorneDraft,
     Category,

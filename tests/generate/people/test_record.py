@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from service.export.problem import FileUnusable
+from service.generate.people.parts import Slot, Tie
 from service.generate.people.plan import Plan
 from service.generate.people.record import Record, RunFiles, finish_writing
-from service.generate.people.slot import Slot, Tie
 from service.generate.problem import DatasetInUse
 
 SLOT = Slot(

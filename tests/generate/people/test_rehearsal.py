@@ -11,10 +11,9 @@ from service.generate.near import Distinct
 from service.generate.people.demography import DemographyFile
 from service.generate.people.distinct import Crowd, Persona
 from service.generate.people.made_person import MadePerson, words_of
-from service.generate.people.parts import deal, found, parts
+from service.generate.people.parts import Slot, deal, found, parts
 from service.generate.people.plan import sampling_plan
 from service.generate.people.rehearsal import person
-from service.generate.people.slot import Slot
 from service.locales import languages
 from service.offline.lines import lines_of
 from service.offline.phrases import phrases

@@ -775,7 +775,7 @@ export interface components {
         RejectedOut: {
             /** @description what was not kept */
             statement: string;
-            /** @description in which it is said to have been said, from 0 */
+            /** @description the turn it is said to have been said in, from 0; null: none was named */
             turn: number | null;
             /** @description why it was not kept */
             reason: components["schemas"]["RejectionReason"];

@@ -37,9 +37,7 @@ _LIKING: tuple[tuple[int, str], ...] = (
 class Attitude:
     """How an owner stands to another person at one moment.
 
-    `affinity` is -100..100. None while nobody has judged them, else -3..3: `power` (3: the owner has the say, -3: it
-    submits), `intimacy` (3: as close as can be, -3: closed) and `task_oriented` (3: nothing but the matter at hand, -3:
-    nothing but company). `times_met` counts their conversations; `last_met_at` is when the last of them ended.
+    `affinity` is -100..100; the others are None while nobody has judged them.
     """
 
     affinity: int = 0

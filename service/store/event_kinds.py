@@ -216,7 +216,9 @@ class FactRejected(OfConversation):
     """A statement that the model wanted remembered was kept out of the person's memory."""
 
     statement: str = Field(description="what was not kept", examples=["Taro sells his boat."])
-    turn: int | None = Field(description="in which it is said to have been said, from 0", examples=[3])
+    turn: int | None = Field(
+        description="the turn it is said to have been said in, from 0; null: none was named", examples=[3]
+    )
     reason: RejectionReason = Field(description="why it was not kept", examples=["not_perceived"])
 
 

@@ -1,5 +1,5 @@
-"""Owns what of our values travels over HTTP as it is: a schema names the fields of a value that it shows, and has their
-types, and the sentences that stand under them, from there.
+"""Owns how values are shown over HTTP: a schema names the fields of a value that travel, with the types and sentences
+that they have there.
 """
 
 import ast
@@ -37,6 +37,7 @@ class Out(BaseModel, from_attributes=True):
     """
 
     def __init_subclass__(cls, of: type | None = None, shows: str = "", **config: Unpack[ConfigDict]) -> None:
+        """Raises: KeyError: no sentence stands under a field that is to be shown."""
         super().__init_subclass__(**config)
         if of is not None:
             types, sentences = get_type_hints(of, include_extras=True), _sentences_of(of)
@@ -67,10 +68,10 @@ def _travelling(kind: Any) -> Any:
 
 
 def _sentences_of(value: type) -> dict[str, str]:
-    """The sentence under each field of a class of ours, those that it inherits included."""
+    """The sentence under each field of a class, those of its bases in the same package included."""
     found = dict[str, str]()
     for one in reversed(value.__mro__):
-        if one.__module__.startswith(("service.", "world.")):
+        if one.__module__.partition(".")[0] == value.__module__.partition(".")[0]:
             found |= _sentences_in(one.__module__).get(one.__name__, {})
     return found
 

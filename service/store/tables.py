@@ -412,11 +412,11 @@ class Suggestion(NamedTuple):
 
 @Policy(conversation="conversation_id", turn="turn", known="at", exported=False)
 class TurnRow(_Answered, _OfWorld, table=True):
-    """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
-    its speaker was shown before it, as it was sent (see PromptRow), and `recalled` the block of memories, which no
-    later prompt repeats; `reminded` refers to those (memory/telling.py). Where a human found its words, `model` is
-    "human" and nothing was called; `message_id` is the client's own name for it, and `told` what the game said with it
-    was going on, line by line. `choices` are the lines that its speaker suggested for the answer (None: none).
+    """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow), and
+    `recalled` the block of memories, which no later prompt repeats; `reminded` refers to those (memory/telling.py).
+    Where a human found its words, `model` is "human" and nothing was called; `message_id` is the client's own name
+    for it, and `told` what the game said with it was going on, line by line. `choices` are the lines that its
+    speaker suggested for the answer (None: none).
 
     In a scene a turn is what its speaker thinks, does (`act`) and says (`text`), each of which may be "". It is said to
     those `addressed` (None: to all), with that `loudness` (store/phase.py); `seen_by` perceive the act, `heard_by` the
@@ -896,12 +896,8 @@ class MoodRow(OfPerson, table=True):
     unended={"state": CommitmentState.OPEN.value, "ended_at": None, "ended_in": None, "moved_to": None},
 )
 class CommitmentRow(_OfWorld, table=True):
-    """What one person promised another: `what`, where, and by when (None: no time was said).
-
-    `place` is as it was said, `node_id` where that is on the map. `due_at` is the moment that was said (`has_hour`), or
-    the end of the part of a day that began at `since_at`, or of a day. It is open until `expires_at`, or `ended_at`
-    where something ended it before: the conversation `ended_in`, the clock or a client. `state` says what came of it,
-    `moved_to` is the promise that stands in its place.
+    """What one person promised another, and where and by when. It is open until `expires_at`, or `ended_at` where
+    something ended it before: a conversation, the clock or a client. `state` says what came of it.
     """
 
     __tablename__ = "commitments"

@@ -154,7 +154,7 @@ def test_a_dialogue_is_lived_remembered_and_asked_about_and_each_call_is_counted
     assert first["date"] < second["date"]
     assert [turn["dia_id"] for turn in second["turns"]] == ["D2:1", "D2:2", "D2:3", "D2:4"]
     assert [turn["speaker"] for turn in second["turns"]] == ["Ren", "Mei", "Ren", "Mei"]
-    assert first["summary"] == met.summary
+    assert met.summary == f"As you recall your talk with Ren: {first['summary']}"
     assert first["summary"] in spoken[5].messages[1].content
     assert {one["dia_id"] for one in first["observations"]} <= {turn["dia_id"] for turn in first["turns"]}
     assert [(one["answer"], one["evidence"], one["checked"]) for one in line["qa"]] == [

@@ -7,8 +7,21 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, Serving, WorldId, once_of
-from service.api.fields import PLAIN, FlagIn, In, OneToTen, Out, Slug, Whole, WorldTimeText
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    PLAIN,
+    AsAsked,
+    FlagIn,
+    In,
+    OneToTen,
+    Out,
+    Serving,
+    Slug,
+    Whole,
+    WorldId,
+    WorldTimeText,
+    once_of,
+)
 from service.api.problem import describe
 from service.content.fields import Flag
 from service.errors import Invalid, KeyReused

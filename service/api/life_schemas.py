@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
+from service.api.dependencies import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.content.profile import Mood
 from service.locales import Language
 from service.store.event_kinds import ActionId, PlannedBlock, Stopped

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
+from service.api.dependencies import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
 from service.api.schemas import HeldOut, Page
 from service.content.scenes import MOST_TURNS, InterventionKind, Scene
 from service.conversation.long_term import LongTermKind

@@ -8,9 +8,18 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
-from service.api.fields import Slug
-from service.api.paging import After, AtMost, cut
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    After,
+    ApiDependencies,
+    AtMost,
+    IdempotencyKey,
+    Serving,
+    Slug,
+    WorldId,
+    cut,
+    once_of,
+)
 from service.api.problem import describe
 from service.api.scene_schemas import (
     AuthoredSceneOut,

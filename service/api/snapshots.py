@@ -9,8 +9,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
-from service.api.fields import In, Out, Slug, Whole, WorldTimeText
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, In, Out, Serving, Slug, Whole, WorldId, WorldTimeText
 from service.api.problem import describe
 from service.errors import Invalid, WorldExists
 from service.locales import Phrase

@@ -13,8 +13,18 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, World
-from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    PLAIN,
+    ApiDependencies,
+    AsAsked,
+    In,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldTimeText,
+)
 from service.api.problem import describe, language_of
 from service.api.schemas import CostOut, FailureOut
 from service.conversation.asking import (

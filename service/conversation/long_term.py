@@ -16,8 +16,7 @@ from service.conversation.perception import hears, sees
 from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
 from service.errors import ModelError, NotFound
-from service.llm.chat import Prompt
-from service.llm.prompt import PromptValues
+from service.llm.chat import Prompt, PromptValues
 from service.memory.closing.answer import Sentence, Turn, Weight
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore

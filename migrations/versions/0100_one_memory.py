@@ -163,6 +163,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("number", name=op.f("pk_installation")),
     )
     op.create_table(
+        "kept_rows",
+        sa.Column("world_id", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("table_name", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("row", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("world_id", "number", "table_name", "key", name=op.f("pk_kept_rows")),
+    )
+    op.create_table(
         "lives",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("character_id", sa.String(), nullable=False),
@@ -332,13 +341,11 @@ def upgrade() -> None:
         "snapshots",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("made_at", sa.String(), nullable=False),
         sa.Column("automatic", sa.Boolean(), nullable=False),
         sa.Column("schema_revision", sa.String(), nullable=False),
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "name", name=op.f("pk_snapshots")),
     )
     op.create_table(
@@ -777,6 +784,7 @@ def downgrade() -> None:
     op.drop_table("memories")
     op.drop_table("made_people")
     op.drop_table("lives")
+    op.drop_table("kept_rows")
     op.drop_table("installation")
     op.drop_table("idempotency_keys")
     op.drop_table("events")

@@ -43,7 +43,9 @@ class SnapshotOut(Out):
     at: WorldTimeText = Field(description="the world time that it is of")
     made_at: str = Field(description="when it was made: the machine's time, in UTC")
     automatic: bool = Field(description="kept by itself, when a world day began")
-    size: int = Field(description="in bytes", examples=[52_340])
+    size: int = Field(
+        description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
+    )
 
 
 class RestoreIn(In):
@@ -115,7 +117,7 @@ async def restore_world(
     another one.
     """
     database = deps.conversation.database
-    rows = await database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
+    rows = await snapshots.rows_of(deps.conversation, world_id, body.name, None)
     made_at = await database.read(lambda s: snapshots.made_at(s, world_id, body.name))
     await bring_back(deps, world_id, rows, made_at)
     now = await deps.read(world_id, lambda _, world: world.now)

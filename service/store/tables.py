@@ -989,22 +989,36 @@ class SpendingRow(SQLModel, table=True):
 
 @Policy(copied=False)
 class SnapshotRow(_OfWorld, table=True):
-    """A world as it was kept, to be brought back to (runtime/snapshots.py): `data` are its rows, packed, `size` bytes.
+    """A world as it was kept, to be brought back to (runtime/snapshots.py): the `number`th of those that there are, by
+    when they were made. It is a mark: what changes after it is kept as it was (KeptRow).
 
     `at` is the world's time then, `made_at` the machine's, in UTC. `automatic`: it was kept when a day began.
-    `schema_revision` is the version of the tables, `digest` the SHA-256 of `data`.
+    `schema_revision` is the version of the tables.
     """
 
     __tablename__ = "snapshots"
 
     name: str = Field(primary_key=True)
+    number: int
     at: int = Field(sa_type=BigInteger)
     made_at: str
     automatic: bool
     schema_revision: str
-    digest: str
-    size: int
-    data: bytes
+
+
+@Policy(copied=False)
+class KeptRow(_OfWorld, table=True):
+    """A row as it was at the snapshot of that `number`, and changed before a newer snapshot was made; of those before,
+    what holds is the first that has the row. The database writes it by itself (store/kept_rows.py): `key` are its
+    primary key's values, `row` its columns, as JSON (None: there was no such row).
+    """
+
+    __tablename__ = "kept_rows"
+
+    number: int = Field(primary_key=True)
+    table_name: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    row: str | None = None
 
 
 @Policy(copied=False)

@@ -143,8 +143,8 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
-        room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
         asyncio.run(keep(room, world_id, "before"))
+        room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
 
 
 def _call(key: ConversationKey) -> tables.ActionCallRow:

@@ -160,6 +160,9 @@ def upgrade() -> None:
         "installation",
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("id", sa.String(), nullable=False),
+        sa.Column("day", sa.String(), nullable=False),
+        sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_installation")),
     )
     op.create_table(
@@ -347,13 +350,6 @@ def upgrade() -> None:
         sa.Column("automatic", sa.Boolean(), nullable=False),
         sa.Column("schema_revision", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "name", name=op.f("pk_snapshots")),
-    )
-    op.create_table(
-        "spending",
-        sa.Column("day", sa.String(), nullable=False),
-        sa.Column("calls", sa.Integer(), nullable=False),
-        sa.Column("tokens", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("day", name=op.f("pk_spending")),
     )
     op.create_table(
         "talks",
@@ -754,7 +750,6 @@ def downgrade() -> None:
     op.drop_table("vectors")
     op.drop_table("usage")
     op.drop_table("talks")
-    op.drop_table("spending")
     op.drop_table("snapshots")
     with op.batch_alter_table("reflections", schema=None) as batch_op:
         batch_op.drop_index("ix_reflections_phase")

@@ -14,7 +14,7 @@ from sqlmodel import Session, col, exists, func, select
 from service.store.tables import KeptRow, SnapshotRow
 from service.store.world_rows import Key, Row, Rows, key_of, story_tables, world_in
 
-_LOCK = 7203915
+_LOCK = 7203916
 """PostgreSQL's advisory lock of a world, with its hash: whoever changes rows shares it, a snapshot holds it alone."""
 
 

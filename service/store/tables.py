@@ -69,12 +69,18 @@ class OfPerson(_OfWorld):
 class InstallationRow(SQLModel, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
+
+    `calls` and `tokens` are what its model calls have cost on `day`, over all worlds: a budget's day is the machine's,
+    in UTC (2026-04-01). Counted only where a limit is set. Calls that are out count with all they may come to.
     """
 
     __tablename__ = "installation"
 
     number: int = Field(default=1, primary_key=True)
     id: str = Field(default_factory=new_id)
+    day: str = ""
+    calls: int = 0
+    tokens: int = Field(default=0, sa_type=BigInteger)
 
 
 @Policy(exported=False)
@@ -971,20 +977,6 @@ class QualityRow(_OfWorld, table=True):
     prompt_tokens: int
     completion_tokens: int
     duration_ms: int
-
-
-@Policy(copied=False)
-class SpendingRow(SQLModel, table=True):
-    """What the model calls of a day have cost, over all worlds: a budget's day is the machine's, in UTC (2026-04-01).
-
-    Counted only where a limit is set. Calls that are out count with all they may come to.
-    """
-
-    __tablename__ = "spending"
-
-    day: str = Field(primary_key=True)
-    calls: int = 0
-    tokens: int = Field(default=0, sa_type=BigInteger)
 
 
 @Policy(copied=False)

@@ -287,18 +287,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "character_id", "starts_at", name=op.f("pk_movements")),
     )
     op.create_table(
-        "notices",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("text", sa.String(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("until", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_notices")),
-    )
-    with op.batch_alter_table("notices", schema=None) as batch_op:
-        batch_op.create_index("ix_notices_time", ["world_id", "until"], unique=False)
-
-    op.create_table(
         "pending_events",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("id", sa.String(), nullable=False),
@@ -397,6 +385,7 @@ def upgrade() -> None:
         sa.Column("decision", sa.String(), nullable=True),
         sa.Column("weather", sa.String(), nullable=False),
         sa.Column("flags", sa.JSON(), nullable=False),
+        sa.Column("notices", sa.JSON(), nullable=False),
         sa.Column("clock_mode", sa.String(), nullable=False),
         sa.Column("clock_speed", sa.Float(), nullable=False),
         sa.Column("clock_pace", sa.String(), nullable=False),
@@ -760,10 +749,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_pending_events_order")
 
     op.drop_table("pending_events")
-    with op.batch_alter_table("notices", schema=None) as batch_op:
-        batch_op.drop_index("ix_notices_time")
-
-    op.drop_table("notices")
     op.drop_table("movements")
     with op.batch_alter_table("moods", schema=None) as batch_op:
         batch_op.drop_index("ix_moods_time")

@@ -18,12 +18,11 @@ from service.store.event_kinds import (
     ConversationClosed,
     ConversationEnded,
     ConversationStarted,
-    FlagsSet,
     PersonMade,
     PersonRemoved,
     Slept,
-    WeatherSet,
 )
+from service.store.events import hear_of_world
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
 from service.store.policy import POLICIES, Policy, policy_of, reopened
@@ -297,18 +296,14 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
 
 def _world(world: Row, events: list[Row], cut: _Cut) -> Row:
     """What authors and games had said of it by then; it stands."""
-    weather, flags = "", dict[str, object]()
+    told: Row = {"weather": "", "flags": {}, "notices": []}
     for event in events:
-        if event["kind"] == WeatherSet.kind:
-            weather = event["data"]["weather"]
-        if event["kind"] == FlagsSet.kind:
-            flags |= {one["name"]: one.get("value") for one in event["data"]["flags"]}
+        hear_of_world(told, event["at"], event["kind"], event["data"])
     return world | {
+        **told,
         "now": cut.at,
         "reached": 0,
         "target": None,
-        "weather": weather,
-        "flags": {name: value for name, value in flags.items() if value is not None},
         "clock_mode": "manual",
         "clock_stopped": None,
     }

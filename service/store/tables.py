@@ -92,7 +92,8 @@ class WorldRow(SQLModel, table=True):
     decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
     (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
     running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
-    `flags` is what the game holds to be so (GET /world/flags), by name.
+    `flags` is what the game holds to be so (GET /world/flags), by name. `notices` are what authors announced, such as a
+    festival: everybody knows of each `text` from its `at` until before its `until`.
     `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
     at run time (0: never): no two casts of any world bear the same. `timeline` changes where the world is brought back
     to what it was: what was asked before is of no use any more. `branched_from` is the world that this one was until
@@ -112,6 +113,7 @@ class WorldRow(SQLModel, table=True):
     decision: str | None = None
     weather: str = ""
     flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    notices: list[dict[str, Any]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     clock_mode: str = "manual"
     clock_speed: float = 1.0
     clock_pace: str = "exact"
@@ -200,19 +202,6 @@ class PendingEventRow(_OfWorld, table=True):
     key: str
     kind: str
     data: dict[str, Any] = _json()
-
-
-@Policy(known="at")
-class NoticeRow(_OfWorld, table=True):
-    """Something the author announced, such as a festival: everybody knows of it from `at` until before `until`."""
-
-    __tablename__ = "notices"
-    __table_args__ = (Index("ix_notices_time", "world_id", "until"),)
-
-    id: str = Field(primary_key=True)
-    text: str
-    at: int = Field(sa_type=BigInteger)
-    until: int = Field(sa_type=BigInteger)
 
 
 @Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at", exported=False)

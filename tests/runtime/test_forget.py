@@ -63,7 +63,7 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     assert thought == {("other", "aoi"), ("other", "npc_taro")}, "nor does Taro think anything of it any more"
     of_itself = [row for row in after["memories"] if row["kind"] == "self"]
     assert of_itself == [row for row in before["memories"] if row["kind"] == "self"], "what he told of himself stays"
-    for name in ("movements", "usage", "notices"):
+    for name in ("movements", "usage"):
         assert after[name] == before[name]
 
 

@@ -135,7 +135,7 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
         )
         room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
-        command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
+        command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60), world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
         room.database.write_now(lambda s: s.add(marked(world_id, "nagi@0", "nagi")))  # noqa: B023 - run here
         mika = Made(id="mika", kind="player", profile='{"name": "Mika"}')

@@ -175,14 +175,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "number", "table_name", "key", name=op.f("pk_kept_rows")),
     )
     op.create_table(
-        "lives",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("character_id", sa.String(), nullable=False),
-        sa.Column("person", sa.JSON(), nullable=False),
-        sa.Column("agent_state", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "character_id", name=op.f("pk_lives")),
-    )
-    op.create_table(
         "made_people",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("person_id", sa.String(), nullable=False),
@@ -309,6 +301,8 @@ def upgrade() -> None:
         sa.Column("decision", sa.String(), nullable=True),
         sa.Column("items", sa.JSON(), nullable=False),
         sa.Column("busy", sa.Boolean(), nullable=False),
+        sa.Column("life", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("agent_state", sa.JSON(none_as_null=True), nullable=True),
         sa.PrimaryKeyConstraint("world_id", "person_id", name=op.f("pk_people")),
     )
     op.create_table(
@@ -763,7 +757,6 @@ def downgrade() -> None:
 
     op.drop_table("memories")
     op.drop_table("made_people")
-    op.drop_table("lives")
     op.drop_table("kept_rows")
     op.drop_table("installation")
     op.drop_table("idempotency_keys")

@@ -37,11 +37,11 @@ from service.store.policy import TABLES, GoesWith, exported
 from service.store.tables import (
     ConversationRow,
     EventRow,
-    LifeRow,
     MadePersonRow,
     MovementRow,
     OverheardRow,
     ParticipantRow,
+    PersonRow,
     SummaryRow,
     TurnRow,
     WorldRow,
@@ -75,7 +75,7 @@ def require_new(session: Session, world_id: str) -> None:
     row = session.get(WorldRow, world_id)
     lived = any(
         session.exec(select(table.world_id).where(table.world_id == world_id).limit(1)).first() is not None
-        for table in (EventRow, ConversationRow, LifeRow, MovementRow)
+        for table in (EventRow, ConversationRow, PersonRow, MovementRow)
     )
     if lived or (row is not None and row.now != row.started_at):
         raise WorldHasLived(world_id=world_id)

@@ -73,7 +73,7 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
     undone = [event for event in rows["events"] if event["id"] >= cut.event]
     kept = {name: _CUTS.get(name, _by_policy)(some, policy_of(name), cut) for name, some in rows.items()}
     kept["worlds"] = [_world(world, kept["events"], cut)]
-    kept["people"] = [_person(row, undone) for row in rows["people"]]
+    kept["people"] = [_person(row, undone) for row in kept["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
     kept["participants"] = stayed(kept, cut.open)
     scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
@@ -148,7 +148,8 @@ def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
 
 def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """What a table's policy says that there was then: all of the world itself, nothing that is of the moment."""
-    there = [] if policy.passing else [row for row in rows if _stood(row, policy, cut)]
+    anew = dict.fromkeys(policy.passing_columns)
+    there = [] if policy.passing else [row | anew for row in rows if _stood(row, policy, cut)]
     if policy.ended is None:
         return there
     gone = {row[policy.memory]: row for row in rows if not _stood(row, policy, cut)} if policy.memory else {}

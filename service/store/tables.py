@@ -130,13 +130,14 @@ class WorldRow(SQLModel, table=True):
     clock_lease_until: float = 0.0
 
 
-@Policy(whose="person_id", goes=GoesWith.PERSON)
+@Policy(whose="person_id", goes=GoesWith.PERSON, passing_columns=("life", "agent_state"))
 class PersonRow(OfPerson, table=True):
     """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began
     in.
 
     `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`:
-    what it carries. `busy`: of a player whom nobody speaks to first.
+    what it carries. `busy`: of a player whom nobody speaks to first. Of somebody who lives, `life` is as the world's
+    core holds it (people/life_record.py), and `agent_state` what is on its mind (decision/agent_state.py).
     """
 
     __tablename__ = "people"
@@ -145,6 +146,8 @@ class PersonRow(OfPerson, table=True):
     decision: str | None = None
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     busy: bool = False
+    life: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+    agent_state: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
 @Policy(whose="person_id", exported=False)
@@ -160,18 +163,6 @@ class MadePersonRow(OfPerson, table=True):
     kind: PersonKind = Field(sa_type=AutoString)
     profile: str
     removed: bool = False
-
-
-@Policy(whose="character_id", goes=GoesWith.PERSON, passing=True)
-class LifeRow(_OfWorld, table=True):
-    """A character's life as the world's core holds it (`person`, see people/life_record.py), and what is on its mind
-    (`mind`, see decision/agent_state.py)."""
-
-    __tablename__ = "lives"
-
-    character_id: str = Field(primary_key=True)
-    person: dict[str, Any] = _json()
-    agent_state: dict[str, Any] = _json()
 
 
 @Policy(conversation="conversation_id", passing=True)

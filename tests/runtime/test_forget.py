@@ -80,7 +80,7 @@ def test_who_is_removed_everywhere_leaves_nothing_but_that_it_was_removed(
         found = {name: [row for row in some if "mika" in str(row).lower()] for name, some in rows.items()}
         return {name: some for name, some in found.items() if some and name != "kept_rows"}  # snapshots stay
 
-    assert naming(of_world(before, "main")).keys() == {"events", "lives", "made_people", "movements", "quality"}
+    assert naming(of_world(before, "main")).keys() == {"events", "people", "made_people", "movements", "quality"}
     command(room, lambda s, session: remove_person(s, room.worlds, room.memory, session, "mika", everywhere={}))
     after = snapshot(room)
     left = naming(of_world(after, "main"))

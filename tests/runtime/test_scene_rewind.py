@@ -303,7 +303,7 @@ def test_the_clock_of_the_world_and_what_it_has_lived_since_stay(
     back(room, one, 0)
     now = held(room)
     assert now["worlds"] == before["worlds"]
-    for name in ("lives", "movements", "decisions", "talks", "memories", "summaries", "reflections"):
+    for name in ("people", "movements", "decisions", "talks", "memories", "summaries", "reflections"):
         assert now[name] == before[name], name
     key = ConversationKey("main", one)
     assert not [row for row in now["turns"] if row["conversation_id"] == key.conversation_id]

@@ -132,13 +132,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "person_id", "at", "call", name=op.f("pk_decisions")),
     )
     op.create_table(
-        "engagements",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("person_id", sa.String(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "person_id", name=op.f("pk_engagements")),
-    )
-    op.create_table(
         "events",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -534,6 +527,7 @@ def upgrade() -> None:
         sa.Column("joined_turn", sa.Integer(), nullable=False),
         sa.Column("left_turn", sa.Integer(), nullable=True),
         sa.Column("night", sa.Integer(), nullable=False),
+        sa.Column("engaged", sa.Boolean(), nullable=False),
         sa.Column("goal", sa.String(), nullable=False),
         sa.Column("plan", sa.String(), nullable=False),
         sa.Column("spot", sa.String(), nullable=False),
@@ -546,6 +540,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "conversation_id", "person_id", name=op.f("pk_participants")),
     )
     with op.batch_alter_table("participants", schema=None) as batch_op:
+        batch_op.create_index("ix_participants_engaged", ["world_id", "engaged"], unique=False)
         batch_op.create_index("ix_participants_person", ["world_id", "person_id"], unique=False)
 
     op.create_table(
@@ -704,6 +699,7 @@ def downgrade() -> None:
     op.drop_table("prompts")
     with op.batch_alter_table("participants", schema=None) as batch_op:
         batch_op.drop_index("ix_participants_person")
+        batch_op.drop_index("ix_participants_engaged")
 
     op.drop_table("participants")
     with op.batch_alter_table("overheard", schema=None) as batch_op:
@@ -761,7 +757,6 @@ def downgrade() -> None:
     op.drop_table("installation")
     op.drop_table("idempotency_keys")
     op.drop_table("events")
-    op.drop_table("engagements")
     op.drop_table("decisions")
     with op.batch_alter_table("conversations", schema=None) as batch_op:
         batch_op.drop_index("ix_conversations_started")

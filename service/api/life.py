@@ -15,7 +15,7 @@ from service.people.needs import levels_of
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import Decided
-from service.store.tables import ConversationRow, EngagementRow, EventRow, PersonRow, TalkRow
+from service.store.tables import ConversationRow, EventRow, ParticipantRow, PersonRow, TalkRow, engaged_in
 from world.actions import HOLD, TALK
 from world.life import Person
 from world.time import WorldTime
@@ -107,10 +107,10 @@ def life_states(session: Session, world: WorldView, *, models_missing: bool, onl
 
 def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     """The conversation each person is in at the world's clock."""
-    held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
-        EngagementRow.world_id == world.id,
+    held = select(ParticipantRow.person_id, ParticipantRow.conversation_id).where(
+        *engaged_in(world.id),
         ConversationRow.world_id == world.id,
-        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.id == ParticipantRow.conversation_id,
         ConversationRow.started_at <= world.now,
     )
     found = dict(session.exec(held).all())

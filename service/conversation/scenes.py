@@ -90,7 +90,7 @@ def start_scene(session: Session, world: WorldView, wanted: SceneStart, models: 
     row.participants = participants(session, world, row, ids)
     for one, person in zip(row.participants, wanted.people, strict=True):
         one.goal, one.plan, one.spot = person.goal, person.plan, person.spot
-    insert_running(session, world, row, engaged=())
+    insert_running(session, world, row)
     log_in(session, row.key, world.now, "started", **asdict(replace(wanted, conversation_id=row.id)))
     return row
 

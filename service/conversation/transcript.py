@@ -385,7 +385,7 @@ def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: T
     at = then.now
     if row.clock_policy == ClockPolicy.MINUTE:
         at = WorldTime(max(at + 1, row.started_at + then.setting.rules.talk_min))
-    release(session, row, [last.speaker_id])
+    release(row, [last.speaker_id])
     publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
 
 
@@ -470,7 +470,7 @@ def end_row(
     row.end_reason, row.failure = reason, failure
     row.ended_at = world.now
     row.closed_at = None if said else world.now
-    release(session, row)
+    release(row)
     ended = ConversationEnded(
         conversation_id=row.id, partner_id=row.partner_id, reason=reason, goal_achieved=row.goal_achieved
     )

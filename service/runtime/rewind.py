@@ -75,12 +75,11 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
     kept["worlds"] = [_world(world, kept["events"], cut)]
     kept["people"] = [_person(row, undone) for row in kept["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
-    kept["participants"] = stayed(kept, cut.open)
     scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
-    kept["engagements"] = [
-        {"world_id": world["id"], "person_id": one["person_id"], "conversation_id": one["conversation_id"]}
-        for one in kept["participants"]
-        if cut.open.get(one["conversation_id"]) == Phase.RUNNING and one["conversation_id"] not in scenes
+    talks = {of for of, phase in cut.open.items() if phase == Phase.RUNNING} - scenes
+    kept["participants"] = [
+        one | {"engaged": one["conversation_id"] in talks and one["left_turn"] is None}
+        for one in stayed(kept, cut.open)
     ]
     kept["conversations"] = [awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
     return going_along(kept)

@@ -23,12 +23,13 @@ from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationKey,
     ConversationRow,
-    EngagementRow,
     ParticipantRow,
     PersonRow,
     TalkRow,
     TurnRow,
     WorldRow,
+    engaged_in,
+    shared_alias,
 )
 from world import simulation
 from world.actions import HOLD
@@ -41,6 +42,8 @@ How = Literal["model", "routine", "client"]
 
 HOLD_MINUTES = 3650 * MINUTES_PER_DAY
 """A character in a client's hands stands until it is told something else: ten world years at most, then again."""
+
+_OTHER = shared_alias(ParticipantRow)
 
 
 @dataclass(kw_only=True)
@@ -333,14 +336,14 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
     """Who is in a conversation that a client started, or a player takes part in, and with whom."""
-    held = select(EngagementRow.person_id, ParticipantRow.person_id).where(
-        EngagementRow.world_id == world_id,
+    held = select(ParticipantRow.person_id, _OTHER.person_id).where(
+        *engaged_in(world_id),
         ConversationRow.world_id == world_id,
-        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.id == ParticipantRow.conversation_id,
         ConversationRow.clock_policy == ClockPolicy.NONE,
-        ParticipantRow.world_id == world_id,
-        ParticipantRow.conversation_id == ConversationRow.id,
-        ParticipantRow.person_id != EngagementRow.person_id,
+        _OTHER.world_id == world_id,
+        _OTHER.conversation_id == ConversationRow.id,
+        _OTHER.person_id != ParticipantRow.person_id,
     )
     return dict(session.exec(held).all())
 

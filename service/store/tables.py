@@ -4,9 +4,9 @@ otherwise. Each declares its policy (store/policy.py).
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, inspect
+from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
-from sqlmodel import AutoString, Field, Relationship, SQLModel
+from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 
 from service.content.profile import PersonKind
 from service.store.ids import new_id
@@ -317,14 +317,16 @@ class ParticipantRow(_OfWorld, table=True):
 
     `speaker`: who finds its words, a model or a human. `night` is the day of its life in which it joined:
     to that day the conversation belongs. `joined_turn` is the first turn that it hears, `left_turn` the first that it
-    does not hear any more (None: it stays to the end). In a scene it has a `goal` and a `plan` of its own, and stands
-    at a `spot` ("": where the others are).
+    does not hear any more (None: it stays to the end). `engaged`: it talks now, and can begin no other conversation;
+    whoever begins one holds the world's row, so that nobody does so twice at once. In a scene it has a `goal` and a
+    `plan` of its own, and stands at a `spot` ("": where the others are).
     """
 
     __tablename__ = "participants"
     __table_args__ = (
         _of_conversation(),
         Index("ix_participants_person", "world_id", "person_id"),
+        Index("ix_participants_engaged", "world_id", "engaged"),
     )
 
     conversation_id: str = Field(primary_key=True)
@@ -334,9 +336,15 @@ class ParticipantRow(_OfWorld, table=True):
     joined_turn: int = 0
     left_turn: int | None = None
     night: int = 0
+    engaged: bool = False
     goal: str = ""
     plan: str = ""
     spot: str = ""
+
+
+def engaged_in(world_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of participants: those of the world who talk now."""
+    return col(ParticipantRow.world_id) == world_id, col(ParticipantRow.engaged).is_(True)
 
 
 class Suggestion(NamedTuple):
@@ -533,15 +541,6 @@ class PromptRow(_OfWorld, table=True):
 def said_in(key: ConversationKey) -> tuple[bool, bool]:
     """Of turns: those of the conversation."""
     return (TurnRow.world_id == key.world_id, TurnRow.conversation_id == key.conversation_id)
-
-
-@Policy(whose="person_id", goes=GoesWith.PERSON, conversation="conversation_id", passing=True)
-class EngagementRow(OfPerson, table=True):
-    """Who talks now: the primary key is what keeps a person from talking twice at once."""
-
-    __tablename__ = "engagements"
-
-    conversation_id: str
 
 
 @Policy(

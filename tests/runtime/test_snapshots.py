@@ -228,7 +228,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     assert [row["id"] for row in whole["quality"]] == sorted(one.id for one in checks)
     assert [row["id"] for row in then["quality"]] == [f"{key.conversation_id}/0"]
     assert [(row["id"], row["phase"]) for row in then["conversations"]] == [(key.conversation_id, "running")]
-    assert {row["person_id"] for row in then["engagements"]} == {"ren", "npc_taro"}
+    assert {row["person_id"] for row in then["participants"] if row["engaged"]} == {"ren", "npc_taro"}
     for name in ("memories", "summaries", "attitude_changes", "moods"):
         assert whole[name], name
         assert not then[name], name
@@ -259,7 +259,7 @@ def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
         then = held(room, f"before-{turn}")
         people = sorted(then["participants"], key=lambda one: one["seat"])
         assert [(one["person_id"], one["joined_turn"], one["left_turn"]) for one in people] == there
-        assert (len(then["turns"]), then["engagements"]) == (turn, [])
+        assert (len(then["turns"]), [one for one in people if one["engaged"]]) == (turn, [])
         assert [row["stands_at"] for row in then["conversations"]] == [0]
 
 

@@ -469,6 +469,7 @@ def upgrade() -> None:
         sa.Column("target_id", sa.String(), nullable=True),
         sa.Column("details", sa.JSON(), nullable=False),
         sa.Column("rule", sa.String(), nullable=True),
+        sa.Column("proposals", sa.JSON(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
             ["world_id", "conversation_id"],
@@ -477,26 +478,6 @@ def upgrade() -> None:
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("world_id", "conversation_id", "number", name=op.f("pk_interventions")),
-    )
-    op.create_table(
-        "long_term",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("person_id", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("text", sa.String(), nullable=False),
-        sa.Column("importance", sa.Integer(), nullable=False),
-        sa.Column("evidence", sa.JSON(), nullable=False),
-        sa.Column("state", sa.String(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["world_id", "conversation_id"],
-            ["conversations.world_id", "conversations.id"],
-            name=op.f("fk_long_term_world_id_conversation_id_conversations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("world_id", "person_id", "id", name=op.f("pk_long_term")),
     )
     op.create_table(
         "overheard",
@@ -706,7 +687,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_overheard_revision")
 
     op.drop_table("overheard")
-    op.drop_table("long_term")
     op.drop_table("interventions")
     with op.batch_alter_table("commands", schema=None) as batch_op:
         batch_op.drop_index("ix_commands_conversation")

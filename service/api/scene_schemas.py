@@ -8,7 +8,7 @@ from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole,
 from service.api.schemas import CostOut, FailureOut, Page
 from service.content.profile import Emotion
 from service.content.scenes import MOST_TURNS, InterventionKind
-from service.conversation.long_term import LongTermKind
+from service.people.proposals import LongTermKind
 from service.store.phase import EndReason, Loudness, Modulator, Phase, ProposalState, TurnPolicy
 
 SceneId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?:\.[0-9]{1,6})?$", max_length=72)]

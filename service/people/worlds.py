@@ -4,7 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from operator import attrgetter
 
 from sqlmodel import Session, col, select
 
@@ -14,9 +14,10 @@ from service.content.made import Lasting, Made, with_made
 from service.content.profile import CharacterProfile, Decides, NpcProfile
 from service.locales import Language, languages, sentence
 from service.locales.time import clock_label
+from service.people.proposals import proposals_in
 from service.settings import WorldSettings
 from service.store.phase import ProposalState
-from service.store.tables import LongTermRow, MadePersonRow, WorldRow
+from service.store.tables import MadePersonRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
 from world.setting import Rules, Setting
@@ -261,18 +262,11 @@ def made_people(session: Session, world_id: str) -> list[Made]:
 
 def _lasting(session: Session, world_id: str) -> list[Lasting]:
     """The experiences and goals that a writer accepted, in the order in which that happened."""
-    rows = session.exec(
-        select(LongTermRow)
-        .where(
-            LongTermRow.world_id == world_id,
-            LongTermRow.state == ProposalState.ACCEPTED,
-            col(LongTermRow.kind).in_(("experience", "goal")),
-        )
-        .order_by(col(LongTermRow.at), col(LongTermRow.id))
-    )
-    kinds: dict[str, Literal["experience", "goal"]] = {"experience": "experience", "goal": "goal"}
+    accepted = [one for one in proposals_in(session, world_id) if one.state == ProposalState.ACCEPTED]
     return [
-        Lasting(person_id=row.person_id, kind=kinds[row.kind], text=row.text, weight=row.importance) for row in rows
+        Lasting(person_id=one.person_id, kind=one.kind, text=one.text, weight=one.importance)
+        for one in sorted(accepted, key=attrgetter("at", "id"))
+        if one.kind != "memory"
     ]
 
 

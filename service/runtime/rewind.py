@@ -261,6 +261,14 @@ def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     ]
 
 
+def _interventions(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+    """With what was proposed, and judged, by then."""
+    return [
+        row | {"proposals": [one for one in row["proposals"] if _was(row["conversation_id"], one["at"], cut)]}
+        for row in _by_policy(rows, policy, cut)
+    ]
+
+
 def _events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if row["id"] < cut.event]
 
@@ -288,6 +296,7 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "commands": _commands,
     "conversations": _conversations_then,
     "events": _events,
+    "interventions": _interventions,
     "movements": _movements,
     "prompts": _prompts,
 }

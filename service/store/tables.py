@@ -429,7 +429,8 @@ class SceneRow(_OfWorld, table=True):
 class InterventionRow(_OfWorld, table=True):
     """What a writer did to a scene: the `number`th time, from 0. It holds from turn `before_turn` on. `kind` and
     `details` are in conversation/interventions.py; `target_id` is whom it concerns (None: all). `rule`: which of the
-    scene's own it is (None: the writer's hand).
+    scene's own it is (None: the writer's hand). `proposals` are what a model proposed where it was
+    asked for a long-term update (conversation/long_term.py).
     """
 
     __tablename__ = "interventions"
@@ -442,6 +443,7 @@ class InterventionRow(_OfWorld, table=True):
     target_id: str | None = None
     details: dict[str, Any] = _json()
     rule: str | None = None
+    proposals: list[dict[str, Any]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: int = Field(sa_type=BigInteger)
 
 
@@ -458,26 +460,6 @@ class OverheardRow(OfPerson, table=True):
     turns: list[int] = _json()
     known_at: int = Field(sa_type=BigInteger)
     revision: int
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="at")
-class LongTermRow(OfPerson, table=True):
-    """Something that may be added to what is a person's for long, after a scene: an experience, a goal or a memory
-    (`kind`), with the turns it rests on. `state`: proposed, accepted or refused (store/phase.py): only what is accepted
-    holds, from `at` on.
-    """
-
-    __tablename__ = "long_term"
-    __table_args__ = (_of_conversation(),)
-
-    id: str = Field(primary_key=True)
-    conversation_id: str
-    kind: str
-    text: str
-    importance: int
-    evidence: list[int] = _json()
-    state: str
-    at: int = Field(sa_type=BigInteger)
 
 
 @Policy(whose="person_id", conversation="conversation_id", turn="turn", known="at")

@@ -174,8 +174,9 @@ def play(session: Session, key: ConversationKey) -> None:
     session.add(
         marked(key.world_id, f"{key.conversation_id}/1", "npc_taro", conversation_id=key.conversation_id, turn=1)
     )
-    kept: dict[str, Any] = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed"}
-    session.add(tables.LongTermRow(**of, person_id="npc_taro", id=key.conversation_id, **kept, at=0))
+    kept = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed", "at": 0}
+    asked: dict[str, Any] = {"kind": "long_term_update_request", "target_id": "npc_taro", "details": {"proposed": 1}}
+    session.add(tables.InterventionRow(**of, number=1, before_turn=1, **asked, proposals=[kept], at=0))
     took_part = session.get_one(tables.ConversationRow, key).person_ids
     for person_id in {"aoi", "mio", "npc_hamako"} - {*took_part}:
         session.add(tables.OverheardRow(**of, person_id=person_id, turns=[0], known_at=20, revision=1))

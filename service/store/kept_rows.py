@@ -141,7 +141,4 @@ def _keeping(table: Table, world: str, key: str, row: str) -> str:
     return f"""INSERT INTO kept_rows (world_id, number, table_name, key, row)
         SELECT {world}, newest.number, '{table.name}', {key}, {row}
         FROM (SELECT max(number) AS number FROM snapshots WHERE world_id = {world}) AS newest
-        WHERE newest.number IS NOT NULL AND NOT EXISTS (
-            SELECT 1 FROM kept_rows
-            WHERE world_id = {world} AND number = newest.number AND table_name = '{table.name}' AND key = {key}
-        )"""  # noqa: S608 - names of our own tables and columns
+        WHERE newest.number IS NOT NULL ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own tables and columns

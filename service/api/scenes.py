@@ -48,6 +48,7 @@ from service.conversation.transcript import conversation_of, turns_of, turns_sai
 from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
+from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
@@ -58,7 +59,6 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     InterventionRow,
-    LongTermRow,
     SceneRow,
     TurnRow,
 )
@@ -411,5 +411,5 @@ def _intervention(world: WorldView, row: InterventionRow) -> InterventionOut:
     )
 
 
-def _proposal(world: WorldView, row: LongTermRow) -> ProposalOut:
+def _proposal(world: WorldView, row: Proposal) -> ProposalOut:
     return ProposalOut.of(row, person_name=world.name_of(row.person_id))

@@ -38,7 +38,9 @@ class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic at"):
     """A world as it was kept."""
 
     name: str = Field(description="by which it is restored", examples=["before-the-festival"])
-    size: int = Field(description="in bytes", examples=[52_340])
+    size: int = Field(
+        description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
+    )
 
 
 class RestoreIn(In):
@@ -108,7 +110,7 @@ async def restore_world(
     another one.
     """
     database = deps.conversation.database
-    rows = await database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
+    rows = await snapshots.rows_of(deps.conversation, world_id, body.name, None)
     made_at = await database.read(lambda s: snapshots.made_at(s, world_id, body.name))
     await rewritten(deps, world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
     now = await deps.read(world_id, lambda _, world: world.now)

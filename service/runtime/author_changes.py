@@ -21,7 +21,7 @@ from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, FlagValue, WeatherSet
 from service.store.events import note, retract
 from service.store.ids import new_id
-from service.store.tables import MoodRow, NoticeRow, WorldRow
+from service.store.tables import MoodRow, WorldRow
 from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
 
@@ -101,15 +101,15 @@ def _last(session: Session, world: WorldView, person_id: str) -> str:
     return f"{session.exec(moods).one() or f'{world.now:012x}'}+"
 
 
-def announce(session: Session, world_session: WorldSession, text: str, minutes: int) -> NoticeRow:
+def announce(session: Session, world_session: WorldSession, text: str, minutes: int) -> None:
     """Let everybody know of something for so many minutes from now on; who can be interrupted decides anew."""
     world = world_session.world
     until = WorldTime(min(world.now + minutes, LATEST))
-    row = NoticeRow(id=new_id(), world_id=world.id, text=text, at=world.now, until=until)
-    session.add(row)
+    row = session.get_one(WorldRow, world.id)
+    notice = {"text": text, "at": world.now, "until": until}
+    row.notices = [*(one for one in row.notices if one["until"] > world.now), notice]
     note(session, world.id, world.now, Announced(text=text, until=iso(until)))
     interrupt(session, world_session, world_session.how)
-    return row
 
 
 def set_weather(session: Session, world_session: WorldSession, weather: str) -> None:

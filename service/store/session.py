@@ -21,6 +21,7 @@ from sqlmodel import Session
 from service.errors import Misconfigured
 from service.locales import Phrase
 from service.store.damage import GuardedFile, foreign
+from service.store.kept_rows import keep_what_changes
 
 T = TypeVar("T")
 
@@ -126,6 +127,7 @@ class Database:
             config.set_main_option("script_location", str(MIGRATIONS))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+            keep_what_changes(connection)
 
     async def check(self) -> None:
         """See whether the database answers.

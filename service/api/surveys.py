@@ -41,7 +41,7 @@ from service.errors import Invalid
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.runtime.observations import Observation, observe
+from service.runtime.author_changes import Observation, observe
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked
 from service.usage import Usage

@@ -1,5 +1,5 @@
-"""Owns what changes a living world from outside: an author's edits of where people are, their needs, what they carry and
-what is announced; and what the game says has happened, which who was there remembers, and nobody else does.
+"""Owns what changes a living world from outside: an author's edits of where people are, their needs, what they carry
+and what is announced; and what the game says has happened, which who was there remembers, and nobody else does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

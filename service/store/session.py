@@ -1,5 +1,5 @@
-"""Owns the database: engine, short transactions off the event loop, schema migrations; and the file of a SQLite database:
-whether it is whole, and still the one that was opened.
+"""Owns the database: engine, short transactions off the event loop, schema migrations; and the file of a SQLite
+database: whether it is whole, and still the one that was opened.
 """
 
 import asyncio

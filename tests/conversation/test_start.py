@@ -11,11 +11,11 @@ from service.conversation.start import require_free
 from service.conversation.transcript import end
 from service.errors import Busy, Invalid, KataribeError, NotBeside, NotFound, Walking
 from service.llm.choose import ROLES
-from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationRow, EngagementRow
 from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, pass_minutes, place, rows, says, send, talk
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 

@@ -15,9 +15,9 @@ from service.generate.making import Order, make_dataset
 from service.generate.problem import PlanRefused
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.settings import Settings
 from tests.content.classroom import classroom
+from tests.scripted_model import ScriptedModel
 
 GARDEN = """
 language: en

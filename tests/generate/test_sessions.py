@@ -22,12 +22,12 @@ from service.generate.sessions.plan import sessions_plan
 from service.generate.sessions.questions import EvidenceContext, TalkContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import Settings
 from service.upkeep import import_memory
 from tests.end_to_end.process import start
 from tests.memory.answers import memory, plain
+from tests.scripted_model import ScriptedModel
 from world.time import parse_time
 
 TWO = """

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.run.ask import run_ask
 from service.settings import Settings
 from tests.content.classroom import classroom
+from tests.scripted_model import ScriptedModel
 
 
 def test_a_survey_is_told_and_written(

@@ -7,13 +7,13 @@ import pytest
 from service.errors import ModelBroken, ModelError, ModelNotConfigured, ModelRefused, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import Scripted, ScriptedModel
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.doctor import LabelledTalk, labelled_talks
 from service.memory.closing.verify import Finding, Verdict, Verdicts
 from service.run.doctor import show_doctor
 from service.settings import Settings
 from tests.memory.answers import closing, memory
+from tests.scripted_model import Scripted, ScriptedModel
 
 SETTINGS = Settings(_env_file=None)
 

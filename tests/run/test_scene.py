@@ -10,12 +10,12 @@ import pytest
 from service.errors import ModelEmpty
 from service.export.problem import FileUnusable
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.run.scene import run_scene, take_scene
 from service.settings import Settings
 from tests.content.classroom import classroom
 from tests.conversation.scenes import acts
+from tests.scripted_model import ScriptedModel
 
 
 def typing(*lines: str) -> Callable[[], str]:

@@ -21,10 +21,10 @@ from service.generate.people.record import Record
 from service.generate.problem import GenerationStopped
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.own_prompts import game_problems
 from service.settings import Settings
 from tests.generate.people.somebody import answer, somebody, wished
+from tests.scripted_model import ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI
 
 AWAY = ModelUnreachable(model="scripted", base_url="http://localhost", reason="refused")

@@ -51,17 +51,16 @@ from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
-from service.run.ask import run_ask
+from service.run.ask import run_ask, show_quality
 from service.run.cost import Prices, prices_of
 from service.run.doctor import show_doctor
 from service.run.help import show_help_in, show_wrong_call
-from service.run.quality import show_quality
 from service.run.replay import replay
 from service.run.scene import TakenAs, form_of, run_scene, take_scene
 from service.run.watch import Run, run_world
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.testing.making import run_tests
+from service.testing.play import run_tests
 from service.testing.report import show, write_junit
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
@@ -221,7 +220,7 @@ def scene_log(
     """Take away what happened in a scene."""
     settings = _settings(content=content, data=data, language=language)
     spoken, form = _language(language) or _own_language(), form or form_of(output or Path())
-    take_scene(settings, scene, world_name(world), spoken, output, form=form, view=view, thoughts=thoughts)
+    asyncio.run(take_scene(settings, scene, world_name(world), spoken, output, form=form, view=view, thoughts=thoughts))
 
 
 @scenes.command(name="run", help=_help("cli.help.scene_run"))
@@ -248,7 +247,7 @@ def scene_run(
     )
     _rehearse_without_model(settings)
     spoken = _language(language) or _own_language()
-    run_scene(settings, scene, world_name(world), spoken, turns=turns, output=output)
+    asyncio.run(run_scene(settings, scene, world_name(world), spoken, turns=turns, output=output))
 
 
 @cli.command(help=_help("cli.help.ask"))
@@ -287,7 +286,8 @@ def ask(
         "number": None if number is None else _span(number),
         "remember": remember,
     }
-    run_ask(settings, world_name(world), _language(language) or _own_language(), asked, scan=scan, output=output)
+    spoken = _language(language) or _own_language()
+    asyncio.run(run_ask(settings, world_name(world), spoken, asked, scan=scan, output=output))
 
 
 @cli.command(help=_help("cli.help.quality"))
@@ -303,7 +303,7 @@ def quality(
     """Tell how good what was said and decided was found to be."""
     settings = _settings(content=content, data=data, language=language)
     spoken = _language(language) or _own_language()
-    show_quality(settings, world_name(world), spoken, worst=worst, role=role, as_json=as_json)
+    asyncio.run(show_quality(settings, world_name(world), spoken, worst=worst, role=role, as_json=as_json))
 
 
 @cli.command(help=_help("cli.help.export"))

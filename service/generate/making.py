@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,10 +17,8 @@ from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
 from service.generate.card import card_of, write_card
-from service.generate.dataset import Dataset, Line
-from service.generate.meter import Meter, SpentOn
-from service.generate.problem import Dropped, GenerationStopped
-from service.generate.progress import Progress
+from service.generate.dataset import Dataset, Dropped, GenerationStopped, Line
+from service.generate.progress import Meter, Progress, SpentOn
 from service.llm.choose import Models
 from service.locales import Language, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
@@ -51,7 +50,7 @@ class Item:
 
 
 @dataclass(kw_only=True)
-class Job:
+class Job(ABC):
     """What is to be made: items of a `kind`.
 
     `made_from` is all that decides what an item is, but for its number, the `seed` and the models: who makes from the
@@ -67,6 +66,7 @@ class Job:
     handlers: Mapping[type, Handler] = field(default_factory=dict)
     remembers: bool = True
 
+    @abstractmethod
     async def make(self, deps: ConversationDependencies, item: Item) -> Line:
         """An item's line, without `id` and `meta`.
 
@@ -74,15 +74,14 @@ class Job:
             Dropped: it is not good enough.
             GenerationStopped, ModelError: a model failed.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def todo(self, dataset: Dataset) -> Sequence[int]:
         """The items that are to be made next. It is asked again when they are made, until there are none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
         """What is done when all items are made; answers the lines that the user is told."""
-        raise NotImplementedError
 
 
 @dataclass(kw_only=True)
@@ -91,13 +90,13 @@ class Plan(Job):
 
     count: int
 
+    @abstractmethod
     def text_of(self, line: Line) -> str:
         """The text of a line by which near duplicates are found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def counts(self, line: Line) -> Mapping[str, int]:
         """What the card counts of a line."""
-        raise NotImplementedError
 
     def todo(self, dataset: Dataset) -> Sequence[int]:
         """Those that are not done."""

@@ -1,16 +1,17 @@
-"""Owns the course of a check: what does not do is made again with what was found wrong, then corrected, where that is
-allowed; else the best of it is taken. A judge that fails spoils nothing.
+"""Owns the course of a check: which of many are looked at; what does not do is made again with what was found wrong,
+then corrected, where that is allowed; else the best of it is taken. A judge that fails spoils nothing.
 """
 
+import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from service.errors import ModelError
-from service.quality.marks import Marks, below, lowest, rank, stored
+from service.quality.checks import Marks, below, lowest, rank, stored
 from service.settings import QualitySettings
-from service.store.quality import QualityOutcome, Tally
+from service.store.quality import Checked, QualityOutcome, Tally
 from service.store.tables import QualityRow
 
 _log = logging.getLogger(__name__)
@@ -22,6 +23,9 @@ class Work(Protocol[T]):
     """Something that is made, marked and made again. Each call of a model is counted in `tally`, one that fails too."""
 
     tally: Tally
+
+    def line(self, value: T) -> str:
+        """Its words, as they are judged."""
 
     async def marks(self, value: T) -> Marks:
         """How good it is. Raises: ModelError: the judge failed."""
@@ -42,19 +46,10 @@ class Tried(Generic[T]):
     outcome: QualityOutcome
 
 
-@dataclass(frozen=True, kw_only=True)
-class Improved(Generic[T]):
-    """What is taken, with its marks (none where the judge failed at once), and what else was marked, in order."""
-
-    value: T
-    outcome: QualityOutcome
-    marks: Marks
-    refused: tuple[Tried[T], ...] = ()
-    failure: ModelError | None = None
-
-
-async def improve(work: Work[T], first: T, rules: QualitySettings) -> Improved[T]:
-    """The first of all that reaches the threshold, else the best."""
+async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) -> Checked[T]:
+    """The first of all that reaches the threshold, else the best; without marks where the judge failed at once. `of`
+    says in its row of what it is; the row's `model` is set by whoever knows the judge.
+    """
     tried: list[Tried[T]] = []
     failure: ModelError | None = None
     try:
@@ -62,35 +57,25 @@ async def improve(work: Work[T], first: T, rules: QualitySettings) -> Improved[T
     except ModelError as exc:
         _log.warning("a check of quality failed: %s", exc)
         failure = exc
-    if not tried:
-        return Improved(value=first, outcome="unscored", marks={}, failure=failure)
-    best = _best(tried)
-    return Improved(
-        value=best.value,
-        outcome=best.outcome if lowest(best.marks) >= rules.threshold else "best",
-        marks=best.marks,
-        refused=tuple(one for one in tried if one is not best),
-        failure=failure,
-    )
-
-
-def row_of(found: Improved[T], line_of: Callable[[T], str], *, tally: Tally, **more: Any) -> QualityRow:
-    """The row of a check; `at` is set by whoever writes it. `more` says of what it is."""
-    return QualityRow(
-        line=line_of(found.value),
-        outcome=found.outcome,
-        lowest=lowest(found.marks) if found.marks else None,
-        marks=stored(found.marks),
-        refused=[{"line": line_of(one.value), "marks": stored(one.marks)} for one in found.refused],
-        failure=found.failure.slug if found.failure else None,
+    best = _best(tried) if tried else Tried(value=first, marks={}, outcome="unscored")
+    tally = work.tally
+    row = QualityRow(
+        line=work.line(best.value),
+        outcome="best" if best.marks and lowest(best.marks) < rules.threshold else best.outcome,
+        lowest=lowest(best.marks) if best.marks else None,
+        marks=stored(best.marks),
+        refused=[{"line": work.line(one.value), "marks": stored(one.marks)} for one in tried if one is not best],
+        failure=failure.slug if failure else None,
+        threshold=rules.threshold,
+        model="",
         calls=tally.usage.calls,
         failures=tally.failures,
         prompt_tokens=tally.usage.prompt_tokens,
         completion_tokens=tally.usage.completion_tokens,
         duration_ms=tally.usage.milliseconds,
-        at=0,
-        **more,
+        **of,
     )
+    return Checked(value=best.value, row=row, tally=tally)
 
 
 async def _try_all(work: Work[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
@@ -119,3 +104,14 @@ async def _try_all(work: Work[T], first: T, rules: QualitySettings, tried: list[
 def _best(tried: Sequence[Tried[T]]) -> Tried[T]:
     """The earliest of the best."""
     return max(tried, key=lambda one: rank(one.marks))
+
+
+_ALL = 2**64
+
+
+def is_sampled(share: float, *what: object) -> bool:
+    """Whether the thing of that name is one of the `share` (0..1) of all things."""
+    if share <= 0:
+        return False
+    name = "/".join(map(str, what)).encode()
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") < share * _ALL

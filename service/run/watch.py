@@ -23,11 +23,9 @@ from service.locales import Language, Listed, Phrase, sentence
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
-from service.run.feed import Feed
-from service.run.ledger import Ledger
+from service.run.feed import PAGE, Feed, story_events_after
 from service.run.show import Show, Status, one_line, shown
-from service.run.story_events import PAGE, story_events_after
-from service.run.summary import Outcome, summary
+from service.run.summary import Ledger, Outcome, summary
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.settings import Settings

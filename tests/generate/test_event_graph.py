@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.content.profile import CharacterProfile
-from service.generate.problem import Dropped
+from service.generate.dataset import Dropped
 from service.generate.sessions.dialogue import EventDraft, EventGraphContext, event_graph, faults_of
 from service.locales import Language, languages
 from tests.scripted_model import ScriptedModel

@@ -10,9 +10,9 @@ from service.content.check import examine
 from service.content.files import bundled_content
 from service.conversation.context import PromptContext
 from service.errors import ModelBroken
+from service.generate.dataset import PlanRefused
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
-from service.generate.problem import PlanRefused
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.settings import Settings

@@ -10,8 +10,8 @@ import pytest
 
 from service.content.load import Content
 from service.errors import ModelBroken, ModelUnreachable
+from service.generate.dataset import GenerationStopped
 from service.generate.making import make_dataset
-from service.generate.problem import GenerationStopped
 from service.llm.choose import ROLES, Models
 from service.run.cost import Prices
 from tests.generate.plans import order_of, plan_of, settings_of

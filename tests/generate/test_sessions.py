@@ -15,8 +15,8 @@ import pytest
 from benchmarks.dialogues import generated, recall_of
 from service.conversation.context import PromptContext
 from service.errors import ModelBroken, ModelError, ModelUnreachable
+from service.generate.dataset import GenerationStopped, PlanRefused
 from service.generate.making import Order, make_dataset
-from service.generate.problem import GenerationStopped, PlanRefused
 from service.generate.sessions.dialogue import session_times
 from service.generate.sessions.plan import sessions_plan
 from service.generate.sessions.questions import EvidenceContext, TalkContext

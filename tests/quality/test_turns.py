@@ -9,7 +9,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Moment, Said, Speaking
 from service.errors import ModelBroken, ModelTimeout
-from service.quality.turns import TurnChecks
+from service.quality.checked import TurnChecks
 from service.settings import QualitySettings
 from service.store.tables import ClientEventRow, ConversationKey
 from tests.conversation.scenes import acts, begin_scene, play

@@ -18,8 +18,7 @@ from service.content.persona import Degree
 from service.generate.people.demography import DemographyFile, years_of
 from service.generate.people.households import Somebody, Together, live_together
 from service.generate.people.parts import TRAITS, Slot, Trait, found, parts
-from service.generate.people.posts import open_posts
-from service.generate.people.workplaces import known_works
+from service.generate.people.workplaces import known_works, open_posts
 from service.locales import Language, room, sentence
 
 WORKING_AGE = 16

@@ -20,9 +20,8 @@ from service.content.problem import ContentProblem, problem, quote
 from service.content.profile import CharacterProfile
 from service.content.references import declared_once, unknown
 from service.conversation.dependencies import ConversationDependencies
-from service.generate.dataset import Line
+from service.generate.dataset import Dropped, Line, PlanRefused
 from service.generate.making import Item, Plan
-from service.generate.problem import Dropped, PlanRefused
 from service.generate.sessions.dialogue import (
     Event,
     EventGraphContext,

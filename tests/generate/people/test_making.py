@@ -13,12 +13,11 @@ import yaml
 from service.content.init import init_content
 from service.content.load import load_content
 from service.errors import ModelBroken, ModelUnreachable
+from service.generate.dataset import GenerationStopped
 from service.generate.making import Order, make_dataset
-from service.generate.people.asking import PersonContext
-from service.generate.people.made_person import MadePerson
+from service.generate.people.asking import MadePerson, PersonContext
 from service.generate.people.making import PeopleJob, people_job
 from service.generate.people.record import Record
-from service.generate.problem import GenerationStopped
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.own_prompts import game_problems

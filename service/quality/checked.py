@@ -1,30 +1,129 @@
-"""Owns the check of what somebody decides: which decisions are checked, by what they are judged, and how one is made
+"""Owns what is checked before it counts: which turns and decisions, by what each is judged, and how one is made
 anew.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from service.conversation.context import PromptContext, SharedLine
+from service.conversation.dependencies import Again, Spoken
 from service.conversation.prompt import data
 from service.decision.check import decision_fault, offer_of
 from service.decision.context import Decision, DecisionContext
 from service.decision.dependencies import Deciding
 from service.decision.prompt import Asked, ask, decide_prompt
 from service.errors import ModelBroken
+from service.llm.chat import Answer, Role
 from service.llm.choose import Models
-from service.memory.secrets import Discretion
-from service.quality.checks import Exchange, Standard
-from service.quality.improve import improve, row_of
-from service.quality.judge import CheckContext, Judge, feedback
-from service.quality.marks import Marks
-from service.quality.sampling import is_sampled
+from service.memory.secrets import Discretion, discretion_among
+from service.quality.checks import Exchange, Marks, Standard
+from service.quality.improve import improve, is_sampled
+from service.quality.judge import LATELY, CheckContext, Judge, feedback
 from service.settings import QualitySettings
+from service.store.perceived import told_of_turn
 from service.store.quality import Checked, Tally
+from service.store.tables import ConversationKey
 from world.time import WorldTime
 
-_PARTS = ("thought", "goal", "success_criteria")
-"""What of a decision may be corrected; what is done stays."""
+_SAID = ("think", "act", "talk", "utterance")
+"""What of an answer is heard or seen, and may be corrected."""
 _LONGEST = 2000
+"""More than these may have together."""
+
+
+class TurnChecks:
+    """Checks turns as the settings say (conversation/dependencies.py)."""
+
+    def __init__(self, rules: QualitySettings, models: Models) -> None:
+        self._rules = rules
+        self._models = models
+
+    def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
+        """Whether that turn is one of those that are checked."""
+        return is_sampled(self._rules.of(role), *key, turn)
+
+    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> Checked[Answer[Any]]:
+        """What is said instead of, or as, the `first`."""
+        work = _Turn(self._models, spoken, again, tally)
+        checked = await improve(
+            work,
+            first,
+            self._rules,
+            world_id=spoken.key.world_id,
+            id=f"{spoken.key.conversation_id}/{spoken.turn}",
+            role=spoken.context.speaker.kind,
+            person_id=spoken.context.speaker.id,
+            conversation_id=spoken.key.conversation_id,
+            turn=spoken.turn,
+            at=0,  # whoever writes the turn down knows when it was said
+        )
+        checked.row.model = work.judge.name
+        return checked
+
+
+class _Turn:
+    """A turn that is being said."""
+
+    def __init__(self, models: Models, spoken: Spoken, again: Again, tally: Tally) -> None:
+        self.tally = tally
+        self._again = again
+        context = spoken.context
+        self.judge = Judge(
+            model=models.for_role("quality"),
+            context=CheckContext(
+                language=context.language,
+                speaker=context.speaker,
+                told=data(spoken.told),
+                line="",
+                lines=tuple(data(f"{one.speaker_name}: {one.shown}") for one in context.lines if one.shown)[-LATELY:],
+            ),
+            standard=Standard(
+                speaker=context.speaker,
+                language=context.language,
+                discretion=discretion_among(context.speaker, context.affinities),
+                longest=_LONGEST,
+            ),
+            thread="/".join(spoken.key),
+            tally=tally,
+        )
+        self._before, self._said = _exchanges(context)
+
+    def line(self, value: Answer[Any]) -> str:
+        """What others perceive of it; of what nobody does, what is thought."""
+        answer = value.value
+        if "talk" not in type(answer).model_fields:
+            return str(answer.utterance).strip()
+        return told_of_turn(answer.act.strip(), answer.talk.strip()) or answer.think.strip()
+
+    async def marks(self, value: Answer[Any]) -> Marks:
+        line = self.line(value)
+        return await self.judge.marks(line, Exchange(self._said, line), self._before)
+
+    async def again(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
+        return await self._again(feedback(replace(self.judge.context, line=self.line(value)), reasons))
+
+    async def correct(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
+        parts = {name: getattr(value.value, name) for name in _SAID if name in type(value.value).model_fields}
+        changed = await self.judge.corrected("", parts, reasons)
+        return replace(value, value=value.value.model_copy(update=changed)) if changed else None
+
+
+def _exchanges(context: PromptContext) -> tuple[list[Exchange], str]:
+    """What the speaker heard and said, time after time, and what it has heard since."""
+    before, heard = list[Exchange](), list[str]()
+    for line in context.lines:
+        if line.speaker_id == context.speaker.id:
+            own = told_of_turn(line.act, line.text) if isinstance(line, SharedLine) else line.text
+            before.append(Exchange(" ".join(heard), own))
+            heard = []
+        else:
+            heard.append(line.shown)
+    return before, " ".join(heard)
+
+
+_DECIDED = ("thought", "goal", "success_criteria")
+"""What of a decision may be corrected; what is done stays."""
 
 
 class DecisionChecks:
@@ -41,23 +140,20 @@ class DecisionChecks:
     async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
         """What is decided instead of, or as, the `first`."""
         work = _Choice(self._models, deciding)
-        found = await improve(work, first, self._rules)
-        row = row_of(
-            found,
-            work.line,
+        checked = await improve(
+            work,
+            first,
+            self._rules,
             world_id=deciding.world_id,
             id=f"{deciding.context.speaker.id}@{deciding.at}",
             role="decision",
             person_id=deciding.context.speaker.id,
             conversation_id=None,
             turn=None,
-            threshold=self._rules.threshold,
-            model=work.judge.name,
-            tally=work.tally,
+            at=deciding.at,
         )
-        row.at = deciding.at
-        taken = replace(found.value, usage=first.usage, failures=first.failures)
-        return Checked(value=taken, row=row, tally=work.tally)
+        checked.row.model = work.judge.name
+        return replace(checked, value=replace(checked.value, usage=first.usage, failures=first.failures))
 
 
 class _Choice:
@@ -112,7 +208,7 @@ class _Choice:
 
     async def correct(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
         decision = _made(value)
-        parts = {name: getattr(decision, name) for name in _PARTS}
+        parts = {name: getattr(decision, name) for name in _DECIDED}
         changed = await self.judge.corrected(self.line(value), parts, reasons)
         limits = Decision.model_json_schema()["properties"]
         made = decision.model_copy(update={name: text[: limits[name]["maxLength"]] for name, text in changed.items()})

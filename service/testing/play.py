@@ -5,7 +5,6 @@ answered is checked by form, and by a model that is asked once whether a sentenc
 
 import asyncio
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -340,8 +339,6 @@ def run_tests(
         ContentErrors: the game's files have errors.
         CassetteMiss: a cassette is replayed, and does not hold what is asked.
     """
-    for name in ("root", "service"):
-        logging.getLogger(name).setLevel(logging.WARNING)
     if models is None and not settings.names_model:
         settings.llm.provider = "rehearsal"
     content = chosen_worlds(settings).content

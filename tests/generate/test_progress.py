@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from service.generate.progress import Meter, Progress
+from service.generate.making import Meter, Progress
 from service.run.cost import Prices
 from service.run.show import Show
 from service.usage import Usage

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from service.errors import ModelError, ModelTimeout
+from service.quality.checked import improve
 from service.quality.checks import Mark, Marks
-from service.quality.improve import improve
 from service.settings import QualitySettings
 from service.store.quality import Checked, Tally
 

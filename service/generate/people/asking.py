@@ -13,9 +13,8 @@ from service.content.fields import MARKUP
 from service.content.load import Content
 from service.exchange.clean import plain, without_orders
 from service.generate.dataset import WishUnusable
-from service.generate.people.demography import DemographyFile
 from service.generate.people.parts import Slot
-from service.generate.people.plan import Plan
+from service.generate.people.plan import DemographyFile, Plan
 from service.llm.chat import Prompt
 from service.llm.prompt import PromptValues, Templates
 from service.locales import Language, Phrase, sentence

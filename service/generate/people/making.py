@@ -14,8 +14,7 @@ from service.app import chosen_worlds
 from service.content.load import Content, read_form
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.generate.card import Sum
-from service.generate.dataset import Dataset, Dropped, Line, NobodyAsked, PlanRefused
+from service.generate.dataset import Dataset, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from service.generate.making import Item, Job, Order, run_of
 from service.generate.people import rehearsal
 from service.generate.people.asking import (
@@ -31,10 +30,9 @@ from service.generate.people.asking import (
     rehearsed,
     words_of,
 )
-from service.generate.people.demography import DemographyFile, check_demography
 from service.generate.people.distinct import Answered, Crowd, Fault, Persona, Standing, stand
 from service.generate.people.parts import Slot
-from service.generate.people.plan import outcome, outcome_lines, sampling_plan
+from service.generate.people.plan import DemographyFile, check_demography, outcome, outcome_lines, sampling_plan
 from service.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing
 from service.generate.people.weave import Woven, weave
 from service.generate.stage import Said, fault

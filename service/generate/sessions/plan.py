@@ -31,8 +31,7 @@ from service.generate.sessions.dialogue import (
     hold,
     session_times,
 )
-from service.generate.sessions.questions import EvidenceContext, TalkContext, questions
-from service.generate.sessions.rehearsal import bear, examine, live
+from service.generate.sessions.questions import EvidenceContext, TalkContext, bear, examine, live, questions
 from service.generate.stage import PLACE, on_stage, stage
 from service.locales import Language, sentence, sentences
 from service.settings import Settings

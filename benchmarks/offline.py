@@ -15,8 +15,7 @@ from service.content.load import load_content
 from service.locales import Language
 from service.memory.record import FACTS, Kind
 from service.people.worlds import WorldView
-from service.run.ledger import Ledger
-from service.run.story_events import StoryEvent
+from service.run.feed import Ledger, StoryEvent
 from service.store.perceived import perceives
 from service.store.tables import ConversationRow, EventRow, MemoryRow, TurnRow
 from tests.runtime.lives import House, house, rehearsal

@@ -30,7 +30,7 @@ from service.memory.secrets import discretion
 from service.own_prompts import game_problems
 from service.quality.checks import Exchange, Fault, Standard, faults
 from service.settings import Settings
-from service.testing.making import run_tests
+from service.testing.play import run_tests
 from tests.generate.people.somebody import answer
 from tests.servers.fake_openai import FakeOpenAI
 

@@ -31,11 +31,9 @@ from service.llm.choose import ROLES, Models
 from service.locales import languages
 from service.memory.secrets import discretion
 from service.offline.model import OfflineModel
-from service.quality.checks import Exchange, Standard
+from service.quality.checked import TurnChecks
+from service.quality.checks import Dimension, Exchange, Standard, by_rule, lowest
 from service.quality.judge import ASKED, CheckContext, GivenMarks
-from service.quality.marks import Dimension, lowest
-from service.quality.rules import by_rule
-from service.quality.turns import TurnChecks
 from service.settings import QualitySettings, Settings
 from service.store.quality import quality_rows
 from service.store.tables import ConversationKey

@@ -62,8 +62,7 @@ from service.memory.projection import Projection
 from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
-from service.quality.decisions import DecisionChecks
-from service.quality.turns import TurnChecks
+from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import io
 import json
+import logging
 import os
 import signal
 import sys
@@ -36,32 +37,31 @@ from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft, Report, file_bytes
 from service.exchange.give import Format, give
-from service.exchange.place import Wish, take_all_in, take_in, take_map_in, write_all
+from service.exchange.place import Wish, take_in, take_map_in, write_all
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import usable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
-from service.generate.people.demography import MOST_PEOPLE
 from service.generate.people.making import PeopleJob, people_job
+from service.generate.people.plan import MOST_PEOPLE
 from service.generate.sessions.plan import sessions_plan
 from service.generate.stage import kind_of
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
-from service.run.ask import run_ask
+from service.run.ask import run_ask, show_quality
 from service.run.cost import Prices, prices_of
 from service.run.doctor import show_doctor
 from service.run.help import show_help_in, show_wrong_call
-from service.run.quality import show_quality
 from service.run.replay import replay
 from service.run.scene import TakenAs, form_of, run_scene, take_scene
 from service.run.watch import Run, run_world
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.testing.making import run_tests
+from service.testing.play import run_tests
 from service.testing.report import show, write_junit
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
@@ -189,7 +189,7 @@ def run(
     """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
     chosen = _language(language) or _own_language()
     settings = _settings(
-        rehearsal=rehearsal, content=content, data=data, cassette=cassette, cassette_mode=cassette_mode
+        quiet=True, rehearsal=rehearsal, content=content, data=data, cassette=cassette, cassette_mode=cassette_mode
     )
     if seed is not None:
         settings.llm.seed = seed
@@ -221,7 +221,7 @@ def scene_log(
     """Take away what happened in a scene."""
     settings = _settings(content=content, data=data, language=language)
     spoken, form = _language(language) or _own_language(), form or form_of(output or Path())
-    take_scene(settings, scene, world_name(world), spoken, output, form=form, view=view, thoughts=thoughts)
+    asyncio.run(take_scene(settings, scene, world_name(world), spoken, output, form=form, view=view, thoughts=thoughts))
 
 
 @scenes.command(name="run", help=_help("cli.help.scene_run"))
@@ -239,6 +239,7 @@ def scene_run(
 ) -> None:
     """Play a scene, turn after turn. Without a model configured, as a rehearsal."""
     settings = _settings(
+        needs_model=True,
         rehearsal=rehearsal,
         content=content,
         data=data,
@@ -246,9 +247,8 @@ def scene_run(
         cassette=cassette,
         cassette_mode=cassette_mode,
     )
-    _rehearse_without_model(settings)
     spoken = _language(language) or _own_language()
-    run_scene(settings, scene, world_name(world), spoken, turns=turns, output=output)
+    asyncio.run(run_scene(settings, scene, world_name(world), spoken, turns=turns, output=output))
 
 
 @cli.command(help=_help("cli.help.ask"))
@@ -271,6 +271,7 @@ def ask(
 ) -> None:
     """Ask many people the same. Without a model configured, as a rehearsal."""
     settings = _settings(
+        needs_model=True,
         rehearsal=rehearsal,
         content=content,
         data=data,
@@ -278,7 +279,6 @@ def ask(
         cassette=cassette,
         cassette_mode=cassette_mode,
     )
-    _rehearse_without_model(settings)
     asked = {
         "question": question,
         "people": people if people in ("all", "npcs", "characters") and not scan else people.split(","),
@@ -287,7 +287,8 @@ def ask(
         "number": None if number is None else _span(number),
         "remember": remember,
     }
-    run_ask(settings, world_name(world), _language(language) or _own_language(), asked, scan=scan, output=output)
+    spoken = _language(language) or _own_language()
+    asyncio.run(run_ask(settings, world_name(world), spoken, asked, scan=scan, output=output))
 
 
 @cli.command(help=_help("cli.help.quality"))
@@ -303,7 +304,7 @@ def quality(
     """Tell how good what was said and decided was found to be."""
     settings = _settings(content=content, data=data, language=language)
     spoken = _language(language) or _own_language()
-    show_quality(settings, world_name(world), spoken, worst=worst, role=role, as_json=as_json)
+    asyncio.run(show_quality(settings, world_name(world), spoken, worst=worst, role=role, as_json=as_json))
 
 
 @cli.command(help=_help("cli.help.export"))
@@ -337,12 +338,10 @@ def import_story(
     world: WorldOption = MAIN_WORLD,
 ) -> None:
     """Read an export into a world that has not lived, to look at it. No service may run on the data meanwhile."""
-    settings = _settings(data=data)
-    world_id = world_name(world)
-    read = import_from(settings, world_id, file)
+    read = import_from(_settings(data=data), world_name(world), file)
     events = Phrase("counts.events", count=read.events)
     conversations = Phrase("counts.conversations", count=read.conversations)
-    typer.echo(_say("cli.imported", world=world_id, events=events, conversations=conversations))
+    typer.echo(_say("cli.imported", world=world, events=events, conversations=conversations))
 
 
 ANIMA_PAST = "anima.jsonl"
@@ -379,7 +378,7 @@ def import_anima(
     past = past_of(people)
     wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in people]
     report = [note for one in people for note in (*one.draft.report, *one.notes.report)]
-    _tell_import(take_all_in(game, wishes, {ANIMA_PAST: past} if past else {}), report)
+    _tell_import(take_in(game, wishes, {ANIMA_PAST: past} if past else {}), report)
     if past:
         typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
 
@@ -410,7 +409,7 @@ def import_tiled(
 
 def _take_in(draft: Draft, content: Path | None, wish: Wish) -> None:
     """Write the files of the person, and tell what was not carried over."""
-    _tell_import(take_in(_settings(content=content).content_dir or Path(), draft, wish), draft.report)
+    _tell_import(take_in(_settings(content=content).content_dir or Path(), [(draft, wish)]), draft.report)
 
 
 def _tell_import(files: list[Path], report: Report) -> None:
@@ -467,17 +466,15 @@ def replay_(
 @memory.command(name="adopt", help=_help("cli.help.adopt"))
 def memory_adopt(data: DataOption = None, world: WorldOption = MAIN_WORLD) -> None:
     """Take over what another installation wrote into Neo4j for a world. No service may run on the data meanwhile."""
-    world_id = world_name(world)
-    count = asyncio.run(adopt(_settings(data=data), world_id))
-    typer.echo(_say("cli.adopted", world=world_id, count=count))
+    count = asyncio.run(adopt(_settings(data=data), world_name(world)))
+    typer.echo(_say("cli.adopted", world=world, count=count))
 
 
 @memory.command(name="purge", help=_help("cli.help.purge"))
 def memory_purge(data: DataOption = None, world: WorldOption = MAIN_WORLD) -> None:
     """Remove what another installation wrote into Neo4j for a world. No service may run on the data meanwhile."""
-    world_id = world_name(world)
-    count = asyncio.run(purge(_settings(data=data), world_id))
-    typer.echo(_say("cli.purged", world=world_id, count=count))
+    count = asyncio.run(purge(_settings(data=data), world_name(world)))
+    typer.echo(_say("cli.purged", world=world, count=count))
 
 
 @memory.command(name="reembed", help=_help("cli.help.reembed"))
@@ -496,10 +493,9 @@ def memory_prune(
     content: ContentOption = None,
 ) -> None:
     """Remove what people have forgotten. No service may run on the data meanwhile."""
-    world_id = world_name(world)
-    done = asyncio.run(prune_memory(_settings(data=data, content=content), world_id, before))
+    done = asyncio.run(prune_memory(_settings(data=data, content=content), world_name(world), before))
     counts = {name: Phrase(f"counts.{name}", count=count) for name, count in asdict(done).items()}
-    typer.echo(_say("cli.pruned", world=world_id, **counts))
+    typer.echo(_say("cli.pruned", world=world, **counts))
 
 
 @memory.command(name="export", help=_help("cli.help.memory_export"))
@@ -557,7 +553,9 @@ def generate_dialogues(
     price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
 ) -> None:
     """Make dialogues in bulk."""
-    settings = _settings(rehearsal=rehearsal, content=content, cassette=cassette, cassette_mode=cassette_mode)
+    settings = _settings(
+        quiet=True, rehearsal=rehearsal, content=content, cassette=cassette, cassette_mode=cassette_mode
+    )
     prices = prices_of(price_in, price_out)
     order = Order(file=output, licence=licence, prices=prices, plain=plain, language=_own_language())
     if not make_dataset(settings, _PLANS[ctx.info_name or ""](file, settings, seed), order):
@@ -583,10 +581,15 @@ def people_make(
     if bool(wish) is (demography is not None):
         raise typer.BadParameter(_say("cli.wish_or_demography"), param_hint="WISH")
     settings = _settings(
-        rehearsal=rehearsal, content=world, language=language, cassette=cassette, cassette_mode=cassette_mode
+        needs_model=True,
+        quiet=True,
+        rehearsal=rehearsal,
+        content=world,
+        language=language,
+        cassette=cassette,
+        cassette_mode=cassette_mode,
     )
     settings.content_dir = settings.content_dir or Path()
-    _rehearse_without_model(settings)
     prices = prices_of(price_in, price_out)
     job = people_job(settings, wish=wish, demography=demography, count=count, seed=seed)
     _announce(job, prices, rehearsed=settings.llm.provider == "rehearsal")
@@ -667,7 +670,7 @@ def check(
 @cli.command(help=_help("cli.help.doctor"))
 def doctor(language: LanguageOption = None) -> None:
     """Tell what remembering is worth on the models that are configured."""
-    show_doctor(_settings(), _language(language) or _own_language())
+    asyncio.run(show_doctor(_settings(), _language(language) or _own_language()))
 
 
 @cli.command(name="test", help=_help("cli.help.test"))
@@ -684,7 +687,12 @@ def cast_test(
 ) -> None:
     """Speak with people of a game as its tests say, and check what they answer."""
     settings = _settings(
-        content=content, language=language, rehearsal=rehearsal, cassette=cassette, cassette_mode=cassette_mode
+        quiet=True,
+        content=content,
+        language=language,
+        rehearsal=rehearsal,
+        cassette=cassette,
+        cassette_mode=cassette_mode,
     )
     place = None if probes else (settings.content_dir or bundled_content()) / CAST_TESTS
     outcome = run_tests(settings, directory or place, probes=probes, people=npc or ())
@@ -756,10 +764,16 @@ def _settings(
     language: str | None = None,
     cassette: Path | None = None,
     cassette_mode: CassetteMode | None = None,
+    quiet: bool = False,
+    needs_model: bool = False,
 ) -> Settings:
-    """The environment's settings with what the command line says on top."""
+    """The environment's settings with what the command line says on top. `quiet`: log lines that warn of nothing would
+    stand between those of what is shown. `needs_model`: without one configured it is a rehearsal.
+    """
     settings = read_settings()
-    write_logs(settings.log_format, settings.log_level)
+    write_logs(settings.log_format, "warning" if quiet else settings.log_level)
+    if quiet:
+        logging.getLogger().setLevel(logging.WARNING)
     said: list[tuple[object, str, object]] = [
         (settings.llm, "provider", "rehearsal" if rehearsal else None),
         (settings.llm, "cassette", cassette),
@@ -771,12 +785,9 @@ def _settings(
     for part, name, value in said:
         if value is not None:
             setattr(part, name, value)
-    return settings
-
-
-def _rehearse_without_model(settings: Settings) -> None:
-    if not settings.names_model:
+    if needs_model and not settings.names_model:  # a cassette names one
         settings.llm.provider = "rehearsal"
+    return settings
 
 
 def _span(text: str) -> dict[str, float]:

@@ -5,11 +5,12 @@ is removed.
 
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 from sqlmodel import Session
 
@@ -36,8 +37,6 @@ from world.time import LATEST
 if TYPE_CHECKING:
     from service.memory.graphiti.projection import GraphitiProjection
 
-T = TypeVar("T")
-
 
 async def adopt(settings: Settings, world_id: str) -> int:
     """Make the groups of a world that another installation wrote into Neo4j this one's, and have all of the world
@@ -48,12 +47,10 @@ async def adopt(settings: Settings, world_id: str) -> int:
         GraphUnavailable.
     """
 
-    async def work(database: Database, graph: "GraphitiProjection") -> int:
+    async with _on_neo4j(settings) as (database, graph):
         taken = await graph.take_over(world_id)
         await database.write(lambda s: project_anew(s, world_id))
         return taken
-
-    return await _on_neo4j(settings, work)
 
 
 async def purge(settings: Settings, world_id: str) -> int:
@@ -63,7 +60,8 @@ async def purge(settings: Settings, world_id: str) -> int:
         Misconfigured: the memory is not on Neo4j, or a service runs on the data.
         GraphUnavailable: some may be left; the same call may be made again.
     """
-    return await _on_neo4j(settings, lambda _, graph: graph.purge(world_id))
+    async with _on_neo4j(settings) as (_, graph):
+        return await graph.purge(world_id)
 
 
 async def reembed(settings: Settings) -> Reembedded:
@@ -75,7 +73,8 @@ async def reembed(settings: Settings) -> Reembedded:
     """
     if choose_embedder(settings) is None:
         raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason=Phrase("settings.nothing_embeds"))
-    return await _with_memory(settings, lambda _, __, memory: memory.reembed())
+    async with _with_memory(settings) as (_, __, memory):
+        return await memory.reembed()
 
 
 async def prune_memory(settings: Settings, world_id: str, before: str | None) -> Pruned:
@@ -88,7 +87,7 @@ async def prune_memory(settings: Settings, world_id: str, before: str | None) ->
     """
     until = LATEST if before is None else named_time("--before", before)
 
-    async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> Pruned:
+    async with _with_memory(settings) as (database, worlds, memory):
         now = database.read_now(lambda s: worlds.open(s, world_id)).now
         counts, talks = list[int](), set[str]()
         for group in await database.read(lambda s: owners(s, world_id)):
@@ -101,8 +100,6 @@ async def prune_memory(settings: Settings, world_id: str, before: str | None) ->
         removed = await database.write(lambda s: prune_talks(s, world_id, talks))
         return Pruned(memories=sum(counts), people=sum(count > 0 for count in counts), conversations=removed)
 
-    return await _with_memory(settings, work)
-
 
 async def export_memory(settings: Settings, world_id: str, person_id: str | None, to: BinaryIO) -> int:
     """Write what a person of a world remembers, or everybody, as lines of JSON; answers how many.
@@ -113,7 +110,7 @@ async def export_memory(settings: Settings, world_id: str, person_id: str | None
         GraphUnavailable.
     """
 
-    async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> int:
+    async with _with_memory(settings) as (database, worlds, memory):
         world = database.read_now(lambda s: worlds.open(s, world_id))
         everybody = list(world.cast.everybody)
         count = 0
@@ -125,8 +122,6 @@ async def export_memory(settings: Settings, world_id: str, person_id: str | None
                 to.write(json.dumps({"person": one, **line}, ensure_ascii=False).encode() + b"\n")
                 count += 1
         return count
-
-    return await _with_memory(settings, work)
 
 
 async def import_memory(settings: Settings, world_id: str, file: Path) -> Seeded:
@@ -142,16 +137,15 @@ async def import_memory(settings: Settings, world_id: str, file: Path) -> Seeded
     with usable(file):
         past = _past_of(file)
 
-    async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> Seeded:
+    async with _with_memory(settings) as (database, worlds, memory):
+
         def write(session: Session) -> list[Seeded]:
             world = worlds.open(session, world_id, lock=True)
             author = Author(name="kataribe memory import", reason=file.name)
             return [seed(session, world, memory, person_id, lines, author) for person_id, lines in past.items()]
 
         done = await database.write(write)
-        return Seeded(**{one.name: sum(getattr(each, one.name) for each in done) for one in fields(Seeded)})
-
-    return await _with_memory(settings, work)
+    return Seeded(**{one.name: sum(getattr(each, one.name) for each in done) for one in fields(Seeded)})
 
 
 def _past_of(file: Path) -> dict[str, list[Given | WrongLine]]:
@@ -179,22 +173,24 @@ def _person_of(text: bytes) -> tuple[str, bytes]:
     return person_id, json.dumps(line).encode()
 
 
-async def _with_memory(settings: Settings, work: Callable[[Database, WorldRepository, MemoryStore], Awaitable[T]]) -> T:
+@asynccontextmanager
+async def _with_memory(settings: Settings) -> AsyncIterator[tuple[Database, WorldRepository, MemoryStore]]:
     worlds = chosen_worlds(settings)
     with opened_database(settings) as database:
         memory = choose_memory(settings, database)
         try:
-            return await work(database, worlds, memory)
+            yield database, worlds, memory
         finally:
             await memory.aclose()
 
 
-async def _on_neo4j(settings: Settings, work: Callable[[Database, "GraphitiProjection"], Awaitable[T]]) -> T:
+@asynccontextmanager
+async def _on_neo4j(settings: Settings) -> AsyncIterator[tuple[Database, "GraphitiProjection"]]:
     with opened_database(settings) as database:
         graph = choose_projection(settings, database, choose_memory(settings, database))
         if graph is None:
             raise Misconfigured(setting="KATARIBE_MEMORY__BACKEND", reason=Phrase("settings.not_on_neo4j"))
         try:
-            return await work(database, graph)
+            yield database, graph
         finally:
             await graph.aclose()

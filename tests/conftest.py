@@ -14,12 +14,12 @@ from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database
+from tests.scripted_model import ScriptedModel
 from tests.servers.sqlite import migrate_a_copy, put_migrated
 
 os.environ.setdefault("KATARIBE_MEMORY__VERIFY", "false")

@@ -10,11 +10,11 @@ from service.app import create_app
 from service.content.check import examine
 from service.errors import ContentErrors
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 from service.own_prompts import check_prompts, load_game
 from tests.api.play import TALK, recollection, reply, settings_for, turn, write_village
 from tests.content.village import Village
+from tests.scripted_model import ScriptedModel
 
 SERVICE = Path(service.__file__).parent
 

@@ -11,7 +11,7 @@ from service.api.problem import describe
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.quality.marks import DIMENSIONS, Dimension, Mark
+from service.quality.checks import DIMENSIONS, Dimension, Mark
 from service.quality.summary import Mean, Span, summed
 from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows

@@ -1,5 +1,6 @@
-"""Owns the reading of Character Cards, V1 to V3: as JSON, in a PNG, or in a CHARX. Whoever made a card is not to be
-trusted: what it says to a model is in no prompt, and what it says of the person is plain text.
+"""Owns the reading of Character Cards, V1 to V3: as JSON, in a PNG, or in a CHARX, which is a ZIP of which nothing but
+the card is read. Whoever made a card is not to be trusted: what it says to a model is in no prompt, and what it says of
+the person is plain text.
 
 Specifications: https://github.com/malfoyslastname/character-card-spec-v2 and
 https://github.com/kwaroran/character-card-spec-v3.
@@ -7,9 +8,13 @@ https://github.com/kwaroran/character-card-spec-v3.
 
 import base64
 import binascii
+import io
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import PurePosixPath
 from typing import Annotated, Any
 from zipfile import is_zipfile
 
@@ -18,9 +23,7 @@ from pydantic import BeforeValidator, JsonValue
 from service.content.fields import ListOf
 from service.content.files import MOST_BYTES, Unreadable
 from service.content.problem import Key, quote
-from service.exchange.charx import card_json
 from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, Foreign, json_of, name_in, parsed, refusing
-from service.exchange.png import SIGNATURE, png_texts
 
 CARDS = ("ccv3", "chara")
 """Keywords of the texts in a PNG that are a card, the better one first."""
@@ -193,3 +196,107 @@ def _leave_out(draft: Draft, values: dict[str, Any], above: Key) -> None:
         draft.note((*above, name), "never_told")
     # A card of both versions says at its top again what its data say.
     draft.leave_out([name for name in written if name not in (*_NEVER_TOLD, *CardData.model_fields)], above)
+
+
+CARD = "card.json"
+MOST_ENTRIES = 5_000
+"""Pictures, sounds and the card: far more than a card has."""
+MOST_RATIO = 100
+"""A text packs to a tenth; what packs to less than a hundredth is made to fill a memory."""
+_END = b"PK\x05\x06"
+_LOCATOR = b"PK\x06\x07"
+_END_SIZE, _LOCATOR_SIZE = 22, 20
+_LONGEST_COMMENT = 0xFFFF
+_LONGEST_ENTRY = 400
+"""Bytes of an entry in the list: 46 and its name."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, NotImplementedError, OSError)
+
+
+def card_json(raw: bytes) -> bytes:
+    """What card.json holds.
+
+    Raises:
+        Unreadable: it is no ZIP, is damaged or encrypted, has no card.json, or would unpack to more than is read.
+    """
+    _require_few_entries(raw)
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            entries = archive.infolist()
+            for entry in entries:
+                _require_inside(entry.filename)
+            card = next((entry for entry in entries if entry.filename == CARD), None)
+            if card is None:
+                raise Unreadable("exchange.no_card_json", card=CARD)
+            _require_small(card)
+            with archive.open(card) as file:
+                unpacked = file.read(MOST_BYTES + 1)
+    except _DAMAGED as exc:
+        raise Unreadable("exchange.zip_damaged", reason=str(exc) or type(exc).__name__) from exc
+    if len(unpacked) > MOST_BYTES:
+        raise Unreadable("exchange.unpacks_too_large", entry=CARD, megabytes=MOST_BYTES // 1_000_000)
+    return unpacked
+
+
+def _require_few_entries(raw: bytes) -> None:
+    """The list of entries is read whole by who opens the archive: how many there are is looked up before."""
+    tail = raw[-(_END_SIZE + _LONGEST_COMMENT + _LOCATOR_SIZE) :]
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) < at + _END_SIZE:
+        raise Unreadable("exchange.no_zip")
+    count, size = int.from_bytes(tail[at + 10 : at + 12], "little"), int.from_bytes(tail[at + 12 : at + 16], "little")
+    # A list may be longer than it counts, and longer still by a ZIP64 record, which no archive of this size needs.
+    is_long = tail[max(at - _LOCATOR_SIZE, 0) : at].startswith(_LOCATOR)
+    if is_long or count > MOST_ENTRIES or size > MOST_ENTRIES * _LONGEST_ENTRY:
+        raise Unreadable("exchange.too_many_entries", most=MOST_ENTRIES)
+
+
+def _require_inside(name: str) -> None:
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts:
+        raise Unreadable("exchange.entry_outside", entry=quote(name))
+
+
+def _require_small(card: zipfile.ZipInfo) -> None:
+    if card.flag_bits & 1:
+        raise Unreadable("exchange.encrypted", entry=CARD)
+    if card.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Unreadable("exchange.other_compression", entry=CARD)
+    if card.file_size > MOST_BYTES or card.file_size > MOST_RATIO * max(card.compress_size, 1):
+        raise Unreadable("exchange.unpacks_too_large", entry=CARD, megabytes=MOST_BYTES // 1_000_000)
+
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_FRAME = 12
+"""Length, kind and checksum of a chunk, in bytes."""
+
+
+def png_texts(raw: bytes) -> dict[str, bytes]:
+    """What the tEXt chunks hold, by their keywords in small letters; of two with one keyword the first.
+
+    Raises:
+        Unreadable: it is no PNG, ends in the middle, or a chunk is damaged.
+    """
+    found: dict[str, bytes] = {}
+    for kind, data in _chunks(raw):
+        keyword, parted, text = data.partition(b"\0")
+        if kind == b"tEXt" and parted:
+            found.setdefault(keyword.decode("latin-1").lower(), text)
+    return found
+
+
+def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Each chunk's kind and data, to the one that ends the picture."""
+    if not raw.startswith(SIGNATURE):
+        raise Unreadable("exchange.no_png")
+    at, kind = len(SIGNATURE), b""
+    while kind != b"IEND":
+        length, kind = int.from_bytes(raw[at : at + 4]), raw[at + 4 : at + 8]
+        end = at + _FRAME + length
+        if end > len(raw) or len(kind) < 4:
+            raise Unreadable("exchange.png_cut", at=at, size=len(raw))
+        if at == len(SIGNATURE) and kind != b"IHDR":
+            raise Unreadable("exchange.no_png")
+        if zlib.crc32(raw[at + 4 : end - 4]) != int.from_bytes(raw[end - 4 : end]):
+            raise Unreadable("exchange.png_damaged", at=at, kind=kind.decode("latin-1"))
+        yield kind, raw[at + 8 : end - 4]
+        at = end

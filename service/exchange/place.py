@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import yaml
@@ -49,19 +50,11 @@ class Wish:
     replace: bool = False
 
 
-def take_in(directory: Path, draft: Draft, wish: Wish) -> list[Path]:
-    """Write the person with what it knows, or the fragment; answers the files. Whoever has a post on the map is an NPC,
-    everybody else a character.
-
-    Raises:
-        as `take_all_in`.
-    """
-    return take_all_in(directory, [(draft, wish)], {})
-
-
-def take_all_in(directory: Path, people: Sequence[tuple[Draft, Wish]], beside: Mapping[str, str]) -> list[Path]:
-    """Write the people as characters, with what they know, and the texts of `beside`, by their names; answers the
-    files.
+def take_in(
+    directory: Path, people: Sequence[tuple[Draft, Wish]], beside: Mapping[str, str] = MappingProxyType({})
+) -> list[Path]:
+    """Write the people with what they know, or the fragments, and the texts of `beside`, by their names; answers the
+    files. Whoever has a post on the map is an NPC, everybody else a character.
 
     Raises:
         ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.

@@ -19,11 +19,9 @@ from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import go_on, start_scene
-from service.generate.checks import Said, fault
-from service.generate.dataset import Line
+from service.generate.dataset import Dropped, Line, PlanRefused
 from service.generate.making import Item, Plan, failed
-from service.generate.problem import Dropped, PlanRefused
-from service.generate.stage import PLACE, on_stage, stage
+from service.generate.stage import PLACE, Said, fault, on_stage, stage
 from service.locales import Language, sentence
 from service.people.worlds import WorldRepository
 from service.settings import Settings

@@ -1,12 +1,17 @@
-"""Owns the making of many items, such as a data set's: side by side, each kept or dropped as soon as it is made."""
+"""Owns the making of many items, such as a data set's: side by side, each kept or dropped as soon as it is made; what
+each costs, by what the calls of models were for; and what is shown meanwhile.
+"""
 
 import asyncio
 import hashlib
 import json
-import logging
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+import time
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,18 +20,143 @@ from service.app import conversations_apart
 from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
-from service.generate.card import card_of, write_card
-from service.generate.dataset import Dataset, Line
-from service.generate.meter import Meter, SpentOn
-from service.generate.problem import Dropped, GenerationStopped
-from service.generate.progress import Progress
-from service.llm.choose import Models
-from service.locales import Language, languages, sentence
+from service.generate.dataset import Dataset, Dropped, GenerationStopped, Line, card_of, write_card
+from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextListener
+from service.llm.choose import ROLES, Models
+from service.locales import Language, Phrase, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
-from service.run.cost import Prices, counted
-from service.run.show import Show, shown
+from service.run.cost import COUNTED, Prices, Spent, counted
+from service.run.show import Show, Status, shown
 from service.settings import Settings
 from service.store.world_rows import delete_rows
+from service.usage import Usage
+
+SpentOn = dict[str, Spent]
+"""By the name of the prompt: a turn is asked by `speaker`, a closing by `closing`."""
+
+_ITEM: ContextVar[SpentOn] = ContextVar("item")
+
+
+class Meter:
+    """Counts what the models are asked, also in vain. `total` is of all items since the run began."""
+
+    def __init__(self) -> None:
+        self.total: Spent = Counter()
+
+    def metered(self, models: Models) -> Models:
+        """The same models, counted."""
+        by_id = {id(one): _Metered(one, self) for one in map(models.for_role, ROLES)}
+        return Models({role: by_id[id(models.for_role(role))] for role in ROLES})
+
+    @contextmanager
+    def item(self) -> Iterator[SpentOn]:
+        """What is spent within is of one item."""
+        spent: SpentOn = defaultdict(Counter)
+        before = _ITEM.set(spent)
+        try:
+            yield spent
+        finally:
+            _ITEM.reset(before)
+
+    def count(self, purpose: str, usage: Usage, *, failures: int = 0) -> None:
+        """A call was made for the item at hand."""
+        spent = Counter({name: int(getattr(usage, name)) for name in COUNTED if name != "failures"})
+        spent["failures"] = failures
+        self.total += spent
+        _ITEM.get()[purpose] += spent
+
+
+class _Metered(ModelWrapper):
+    def __init__(self, inner: ChatModel, meter: Meter) -> None:
+        super().__init__(inner)
+        self._meter = meter
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel."""
+        try:
+            answer = await self._inner.complete(prompt, on_text)
+        except ModelError as error:
+            self._meter.count(prompt.name, error.usage, failures=1)
+            raise
+        self._meter.count(prompt.name, answer.usage)
+        return answer
+
+
+_LOOK_SECONDS = 0.2
+_LINE_SECONDS = 10.0
+"""How often a line is written where nothing can be drawn."""
+
+
+class Progress:
+    """The progress of one run. `clock` is the machine's, in seconds."""
+
+    def __init__(
+        self,
+        show: Show,
+        language: Language,
+        meter: Meter,
+        prices: Prices | None,
+        *,
+        done: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`done`: so many items were made by runs before."""
+        self._show, self._language, self._meter, self._prices = show, language, meter, prices
+        self._count = self._done = self._before = done
+        self._clock = clock
+        self._begun = self._told = clock()
+
+    def expect(self, more: int) -> None:
+        """So many more items are to be made."""
+        self._count += more
+
+    def advance(self) -> None:
+        """One more item is done."""
+        self._done += 1
+
+    async def watch(self) -> None:
+        """Show it until cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Show how far it is by now."""
+        if self._show.draws:
+            self._show.update(Status(line=self.line(), done=self._done / max(1, self._count)))
+        elif self._clock() - self._told >= _LINE_SECONDS:
+            self.tell()
+
+    def tell(self) -> None:
+        """Say how far it is by now, in a line that stays."""
+        self._told = self._clock()
+        self._show.say(self.line())
+
+    def line(self) -> str:
+        """How far it is by now. Rate, cost and time left are of this run."""
+        seconds, made, spent = self._clock() - self._begun, self._done - self._before, self._meter.total
+        rate = made / seconds if seconds > 0 else 0.0
+        left = (self._count - self._done) / rate if rate else None
+        line = sentence(
+            self._language,
+            "generate.progress",
+            done=f"{self._done:,}",
+            count=f"{self._count:,}",
+            percent=100 * self._done // max(1, self._count),
+            rate=f"{rate * 60:.1f}",
+            calls=f"{spent['calls']:,}",
+            tokens=f"{spent['prompt_tokens'] + spent['completion_tokens']:,}",
+            left=Phrase("generate.unknown") if left is None else clock_of(left),
+        )
+        money = "" if self._prices is None else self._prices.of(spent)
+        return line + (sentence(self._language, "run.money", money=money) if money else "")
+
+
+def clock_of(seconds: float) -> str:
+    """Hours, minutes and seconds: 1:02:05."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
 
 UNUSABLE = (ModelBroken, ModelEmpty, ModelTruncated, ModelRefused, ModelOutOfCharacter)
 """Failures of one answer: the next item may do better. With any other the model cannot be had, and the run stops."""
@@ -51,7 +181,7 @@ class Item:
 
 
 @dataclass(kw_only=True)
-class Job:
+class Job(ABC):
     """What is to be made: items of a `kind`.
 
     `made_from` is all that decides what an item is, but for its number, the `seed` and the models: who makes from the
@@ -67,6 +197,7 @@ class Job:
     handlers: Mapping[type, Handler] = field(default_factory=dict)
     remembers: bool = True
 
+    @abstractmethod
     async def make(self, deps: ConversationDependencies, item: Item) -> Line:
         """An item's line, without `id` and `meta`.
 
@@ -74,15 +205,14 @@ class Job:
             Dropped: it is not good enough.
             GenerationStopped, ModelError: a model failed.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def todo(self, dataset: Dataset) -> Sequence[int]:
         """The items that are to be made next. It is asked again when they are made, until there are none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, dataset: Dataset, settings: Settings, order: "Order") -> Iterator[str]:
         """What is done when all items are made; answers the lines that the user is told."""
-        raise NotImplementedError
 
 
 @dataclass(kw_only=True)
@@ -91,13 +221,13 @@ class Plan(Job):
 
     count: int
 
+    @abstractmethod
     def text_of(self, line: Line) -> str:
         """The text of a line by which near duplicates are found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def counts(self, line: Line) -> Mapping[str, int]:
         """What the card counts of a line."""
-        raise NotImplementedError
 
     def todo(self, dataset: Dataset) -> Sequence[int]:
         """Those that are not done."""
@@ -132,8 +262,6 @@ def make_dataset(settings: Settings, job: Job, order: Order, *, models: Models |
         FileUnusable, DatasetInUse, OtherDataset: the file cannot be gone on with.
         Misconfigured: a setting is wrong.
     """
-    for name in ("root", "service"):  # else their log lines would stand in the progress bar
-        logging.getLogger(name).setLevel(logging.WARNING)
     if models is None and not settings.names_model:
         settings.llm.provider = "rehearsal"
     settings.llm.seed = job.seed

@@ -1,13 +1,19 @@
-"""Owns where dialogues are held: what a file says of it, and a stage of one place, on which everybody walks free."""
+"""Owns what dialogues of a data set have in common: what a file says of them, a stage of one place, on which everybody
+walks free, and what none of them may have: an empty turn, a repetition, a voice from outside the story, another
+language.
+"""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from service.content.files import Unreadable, read_values
 from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile
+from service.conversation.repetition import breaks_character, is_repetition
 from service.locales import Language
+from service.quality.checks import is_foreign
 from world.actions import Catalogue
 from world.needs import Needs
 from world.places import Node, WorldMap
@@ -48,3 +54,32 @@ def stage(
         own_prompts=cast.own_prompts,
     )
     return Content(directory=game.directory, default_language=language, start=start, casts={language: one})
+
+
+Fault = Literal["empty", "repeats", "out_of_character", "language"]
+
+
+class Said(NamedTuple):
+    """A turn of a dialogue."""
+
+    speaker: str
+    text: str
+
+
+def fault(turns: Sequence[Said], language: Language, authored: Iterable[str] = ()) -> Fault | None:
+    """The first thing that is wrong with a dialogue. `authored`: what is written of its people, their names too."""
+    own = tuple(authored)
+    earlier: defaultdict[str, list[str]] = defaultdict(list)
+    if len(turns) < 2:
+        return "empty"
+    for speaker, text in turns:
+        if not text.strip():
+            return "empty"
+        if is_repetition(text, earlier[speaker]):
+            return "repeats"
+        if breaks_character(text, own):
+            return "out_of_character"
+        if is_foreign(text, language):
+            return "language"
+        earlier[speaker].append(text)
+    return None

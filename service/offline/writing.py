@@ -23,8 +23,8 @@ from service.locales import sentence
 from service.offline.phrases import clip, phrases
 from service.offline.recollection import recollections
 from service.offline.speaker import Speaker
+from service.quality.checks import HIGHEST
 from service.quality.judge import ASKED, CheckContext, GivenMarks, corrected
-from service.quality.marks import HIGHEST
 
 _LONGEST_BARK, _LONGEST = 120, 200
 _MOST = 10

@@ -1,19 +1,19 @@
 """Owns what no line of a person may be, by its form: empty, a secret told, a forbidden word, a repetition, another
-language, too long, the marks or the voice of a model. What a line means is for a judge (judge.py). Pure.
+language, too long, the marks or the voice of a model; and the marks that are given for it without a model. What a line
+means is for a judge (judge.py). Pure.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.repetition import breaks_character, is_repetition
-from service.locales import Language
+from service.conversation.repetition import TOO_LIKE, breaks_character, is_repetition, likeness
+from service.locales import Language, sentence
 from service.memory.lexical import grams, share, squeezed, telling
 from service.memory.secrets import Discretion
-from service.quality.language import is_foreign
 
 Check = Literal[
     "empty",
@@ -126,3 +126,96 @@ def _keeps(text: str, secret: str, speaker: CharacterProfile | NpcProfile) -> bo
 def _loops(text: str) -> bool:
     letters = len(squeezed(text))
     return letters >= _LOOP and len(grams(text, _GRAM)) < _DISTINCT * (letters - _GRAM + 1)
+
+
+_ENOUGH = 12
+"""Letters from which a text shows its language."""
+_FOREIGN = 0.5
+"""Share of letters of another script from which a text is in another language."""
+_KANA, _HAN = re.compile(r"[ぁ-ゖァ-ヺ]"), re.compile(r"[\u3400-\u9fff]")
+_LATIN, _HANGUL = re.compile(r"[A-Za-zÀ-ɏ]"), re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")
+
+
+def is_foreign(text: str, language: Language) -> bool:
+    """Whether a text is not in that language, by its letters; one of few letters may be a name."""
+    kana, han, latin, hangul = (len(script.findall(text)) for script in (_KANA, _HAN, _LATIN, _HANGUL))
+    letters = kana + han + latin + hangul
+    if letters < _ENOUGH or language not in ("en", "ja"):
+        return False
+    if language == "en":
+        return kana + han + hangul >= _FOREIGN * letters
+    return latin + hangul >= _FOREIGN * letters or (kana == 0 and han >= _FOREIGN * letters)
+
+
+Dimension = Literal["persona", "consistency", "fluency", "suitability", "similarity"]
+"""Fits the person; contradicts nothing of its own; is well said; fits the moment; is nothing that was said before."""
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+HIGHEST = 9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mark:
+    """From 0, fails, to 9, flawless, and why."""
+
+    score: int
+    """0 (fails) to 9 (flawless)"""
+    reason: str
+    """why, in the world's language"""
+
+
+Marks = Mapping[Dimension, Mark]
+"""What was marked. Where a rule finds a fault, what only a model can tell is left out."""
+
+
+def lowest(marks: Marks) -> int:
+    """By which a line stands or falls."""
+    return min(mark.score for mark in marks.values())
+
+
+def rank(marks: Marks) -> tuple[int, float]:
+    """The higher is better: by the lowest mark, then by all of them."""
+    return lowest(marks), sum(mark.score for mark in marks.values()) / len(marks)
+
+
+def below(marks: Marks, threshold: int) -> list[str]:
+    """Why it does not do, the worst first."""
+    found = sorted((mark for mark in marks.values() if mark.score < threshold), key=lambda mark: mark.score)
+    return [mark.reason.rstrip("。. ") for mark in found]
+
+
+def stored(marks: Marks) -> dict[str, list[int | str]]:
+    """As its row keeps it: score and reason by dimension, in the order of the dimensions."""
+    return {name: [marks[name].score, marks[name].reason] for name in DIMENSIONS if name in marks}
+
+
+_OF: Mapping[Check, Dimension] = {
+    "empty": "suitability",
+    "secret": "suitability",
+    "forbidden": "suitability",
+    "length": "suitability",
+    "repetition": "similarity",
+    "language": "fluency",
+    "out_of_character": "persona",
+}
+"""Which dimension a fault is one of."""
+
+_UNLIKE = 0.2
+"""Two lines of one person are as like as that without anybody noticing."""
+
+
+def by_rule(one: Exchange, before: Sequence[Exchange], standard: Standard) -> tuple[dict[Dimension, Mark], bool]:
+    """The marks, and whether one of them is for a fault: then nobody need be asked for the others."""
+    found: dict[Dimension, Mark] = {}
+    for check, about in wrong(one, before, standard):
+        # who said it may not know the secret, and reads the reason
+        key = "marks.secret" if check == "secret" else f"testing.found.{check}"
+        found.setdefault(_OF[check], Mark(score=0, reason=sentence(standard.language, key, about=about)))
+    return {"similarity": _similarity(one, before, standard), **found}, bool(found)
+
+
+def _similarity(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Mark:
+    """9 for what is like nothing said before, 0 for what counts as a repetition, and evenly between."""
+    like = likeness(one.answer, comparable(one, before))
+    share = min(max((TOO_LIKE - like) / (TOO_LIKE - _UNLIKE), 0), 1)
+    reason = sentence(standard.language, "marks.likeness", percent=round(100 * like))
+    return Mark(score=round(HIGHEST * share), reason=reason)

@@ -13,9 +13,7 @@ from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import data
 from service.errors import ModelError
 from service.llm.chat import ChatModel, Message, Prompt, PromptValues, T, Templates
-from service.quality.checks import Exchange, Standard
-from service.quality.marks import HIGHEST, Dimension, Mark, Marks
-from service.quality.rules import by_rule
+from service.quality.checks import HIGHEST, Dimension, Exchange, Mark, Marks, Standard, by_rule
 from service.store.quality import Tally
 
 TEMPLATES = Templates(__file__)

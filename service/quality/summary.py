@@ -7,7 +7,7 @@ from statistics import fmean
 
 from pydantic import Field
 
-from service.quality.marks import DIMENSIONS, Dimension
+from service.quality.checks import DIMENSIONS, Dimension
 from service.store.shown import Out, WorldTimeText
 from service.store.tables import QualityRow
 from service.usage import Usage

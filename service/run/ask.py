@@ -1,24 +1,81 @@
-"""Owns a survey at the terminal: what each answers, how often each answer was given, and the table as a file."""
+"""Owns what is asked of the service in this process at the terminal, and how it is told: a survey, with the table as a
+file; and what was checked: how much of it did, scores over time, and the worst lines.
+"""
 
-import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+from rich.console import Console
+from rich.table import Table
 
+from service.api.problem import TYPE_PREFIX
+from service.app import create_app
 from service.export.problem import usable
 from service.llm.choose import Models
 from service.locales import Language, sentence
-from service.run.scene import checked, in_process
+from service.run.show import one_line
 from service.settings import Settings
+
+
+class Refused(Exception):
+    """What the service said to something that cannot be done."""
+
+
+@asynccontextmanager
+async def in_process(
+    settings: Settings, world_id: str, language: Language, models: Models | None = None
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service, which runs in this process alone.
+
+    Raises:
+        SystemExit: the service has refused what was asked of it.
+    """
+    settings.api_key = None  # nobody else reaches it
+    app = create_app(settings, models=models)
+    headers = {"X-World-Id": world_id, "Accept-Language": language}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
+        ) as http,
+    ):
+        try:
+            yield http
+        except Refused as exc:
+            raise SystemExit(str(exc)) from exc
+
+
+def checked(answer: httpx.Response, told: str = "") -> Any:
+    """The answer. What is wrong with a request is told as of what was typed, not of a body, which the writer never saw.
+
+    Raises:
+        Refused: it is an error.
+    """
+    if answer.is_error:
+        problem = answer.json()
+        wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
+        lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
+        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
+            lines.insert(0, problem["detail"].removeprefix("body."))
+        raise Refused("\n".join(f"{told}{line}" for line in lines))
+    return answer.json()
+
 
 _BAR = 30
 """The longest bar, in characters."""
 
 
-def run_ask(
+def write_text(file: Path, text: str) -> None:
+    """Write it as it is. Raises: FileUnusable."""
+    with usable(file):
+        file.write_text(text, encoding="utf-8", newline="")
+
+
+async def run_ask(
     settings: Settings,
     world_id: str,
     language: Language,
@@ -37,14 +94,10 @@ def run_ask(
         SystemExit: it cannot be asked.
     """
 
-    async def work() -> str:
-        async with in_process(settings, world_id, language, models) as http:
-            return await (_scan if scan else _survey)(http, language, asked)
-
-    table = asyncio.run(work())
+    async with in_process(settings, world_id, language, models) as http:
+        table = await (_scan if scan else _survey)(http, language, asked)
     if output is not None:
-        with usable(output):
-            output.write_text(table, encoding="utf-8", newline="")
+        write_text(output, table)
         _say(language, "ask_run.written", file=output)
 
 
@@ -91,3 +144,60 @@ def _cost(out: dict[str, Any]) -> dict[str, int]:
 
 def _say(language: Language, key: str, /, **values: object) -> None:
     print(sentence(language, key, **values), flush=True)
+
+
+async def show_quality(
+    settings: Settings, world_id: str, language: Language, *, worst: int, role: str | None, as_json: bool
+) -> None:
+    """Tell it, as JSON where that is wanted.
+
+    Raises:
+        Misconfigured: the database cannot be opened, or a service runs on it.
+        SystemExit: it cannot be told.
+    """
+
+    asked = {"worst": str(worst)} | ({"role": role} if role else {})
+    async with in_process(settings, world_id, language) as http:
+        found = checked(await http.get("/world/quality", params=asked))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        _show_table(found, language)
+
+
+def _show_table(found: dict[str, Any], language: Language) -> None:
+    cost = found["cost"]
+    tokens = cost["prompt_tokens"] + cost["completion_tokens"]
+    print(sentence(language, "web.quality_counts", checked=found["checked"], **found["outcomes"]))
+    if found["checked"]:
+        print(sentence(language, "web.quality_cost", calls=cost["calls"], tokens=tokens, failures=found["failures"]))
+    if found["rehearsal"]:
+        print(sentence(language, "marks.unjudged"))
+    if not found["checked"]:
+        print(sentence(language, "web.quality_none"))
+        return
+    console = Console(highlight=False)
+    console.print(_over_time(found, language))
+    for one in found["worst"]:
+        where = f" {one['conversation_id']}#{one['turn']}" if one["conversation_id"] else ""
+        print(f"{one['lowest']} {one['at']} {one_line(one['name'])}{where}: {one_line(one['line'])}")
+        low = [mark for mark in one["marks"] if mark["score"] < found["rules"]["threshold"]]
+        for mark in low or sorted(one["marks"], key=lambda mark: mark["score"])[:1]:
+            print(f"  {_dimension(mark['dimension'], language)} {mark['score']}: {one_line(mark['reason'])}")
+
+
+def _over_time(found: dict[str, Any], language: Language) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(sentence(language, "marks.columns.at"))
+    table.add_column(sentence(language, "marks.columns.checked"), justify="right")
+    for mean in found["means"]:
+        table.add_column(_dimension(mean["dimension"], language), justify="right")
+    whole = {"at": sentence(language, "marks.columns.all"), "checked": found["checked"], "means": found["means"]}
+    for span in (*found["spans"], whole):
+        means = ("–" if one["mean"] is None else f"{one['mean']:.1f}" for one in span["means"])
+        table.add_row(span["at"], str(span["checked"]), *means)
+    return table
+
+
+def _dimension(dimension: str, language: Language) -> str:
+    return sentence(language, f"web.dimension_{dimension}")

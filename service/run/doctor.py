@@ -1,6 +1,5 @@
 """Owns the terminal's view of what a closing and its verifying are worth on the models that are configured."""
 
-import asyncio
 from collections.abc import Sequence
 
 from service.errors import ModelNotConfigured
@@ -11,7 +10,7 @@ from service.offline.model import REHEARSAL, OfflineModel
 from service.settings import Settings
 
 
-def show_doctor(settings: Settings, language: Language, *, models: Models | None = None) -> None:
+async def show_doctor(settings: Settings, language: Language, *, models: Models | None = None) -> None:
     """Tell it; `models` stand in for those the settings would choose.
 
     Raises:
@@ -20,7 +19,10 @@ def show_doctor(settings: Settings, language: Language, *, models: Models | None
     if models is None and (settings.llm.provider == REHEARSAL or not settings.names_model):
         raise ModelNotConfigured
     chosen = models or choose_models(settings, OfflineModel(seed=settings.llm.seed))
-    closed, judged = asyncio.run(_examined(chosen))
+    try:
+        closed, judged = await examine(chosen)
+    finally:
+        await chosen.aclose()
     names = chosen.names()
     print(_verifying(judged, names["verify"], language))
     for kind in dict.fromkeys(one.claim.kind for one in judged):
@@ -29,13 +31,6 @@ def show_doctor(settings: Settings, language: Language, *, models: Models | None
     print(sentence(language, "doctor.closing", model=names["closing"]))
     for one in closed:
         print(f"  {_closing(one, language)}")
-
-
-async def _examined(models: Models) -> tuple[list[Closed], list[Judged]]:
-    try:
-        return await examine(models)
-    finally:
-        await models.aclose()
 
 
 def _right(judged: Sequence[Judged]) -> int:

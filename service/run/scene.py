@@ -2,19 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 
-from service.api.problem import TYPE_PREFIX
-from service.app import create_app
 from service.content.files import Unreadable, read_values
-from service.export.problem import FileUnusable, usable
+from service.export.problem import FileUnusable
 from service.llm.choose import Models
 from service.locales import Language, sentence
+from service.run.ask import Refused, checked, in_process, write_text
 from service.settings import Settings
 
 _NORMAL = "normal"
@@ -24,11 +22,7 @@ TakenAs = Literal["json", "yaml", "script", "text", "report"]
 _FORMS: Mapping[str, TakenAs] = {".yaml": "yaml", ".yml": "yaml", ".md": "script", ".txt": "text"}
 
 
-class Refused(Exception):
-    """What the service said to something that cannot be done."""
-
-
-def run_scene(
+async def run_scene(
     settings: Settings,
     scene: str,
     world_id: str,
@@ -49,19 +43,16 @@ def run_scene(
         SystemExit: the scene cannot be begun.
     """
 
-    async def work() -> None:
-        async with in_process(settings, world_id, language, models) as http:
-            play = _Play(http, language, ask)
-            await play.begin(scene)
-            await (play.go_on(turns) if turns is not None else play.step())
-            if output is not None:
-                _write(output, await _log(http, play.scene["id"], form_of(output)))
-                play.say("scene_run.logged", file=output)
-
-    asyncio.run(work())
+    async with in_process(settings, world_id, language, models) as http:
+        play = _Play(http, language, ask)
+        await play.begin(scene)
+        await (play.go_on(turns) if turns is not None else play.step())
+        if output is not None:
+            write_text(output, await _log(http, play.scene["id"], form_of(output)))
+            play.say("scene_run.logged", file=output)
 
 
-def take_scene(
+async def take_scene(
     settings: Settings,
     scene_id: str,
     world_id: str,
@@ -81,21 +72,12 @@ def take_scene(
         SystemExit: there is no such scene, or nobody of that name in it.
     """
 
-    async def work() -> str:
-        async with in_process(settings, world_id, language, None) as http:
-            return await _log(http, scene_id, form, view, thoughts=thoughts)
-
-    text = asyncio.run(work())
+    async with in_process(settings, world_id, language) as http:
+        text = await _log(http, scene_id, form, view, thoughts=thoughts)
     if output is None:
         print(text, end="")
     else:
-        _write(output, text)
-
-
-def _write(file: Path, text: str) -> None:
-    """Raises: FileUnusable."""
-    with usable(file):
-        file.write_text(text, encoding="utf-8")
+        write_text(output, text)
 
 
 def form_of(file: Path) -> TakenAs:
@@ -113,30 +95,6 @@ async def _log(http: httpx.AsyncClient, scene_id: str, form: TakenAs, view: str 
     if answer.is_error:
         checked(answer)
     return answer.text
-
-
-@asynccontextmanager
-async def in_process(
-    settings: Settings, world_id: str, language: Language, models: Models | None
-) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the service, which runs in this process alone.
-
-    Raises:
-        SystemExit: the service has refused what was asked of it.
-    """
-    settings.api_key = None  # nobody else reaches it
-    app = create_app(settings, models=models)
-    headers = {"X-World-Id": world_id, "Accept-Language": language}
-    async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
-        ) as http,
-    ):
-        try:
-            yield http
-        except Refused as exc:
-            raise SystemExit(str(exc)) from exc
 
 
 class _Play:
@@ -312,19 +270,3 @@ def _first_word(line: str) -> tuple[str, str]:
     """The first word, and what follows it. A Japanese keyboard's full-width space parts words as well."""
     word, *rest = line.split(maxsplit=1) or [""]
     return word, rest[0].strip() if rest else ""
-
-
-def checked(answer: httpx.Response, told: str = "") -> Any:
-    """The answer. What is wrong with a request is told as of what was typed, not of a body, which the writer never saw.
-
-    Raises:
-        Refused: it is an error.
-    """
-    if answer.is_error:
-        problem = answer.json()
-        wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
-        lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
-        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
-            lines.insert(0, problem["detail"].removeprefix("body."))
-        raise Refused("\n".join(f"{told}{line}" for line in lines))
-    return answer.json()

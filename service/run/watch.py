@@ -3,7 +3,6 @@ what the world tells, what it costs, what it came to.
 """
 
 import asyncio
-import logging
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -23,11 +22,8 @@ from service.locales import Language, Listed, Phrase, sentence
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
-from service.run.feed import Feed
-from service.run.ledger import Ledger
+from service.run.feed import PAGE, Feed, Ledger, Outcome, story_events_after, summary
 from service.run.show import Show, Status, one_line, shown
-from service.run.story_events import PAGE, story_events_after
-from service.run.summary import Outcome, summary
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
@@ -199,8 +195,6 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
     Raises:
         KataribeError: the service could not be started, or the world not moved.
     """
-    for name in ("root", "service"):  # else their log lines would stand between those of the feed
-        logging.getLogger(name).setLevel(logging.WARNING)
     if not settings.names_model:
         settings.llm.provider = "rehearsal"
     settings.world.language = run.language

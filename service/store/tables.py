@@ -1003,7 +1003,7 @@ class UsageRow(_Spent, _OfWorld, table=True):
 )
 class QualityRow(_Spent, _OfWorld, table=True):
     """A turn (`id` is conversation/turn) or a decision (person@at) that was checked before it counted: the `line` that
-    was taken, its `marks` (score and reason by dimension, quality/marks.py; none where the judge failed) and the lowest
+    was taken, its `marks` (score and reason by dimension; none where the judge failed) and the lowest
     score. `outcome` is in store/quality.py; `refused` are the lines that were not taken, with their marks. `model`
     judged ("": rules alone), to that `threshold`; `failure` is how a call failed. The cost is all that came of the
     check: what was made anew too.

@@ -14,8 +14,7 @@ from service.export.problem import usable
 from service.locales import Language, sentence
 from service.quality.checks import Fault
 from service.run.show import one_line
-from service.testing.making import Outcome
-from service.testing.play import Run
+from service.testing.play import Outcome, Run
 
 _CAST = "cast"
 """The suite of the pass over the whole cast."""

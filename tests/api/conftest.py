@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import serve, settings_for, write_village
+from tests.scripted_model import ScriptedModel
 from tests.servers import NO_AUTHORITIES
 
 

@@ -15,11 +15,11 @@ from fastapi.testclient import TestClient
 
 from service.api.server import Server
 from service.llm.chat import Role
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import Settings
 from tests.content.village import Village
 from tests.memory.answers import memory, plain
+from tests.scripted_model import ScriptedModel
 from tests.servers.sqlite import put_migrated
 
 Http = httpx.Client | TestClient

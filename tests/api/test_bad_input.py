@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from tests.api.play import SISTER_TOLD, problem, reply, say, script_sister, talk, turn
 from tests.api.test_commitments import commitments
 from tests.api.test_memories import give, hits, listed, search
 from tests.memory.answers import memory, plain, promise
+from tests.scripted_model import ScriptedModel
 
 SIDE = {"X-World-Id": "side"}
 TONGUES = (

@@ -16,7 +16,6 @@ from starlette.testclient import WebSocketDenialResponse
 from service.app import create_app
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.store.client_event_kinds import NpcThinking
 from service.store.client_events import tell_clients
 from service.store.tables import ConversationKey
@@ -27,6 +26,7 @@ from tests.api.play import problem, serve, settings_for
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import closing
+from tests.scripted_model import ScriptedModel
 from tests.servers import NO_AUTHORITIES
 from tests.servers.postgres import PostgresServer
 from world.time import WorldTime

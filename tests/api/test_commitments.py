@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, say, talk, turn
 from tests.memory.answers import plain, promise
+from tests.scripted_model import ScriptedModel
 
 BREAD, MEET = "bring the baker bread", "meet the baker at the bakery"
 

@@ -19,7 +19,6 @@ from service.app import create_app
 from service.conversation.prompt import NpcTurn
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.store.phase import Loudness
 from service.store.tables import ConversationRow, TurnRow
@@ -41,6 +40,7 @@ from tests.api.play import (
     until,
 )
 from tests.memory.answers import memory, plain
+from tests.scripted_model import ScriptedModel
 
 
 def test_a_start_answers_at_once_and_says_where_to_look(client: TestClient, script: ScriptedModel) -> None:

@@ -10,9 +10,9 @@ from service.app import create_app
 from service.export.files import export_to, import_from
 from service.export.write import Span
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from tests.api.play import script_sister, settings_for, talk
 from tests.api.test_memories import PAST, give
+from tests.scripted_model import ScriptedModel
 
 ASKED = (
     "/people/sora/memories",

@@ -11,7 +11,6 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import ModelRefused
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import (
     LINES,
@@ -29,6 +28,7 @@ from tests.api.play import (
 from tests.api.test_player import begin
 from tests.api.test_player import say as say_to_baker
 from tests.conversation.scenes import acts, shown
+from tests.scripted_model import ScriptedModel
 from tests.servers import NO_AUTHORITIES
 from tests.servers.fake_openai import FakeOpenAI, Reply
 

@@ -6,13 +6,13 @@ import time
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from tests.api.play import TALK, problem, recollection, turn
 from tests.api.play import say as enqueue
 from tests.api.test_player import begin
 from tests.api.test_stop import full_disk, rows
 from tests.conversation.talks import replies
 from tests.memory.answers import memory
+from tests.scripted_model import ScriptedModel
 
 LONG = "遠くの灰色の海に、赤い帆の小舟が一そう浮かんでいて、誰のものかは誰も知らなかった。" * 45
 """More than fits on a page of the database."""

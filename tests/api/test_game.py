@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import problem, recollection
 from tests.api.test_player import START, begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, replies
+from tests.scripted_model import ScriptedModel
 
 FIRE = {"text": "The boathouse burned down at noon.", "importance": 8}
 

@@ -9,12 +9,12 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, settings_for
 from tests.api.test_player import START, say
 from tests.content.village import Village
 from tests.conversation.talks import FAMILY, HELLO, THANKS
 from tests.memory.answers import closing
+from tests.scripted_model import ScriptedModel
 from tests.servers.sqlite import put_migrated
 
 BUN = {"id": "give_item", "args": {"item": "bun", "count": 2}}

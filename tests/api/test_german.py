@@ -11,13 +11,13 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import languages
 from service.memory.closing.verify import Verdicts, VerifyContext
 from tests.api.play import reply, say, settings_for, talk, turn
 from tests.api.test_commitments import commitments, told
 from tests.api.test_memories import hits, listed, search
 from tests.memory.answers import memory, plain, promise
+from tests.scripted_model import ScriptedModel
 
 SERVICE = Path(__file__).parents[2] / "service"
 SHOP, LOFT = "Der blaue Krug steht im Laden.", "Der blaue Krug steht auf dem Dachboden."

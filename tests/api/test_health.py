@@ -18,7 +18,6 @@ from service.export.read import read_story
 from service.export.write import Span
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.record import Group, Kind
 from tests.api.play import (
@@ -31,6 +30,7 @@ from tests.api.play import (
 )
 from tests.end_to_end.damage import overwrite_middle
 from tests.memory.remote import RemoteGraph
+from tests.scripted_model import ScriptedModel
 from tests.servers.sqlite import put_migrated
 
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect
 from tests.api.play import TALK, Http, problem, script_short, until
+from tests.scripted_model import ScriptedModel
 
 KEY = {"Idempotency-Key": "9b1deb4d"}
 CALLS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {

@@ -8,10 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, reply, say, script_short, settings_for, talk, turn
 from tests.decision.desks import decides, plans
 from tests.memory.answers import plain
+from tests.scripted_model import ScriptedModel
 
 NOW = "2026-04-01T07:00"
 

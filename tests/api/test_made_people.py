@@ -8,12 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import TALK, problem, recollection, settings_for, turn
 from tests.conversation.talks import FAMILY, replies
 from tests.memory.answers import closing, memory, plain
 from tests.memory.graphiti.graphs import empty, query
+from tests.scripted_model import ScriptedModel
 from tests.servers.neo4j import Neo4jServer
 
 MIKA = {"kind": "player", "name": "Mika"}

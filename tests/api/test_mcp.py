@@ -12,11 +12,11 @@ from mcp import Client, StdioServerParameters
 from pydantic import SecretStr
 
 from service.app import create_app
-from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect
 from tests.api.play import problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import closing
+from tests.scripted_model import ScriptedModel
 
 TOOLS = [
     "advance",

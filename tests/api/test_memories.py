@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import SISTER_TOLD, Answered, Http, problem, script_short, script_sister, settings_for, talk
+from tests.scripted_model import ScriptedModel
 
 STATEMENTS: list[dict[str, Any]] = [
     {"id": "s1", "statement": "Hanna's brother Emil drowned in the mill pond.", "about": "baker", "importance": 9},

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import (
     EARLY,
@@ -23,6 +22,7 @@ from tests.api.play import (
     turn,
 )
 from tests.memory.answers import memory, plain
+from tests.scripted_model import ScriptedModel
 
 
 def memory_of(client: TestClient, who: str = "sora", **query: Any) -> dict[str, Any]:

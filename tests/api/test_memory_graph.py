@@ -10,10 +10,10 @@ from sqlmodel import Session
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Support, derived_memory_id
 from service.store.tables import SummaryRow
 from tests.api.play import SISTER, SISTER_TOLD, problem, script_sister, settings_for, talk
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import conversation_row
 from world.time import parse_time
 

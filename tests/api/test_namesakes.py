@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import reply
 from tests.memory.answers import closing, memory
+from tests.scripted_model import ScriptedModel
 
 NAME = {"en": "Sam", "ja": "サム"}
 WANTED = {"en": "I am wanted for the stolen harbour bell.", "ja": "港の鐘を盗んで追われている。"}

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, script_short, script_sister, talk
+from tests.scripted_model import ScriptedModel
 
 LISTS = (
     ("/worlds", "items"),

@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.conversation.human import WORDS_MAX
 from service.errors import ModelBroken, ModelRateLimited, ModelRefused, ModelTimeout
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.conftest import Connect
 from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import closing
+from tests.scripted_model import ScriptedModel
 
 GLAD = "Seven and nine."
 START = {"mode": "player", "player_id": "ken", "partner_id": "baker"}

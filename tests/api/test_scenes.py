@@ -12,7 +12,6 @@ from service.app import create_app
 from service.conversation.context import PromptContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.closing.context import ClosingContext
 from tests.api.play import problem, settings_for
@@ -21,6 +20,7 @@ from tests.conversation.scenes import acts, shown
 from tests.memory.answers import plain
 from tests.memory.whispers import answered_alike
 from tests.runtime.hanging import Hanging
+from tests.scripted_model import ScriptedModel
 
 TEXTS: dict[Language, dict[str, str]] = {
     "en": {

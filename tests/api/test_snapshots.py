@@ -2,10 +2,10 @@
 
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
 from tests.api.play import problem
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, HELLO, THANKS, replies
+from tests.scripted_model import ScriptedModel
 
 
 def test_a_game_is_saved_and_loaded(client: TestClient, script: ScriptedModel) -> None:

@@ -13,9 +13,9 @@ from starlette.types import Message
 
 from service.conversation.stream import Listener
 from service.errors import ModelServerError
-from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect
 from tests.api.play import LINES, TALK, Heard, listen, problem, say, script_sister, talk, turn
+from tests.scripted_model import ScriptedModel
 
 
 def of(heard: list[Heard], event: str) -> list[Heard]:

@@ -18,12 +18,12 @@ from service.conversation.asking import MERGED, ScanContext, SurveyContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.reply import read_answer
-from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Retrying
 from service.locales import Language
 from service.memory.record import Group, Kind, Memory, row_of
 from tests.api.play import problem, settings_for, write_village
 from tests.content.village import Village
+from tests.scripted_model import ScriptedModel
 from world.time import WorldTime
 
 FIRE = {"text": "The mill is on fire.", "seen_by": ["baker"], "minutes": 600, "importance": 9}

@@ -7,13 +7,13 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import settings_for
 from tests.api.play import talk as hold
 from tests.api.test_player import begin, say
 from tests.conversation.talks import replies, says
 from tests.memory.answers import closing, memory, plain
+from tests.scripted_model import ScriptedModel
 
 LENS = "The lighthouse lens came from Bremen in forty crates of straw."
 CAT = "My cat had six kittens under the church organ."

@@ -11,7 +11,6 @@ from sqlmodel import select
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.store.tables import DecisionRow, PromptRow
 from tests.api.play import (
     RYE_TOLD,
@@ -29,6 +28,7 @@ from tests.api.play import (
 )
 from tests.decision.desks import decides, plans
 from tests.memory.answers import memory
+from tests.scripted_model import ScriptedModel
 
 PLAN = plans(("08:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, ""))
 

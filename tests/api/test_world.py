@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.llm.choose import ROLES
-from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, script_short, script_sister, settings_for, talk
+from tests.scripted_model import ScriptedModel
 
 
 def test_a_new_world_is_at_its_beginning(client: TestClient) -> None:

@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.errors import ModelServerError
-from service.llm.scripted import ScriptedModel
 from tests.api.play import LINES, TALK, problem, recollection, say, script_short, script_sister, talk, turn
+from tests.scripted_model import ScriptedModel
 
 OTHER = {"X-World-Id": "other"}
 READS = (

@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import problem, settings_for
 from tests.api.test_player import begin, say
+from tests.scripted_model import ScriptedModel
 
 FIRE = {"text": "The mill is on fire.", "seen_by": ["baker"], "minutes": 600, "importance": 9}
 

@@ -13,7 +13,6 @@ from service.conversation.engine import Engine
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start, start_talk
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Budgeted
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.recall import todays_summaries
@@ -22,6 +21,7 @@ from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, ParticipantRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, closing, memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import conversation_row, main
 from world.life import Talk
 from world.movement import Segment

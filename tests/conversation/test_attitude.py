@@ -16,7 +16,6 @@ from service.conversation.why import why_said
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.memory.closing.answer import AttitudeDraft
 from service.offline.model import OfflineModel
 from service.people.attitude import Attitude, attitude
@@ -39,6 +38,7 @@ from tests.conversation.talks import (
     talk,
     turns,
 )
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime
 

@@ -8,12 +8,12 @@ from service.conversation.acting import LONGEST
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.human import Heard, choose, interrupt
 from service.errors import NotFound, StaleChoice
-from service.llm.scripted import ScriptedModel
 from service.store.client_events import client_events_after, of_conversation
 from service.store.phase import EndReason
 from service.store.tables import TurnRow
 from tests.conversation.talks import FAMILY, HELLO, THANKS, talk, turns
 from tests.conversation.test_human import begin, carry_on, speak, with_players
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 LINES = ["How old are they?", "What does Harue do?"]

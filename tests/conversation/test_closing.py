@@ -15,7 +15,6 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
-from service.llm.scripted import ScriptedModel
 from service.memory.closing.context import ClosingContext
 from service.people.attitude import DIMENSIONS, attitudes_among, moods
 from service.people.worlds import WorldRepository
@@ -49,6 +48,7 @@ from tests.conversation.talks import (
     todays,
     turns,
 )
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from tests.store.statements import statements
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime

@@ -18,7 +18,6 @@ from service.conversation.stream import Ended, Moment, Said, Speaking
 from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
 from service.llm.chat import Prompt
-from service.llm.scripted import Scripted, ScriptedModel
 from service.settings import LlmSettings
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
@@ -47,6 +46,7 @@ from tests.conversation.talks import (
     talk,
     turns,
 )
+from tests.scripted_model import Scripted, ScriptedModel
 from tests.store.conversations import main
 from tests.store.statements import statements
 from world.time import MINUTES_PER_DAY

@@ -19,7 +19,6 @@ from service.conversation.transcript import end
 from service.errors import ActionOver, Invalid, NotFound
 from service.llm.chat import Prompt
 from service.llm.schema import schema_text
-from service.llm.scripted import ScriptedModel
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
@@ -31,6 +30,7 @@ from tests.conversation.talks import FAMILY, HELLO, THANKS, pass_minutes, rows, 
 from tests.conversation.test_human import begin, carry_on, speak, with_players
 from tests.memory.answers import closing, memory
 from tests.runtime.patience import PATIENCE_SECONDS, until
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 BUN = {"id": "give_item", "args": {"item": "bun"}}

@@ -11,7 +11,6 @@ from sqlmodel import Session, SQLModel, col, select
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import said_between
-from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 from service.memory.authoring import Author, Change, change_memory, memory_id
 from service.memory.episodes import overhear
@@ -45,6 +44,7 @@ from tests.memory.whispers import (
     tells_of_the_net,
     whispered,
 )
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import WorldTime
 

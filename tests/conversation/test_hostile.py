@@ -18,13 +18,13 @@ from service.conversation.prompt import NpcTurn
 from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end
 from service.llm.chat import Prompt
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.store.phase import EndReason, Phase
 from service.store.tables import CommitmentRow, MemoryRow
 from tests.conversation.talks import rows, talk, turns
 from tests.conversation.test_human import with_players
 from tests.memory.answers import closing, memory, promise
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 KIRIKO = "npc_kiriko"

@@ -16,7 +16,6 @@ from service.conversation.stream import Discarded, Moment, Speaking
 from service.conversation.transcript import end
 from service.conversation.waiting import silent
 from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
-from service.llm.scripted import ScriptedModel
 from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
@@ -37,6 +36,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.memory.answers import closing, memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 NAME = "My name is Ken, and I am a glassblower from Minato."

@@ -14,12 +14,12 @@ from service.conversation.interventions import SceneState, intervene, is_due
 from service.conversation.scenes import begin, go_on, scenes_of
 from service.errors import Invalid, NotFound, SceneOver, TurnPassed
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, TurnRow
 from tests.conversation.scenes import acts, play, shown, speaker_of
 from tests.conversation.talks import talk, turns
 from tests.runtime.hanging import Hanging
+from tests.scripted_model import ScriptedModel
 from world.places import Hours
 
 EVENT = Effect(kind="add_event", text="A bell rings.")

@@ -15,7 +15,6 @@ from service.conversation.memory_share import KNOWN_TOKENS, scaled
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import estimate_tokens
-from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
@@ -57,6 +56,7 @@ from tests.conversation.talks import (
 )
 from tests.conversation.talks import begin as start_of_a_client
 from tests.memory.answers import closing, memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 

@@ -14,7 +14,6 @@ from service.content.lore import Lore
 from service.conversation.relevance import LORE_TOKENS
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 from tests.api.play import recollection, settings_for, write_village
 from tests.api.test_game import remembers, seen
@@ -22,6 +21,7 @@ from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, replies
 from tests.runtime.lives import house
 from tests.runtime.parrot import MUTE, Parrot
+from tests.scripted_model import ScriptedModel
 
 MILL = {"en": "The mill wheel was carved from a ship's mast.", "ja": "水車の輪は帆柱から彫られた。"}
 WELL = {"en": "The well on the square is dry since the quake.", "ja": "広場の井戸は地震から涸れている。"}

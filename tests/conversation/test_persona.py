@@ -12,11 +12,11 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.relevance import PERSONA_TOKENS, persona_told
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import recollection, settings_for, until, write_village
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, replies
+from tests.scripted_model import ScriptedModel
 
 BAKER = {
     "age": 41,

@@ -13,7 +13,6 @@ from service.conversation.engine import Engine
 from service.conversation.transcript import prompt_of
 from service.errors import NotFound
 from service.llm.chat import Message, Prompt
-from service.llm.scripted import ScriptedModel
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.people.person import person_row
 from service.store.tables import ConversationRow, PromptRow, WorldRow
@@ -30,6 +29,7 @@ from tests.conversation.talks import (
     says,
     turns,
 )
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import WorldTime
 

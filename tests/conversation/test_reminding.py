@@ -12,11 +12,11 @@ from service.conversation.engine import Engine
 from service.conversation.memory_share import MOST_REMINDED
 from service.conversation.prompt import render_reminder
 from service.llm.chat import estimate_tokens
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.record import Embedded, Episode, Group, Kind, Memory
 from tests.conversation.talks import FAMILY, GOAL, HELLO, THANKS, meet, replies, says, turns
 from tests.memory.memories import put_conversation, put_summary
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 KEEPER = "Hamako says that Jun the lighthouse keeper went to sea"

@@ -19,7 +19,6 @@ from service.conversation.transcript import held
 from service.conversation.why import in_words, why_said
 from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
-from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion_among
 from service.people.worlds import WorldRepository
 from service.runtime.why import in_words as why_in_words
@@ -32,6 +31,7 @@ from service.store.usage import usage_rows
 from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
 from tests.conversation.talks import meet, replies, rows, says, talk, turns
 from tests.runtime.parrot import secretive
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 

@@ -11,7 +11,6 @@ from service.conversation.start import require_free
 from service.conversation.transcript import end
 from service.errors import Busy, Invalid, KataribeError, NotBeside, NotFound, Walking
 from service.llm.choose import ROLES
-from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationRow, ParticipantRow
@@ -28,6 +27,7 @@ from tests.conversation.talks import (
     send,
     talk,
 )
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 

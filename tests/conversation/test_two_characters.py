@@ -12,7 +12,6 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.memory.closing.context import ClosingContext
 from service.memory.record import Group
 from service.offline.model import OfflineModel
@@ -45,6 +44,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.memory.answers import memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 ASKS = "Hello Mio, I wonder how your boat is doing?"

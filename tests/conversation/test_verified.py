@@ -15,12 +15,12 @@ from service.conversation.gather import gather
 from service.conversation.transcript import read_transcript
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
-from service.llm.scripted import ScriptedModel
 from service.memory.closing.verify import Finding, Verdicts, VerifyContext
 from service.memory.record import Group, Memory, Support
 from service.store.tables import SummaryRow, UsageRow
 from tests.conversation.talks import BESIDE_TARO, begin, pass_minutes, place, replies, rows, says
 from tests.memory.answers import closing, memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 SAID = "Taro has two children."

@@ -14,11 +14,11 @@ from service.decision.choose import Chosen
 from service.decision.options import LONGEST_WAIT
 from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable
-from service.llm.scripted import ScriptedModel
 from service.people.worlds import Notice, WorldView
 from service.store.tables import PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
+from tests.scripted_model import ScriptedModel
 from world.actions import WAIT, WALK
 from world.option import Reason, Refusal
 from world.perceive import Seen, SeenNpc, Snapshot

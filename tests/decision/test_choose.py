@@ -16,7 +16,6 @@ from service.decision.descriptions import MAX_REFUSALS
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
 from service.decision.routine import by_routine
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, Group, Kind, Memory, Recalled
@@ -36,6 +35,7 @@ from tests.decision.desks import (
     world_of,
 )
 from tests.memory.memories import Store
+from tests.scripted_model import ScriptedModel
 from world.actions import TALK, WAIT
 from world.option import Reason, Refusal
 from world.possible import possible

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from typing import Any
 
-from service.exchange.png import SIGNATURE
+from service.exchange.card import SIGNATURE
 
 Values = dict[str, Any]
 

@@ -11,7 +11,7 @@ from service.content.check import examine
 from service.content.load import load_content
 from service.exchange.anima import past_of, read_anima
 from service.exchange.draft import ImportRefused
-from service.exchange.place import Wish, take_all_in
+from service.exchange.place import Wish, take_in
 from service.settings import Settings
 from service.upkeep import import_memory
 from tests.content.village import Village
@@ -55,7 +55,7 @@ def test_the_two_files_of_a_character_become_a_person_and_a_past_that_is_given(t
     village = Village().write(tmp_path / "game")
     people = read_anima(tmp_path)
     past = past_of(people)
-    files = take_all_in(village, [(one.draft, Wish(id=one.id)) for one in people], {"anima.jsonl": past})
+    files = take_in(village, [(one.draft, Wish(id=one.id)) for one in people], {"anima.jsonl": past})
     assert [file.name for file in files] == ["alice.yaml", "bob.yaml", "anima.jsonl"]
     assert examine(village).problems == []
     alice = load_content(village).cast("ja").character("alice")
@@ -107,4 +107,4 @@ def test_a_directory_without_characters_and_two_of_one_id_are_refused(tmp_path: 
     write(tmp_path, "ボブ2", BOB | {"character_id": "b-2"})
     village = Village().write(tmp_path / "game")
     with pytest.raises(ImportRefused, match=r"characters/bob\.yaml"):
-        take_all_in(village, [(one.draft, Wish(id=one.id)) for one in read_anima(tmp_path)], {})
+        take_in(village, [(one.draft, Wish(id=one.id)) for one in read_anima(tmp_path)])

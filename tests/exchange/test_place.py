@@ -27,7 +27,7 @@ def snapshot(directory: Path) -> dict[str, bytes]:
 
 def test_somebody_who_is_taken_in_lives_in_the_world(tmp_path: Path) -> None:
     village = Village().write(tmp_path)
-    files = take_in(village, draft(), Wish())
+    files = take_in(village, [(draft(), Wish())])
     assert [file.relative_to(village).as_posix() for file in files] == ["characters/ione.yaml", "lore/ione.yaml"]
     cast = load_content(village).cast("ja")
     assert (cast.character("ione").name, cast.character("ione").home) == ("Ione", "square")
@@ -38,20 +38,20 @@ def test_somebody_who_is_taken_in_lives_in_the_world(tmp_path: Path) -> None:
 def test_whose_post_is_on_the_map_already_is_that_npc(tmp_path: Path) -> None:
     village = Village().write(tmp_path)
     (village / "npcs" / "hermit.yml").unlink()
-    files = take_in(village, draft(), Wish(id="hermit"))
+    files = take_in(village, [(draft(), Wish(id="hermit"))])
     assert files[0] == village / "npcs" / "hermit.yaml"
     assert load_content(village).cast("en").npc("hermit").name == "Ione"
 
 
 def test_who_is_there_is_replaced_only_where_it_is_wished(tmp_path: Path) -> None:
     village = Village().write(tmp_path)
-    take_in(village, draft(), Wish())
+    take_in(village, [(draft(), Wish())])
     before = snapshot(village)
     with pytest.raises(ImportRefused) as refused:
-        take_in(village, draft("Ione!", knows=False), Wish())
+        take_in(village, [(draft("Ione!", knows=False), Wish())])
     assert [one.file for one in refused.value.problems] == ["characters/ione.yaml", "lore/ione.yaml"]
     assert snapshot(village) == before
-    take_in(village, draft("Ione!", knows=False), Wish(replace=True, home="lane"))
+    take_in(village, [(draft("Ione!", knows=False), Wish(replace=True, home="lane"))])
     assert examine(village).problems == []
     assert snapshot(village).keys() == before.keys() - {"lore/ione.yaml"}
     assert load_content(village).cast("en").character("ione").home == "lane"
@@ -70,7 +70,7 @@ def test_what_would_be_wrong_in_the_world_is_refused(tmp_path: Path, wish: Wish,
     village = Village().write(tmp_path)
     before = snapshot(village)
     with pytest.raises(ImportRefused) as refused:
-        take_in(village, draft(), wish)
+        take_in(village, [(draft(), wish)])
     assert [one.key_path for one in refused.value.problems] == [key]
     assert words in refused.value.sentence("en")
     assert snapshot(village) == before
@@ -82,7 +82,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
     (village / "lore").write_bytes(b"")
     before = snapshot(village)
     with pytest.raises(ContentUnwritable):
-        take_in(village, draft(), Wish())
+        take_in(village, [(draft(), Wish())])
     assert snapshot(village) == before
 
 

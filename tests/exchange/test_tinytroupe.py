@@ -56,7 +56,7 @@ def read(persona: dict[str, Any] | None = None, **more: Any) -> Draft:
 def test_an_agent_becomes_a_character_whose_prompt_knows_it(tmp_path: Path) -> None:
     village = Village().write(tmp_path)
     draft = read()
-    take_in(village, draft, Wish())
+    take_in(village, [(draft, Wish())])
     cast = load_content(village).cast("en")
     odile = cast.character("odile_ferrant")
     assert odile.personality == "You are patient. You dislike being hurried."
@@ -97,7 +97,7 @@ def test_a_fragment_becomes_a_fragment(tmp_path: Path) -> None:
     draft = read_tinytroupe(
         "Road_Lover.agent.fragment.json", json.dumps({"type": "Fragment", "persona": persona}).encode()
     )
-    (file,) = take_in(village, draft, Wish())
+    (file,) = take_in(village, [(draft, Wish())])
     assert file == village / "fragments" / "road_lover.yaml"
     assert draft.report == []
     sora = village / "characters" / "sora.yaml"

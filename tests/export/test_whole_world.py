@@ -13,13 +13,13 @@ from service.export.problem import BadLine
 from service.export.read import Imported, read_story
 from service.export.record import written
 from service.export.write import Span, held, story
-from service.llm.scripted import ScriptedModel
 from service.memory.record import Group
 from service.store.policy import exported
 from service.store.tables import CommitmentRow, WorldRow
 from tests.runtime.promised import appointment
 from tests.runtime.way_back import NAMES
 from tests.runtime.worlds import fill
+from tests.scripted_model import ScriptedModel
 from world.time import WorldTime
 
 

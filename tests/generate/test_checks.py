@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.generate.checks import Said, fault
+from service.generate.stage import Said, fault
 
 FINE = [Said("a", "The bell rang under the water last night."), Said("b", "I heard it too, down by the old quay.")]
 

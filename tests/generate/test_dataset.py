@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from service.export.problem import FileUnusable
-from service.generate.dataset import Dataset
-from service.generate.problem import DatasetInUse, OtherDataset
+from service.generate.dataset import Dataset, DatasetInUse, OtherDataset
 
 RUN = "0123456789ab"
 META: dict[str, Any] = {"spent": {}, "models": {}}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from service.content.profile import CharacterProfile
-from service.generate.problem import Dropped
+from service.generate.dataset import Dropped
 from service.generate.sessions.dialogue import EventDraft, EventGraphContext, event_graph, faults_of
-from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
+from tests.scripted_model import ScriptedModel
 
 MEI = CharacterProfile(id="mei", name="Mei", personality="A potter.", home="here", facts=("sells bowls",))
 

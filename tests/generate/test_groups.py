@@ -10,14 +10,14 @@ from service.content.check import examine
 from service.content.files import bundled_content
 from service.conversation.context import PromptContext
 from service.errors import ModelBroken
+from service.generate.dataset import PlanRefused
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
-from service.generate.problem import PlanRefused
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.settings import Settings
 from tests.content.classroom import classroom
+from tests.scripted_model import ScriptedModel
 
 GARDEN = """
 language: en

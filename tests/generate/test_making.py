@@ -10,12 +10,12 @@ import pytest
 
 from service.content.load import Content
 from service.errors import ModelBroken, ModelUnreachable
+from service.generate.dataset import GenerationStopped
 from service.generate.making import make_dataset
-from service.generate.problem import GenerationStopped
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import Scripted, ScriptedModel
 from service.run.cost import Prices
 from tests.generate.plans import order_of, plan_of, settings_of
+from tests.scripted_model import Scripted, ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI, Reply
 
 AWAY = ModelUnreachable(model="scripted", base_url="http://localhost", reason="refused")

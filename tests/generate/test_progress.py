@@ -7,8 +7,7 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from service.generate.meter import Meter
-from service.generate.progress import Progress
+from service.generate.making import Meter, Progress
 from service.run.cost import Prices
 from service.run.show import Show
 from service.usage import Usage

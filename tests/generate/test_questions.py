@@ -9,7 +9,7 @@ import pytest
 
 from service.generate.sessions.dialogue import Event, HeldSession, Turn
 from service.generate.sessions.questions import TalkContext, questions
-from service.llm.scripted import ScriptedModel
+from tests.scripted_model import ScriptedModel
 from world.time import parse_time
 
 TURNS = (

@@ -15,19 +15,19 @@ import pytest
 from benchmarks.dialogues import generated, recall_of
 from service.conversation.context import PromptContext
 from service.errors import ModelBroken, ModelError, ModelUnreachable
+from service.generate.dataset import GenerationStopped, PlanRefused
 from service.generate.making import Order, make_dataset
-from service.generate.problem import GenerationStopped, PlanRefused
 from service.generate.sessions.dialogue import session_times
 from service.generate.sessions.plan import sessions_plan
 from service.generate.sessions.questions import EvidenceContext, TalkContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import Settings
 from service.upkeep import import_memory
 from tests.end_to_end.process import start
 from tests.memory.answers import memory, plain
+from tests.scripted_model import ScriptedModel
 from world.time import parse_time
 
 TWO = """

@@ -7,9 +7,9 @@ import pytest
 
 from service.errors import BudgetExhausted, ModelError, ModelServerError, ModelTimeout
 from service.llm.chat import Role, prompt_tokens
-from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Budgeted, Reservation
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import ScriptedModel
 
 WANTED = prompt_tokens(ask().messages) + ask().max_tokens
 

@@ -23,10 +23,10 @@ from service.llm.cassette import Cassette, Recorded, open_cassette
 from service.llm.cassette_files import Voice, request_of
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.choose import choose_models
-from service.llm.scripted import Scripted, ScriptedModel
 from service.locales import Phrase
 from service.settings import CassetteMode, LlmSettings, Settings
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import Scripted, ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI, failing, rate_limited
 
 VOICE = Voice(name="scripted", model="m", temperature=None)

@@ -12,9 +12,9 @@ from pydantic import SecretStr
 from service.errors import Misconfigured, ModelNotConfigured
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models, choose_models, find_local_servers
-from service.llm.scripted import ScriptedModel
 from service.settings import LlmSettings, RoleSettings, Settings
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI, Reply, failing
 
 REHEARSAL = ScriptedModel(name="rehearsal")

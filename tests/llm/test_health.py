@@ -7,9 +7,9 @@ import pytest
 from service.errors import ModelError, ModelNotConfigured, ModelServerError
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models, NotConfigured
-from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import CALLS, ModelHealth, Watched
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import ScriptedModel
 
 AWAY = ModelServerError(model="gpt-x", status_code=500, reason="out of order")
 

@@ -9,10 +9,10 @@ import pytest
 
 from service.errors import ModelServerError
 from service.llm.choose import choose_models
-from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Logged
 from service.settings import LlmSettings, Settings
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI, Reply, failing
 
 

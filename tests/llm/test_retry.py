@@ -20,10 +20,10 @@ from service.errors import (
     ModelUnreachable,
 )
 from service.llm.chat import Answer, Prompt, T, TextListener
-from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import ConcurrencyLimit, Limited, Retrying
 from service.usage import Usage
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import ScriptedModel
 
 
 def timeout() -> ModelError:

@@ -8,11 +8,11 @@ from sqlmodel import Session
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.store.tables import WorldRow
 from tests.conversation.talks import begin, pass_minutes, place, replies, says
 from tests.memory.answers import closing, memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 HANDS = ("aoi", "mio", "ren", "sota")

@@ -8,12 +8,12 @@ import pytest
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import gather
 from service.conversation.transcript import read_transcript
-from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
 from service.memory.record import Group, Kind, Memory
 from service.store.tables import MemoryOwnerRow, MemoryRow, MoodRow, ParticipantRow, SummaryRow
 from tests.conversation.talks import begin, place, rows
 from tests.memory.rumours import HANDS, RUMOURS, goes_round, tell
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import WorldTime
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from service.llm.scripted import ScriptedModel
 from service.memory.reflect import (
     Evidence,
     InsightDraft,
@@ -14,6 +13,7 @@ from service.memory.reflect import (
     reflection_prompt,
     valid_insights,
 )
+from tests.scripted_model import ScriptedModel
 
 EVIDENCE = (
     Evidence(

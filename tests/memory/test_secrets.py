@@ -11,7 +11,6 @@ from service.content.profile import NpcProfile, Secret, TellFrom
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.llm.scripted import ScriptedModel
 from service.memory.record import HeardTurn, Recalled
 from service.memory.secrets import discretion
 from service.people.worlds import WorldRepository
@@ -19,6 +18,7 @@ from service.store.tables import AttitudeChangeRow
 from tests.conversation.scenes import acts, begin_scene, play, shown
 from tests.conversation.talks import begin, pass_minutes, place, replies, says
 from tests.memory.answers import closing, memory
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 LEDGER = "buried the Zanzibar ledger under the old kiln"

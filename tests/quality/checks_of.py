@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from service.conversation.dependencies import ConversationDependencies
+from service.quality.checked import TurnChecks
 from service.quality.judge import ASKED, CheckContext
-from service.quality.turns import TurnChecks
 from service.settings import QualitySettings
 from service.store.quality import quality_rows
 from service.store.tables import QualityRow

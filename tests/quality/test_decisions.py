@@ -8,11 +8,11 @@ from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState, LastAsked
 from service.decision.choose import Chosen, choose
 from service.errors import ModelTimeout
-from service.llm.scripted import ScriptedModel
-from service.quality.decisions import DecisionChecks
+from service.quality.checked import DecisionChecks
 from service.settings import QualitySettings
 from tests.decision.desks import NINE, PLANNED, decides, decision_context, desk_of, snapshot_of, world_of
 from tests.quality.checks_of import judged, marks
+from tests.scripted_model import ScriptedModel
 
 
 def chosen(room: ConversationDependencies, state: AgentState = PLANNED, **rules: Any) -> Chosen:

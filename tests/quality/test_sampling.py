@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.quality.sampling import is_sampled
+from service.quality.checked import is_sampled
 
 
 @pytest.mark.parametrize(

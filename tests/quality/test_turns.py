@@ -9,8 +9,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Moment, Said, Speaking
 from service.errors import ModelBroken, ModelTimeout
-from service.llm.scripted import ScriptedModel
-from service.quality.turns import TurnChecks
+from service.quality.checked import TurnChecks
 from service.settings import QualitySettings
 from service.store.tables import ClientEventRow, ConversationKey
 from tests.conversation.scenes import acts, begin_scene, play
@@ -30,6 +29,7 @@ from tests.conversation.talks import (
 )
 from tests.conversation.test_human import begin, carry_on, speak, with_players
 from tests.quality.checks_of import checked, checking, judged, marks, spent
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 OUT = "As an AI language model, I have no family."

@@ -1,5 +1,6 @@
 """Holds `kataribe doctor`: what a right verifier, one that is always content, and broken models are worth."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -7,13 +8,13 @@ import pytest
 from service.errors import ModelBroken, ModelError, ModelNotConfigured, ModelRefused, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import Scripted, ScriptedModel
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.doctor import LabelledTalk, labelled_talks
 from service.memory.closing.verify import Finding, Verdict, Verdicts
 from service.run.doctor import show_doctor
 from service.settings import Settings
 from tests.memory.answers import closing, memory
+from tests.scripted_model import Scripted, ScriptedModel
 
 SETTINGS = Settings(_env_file=None)
 
@@ -41,7 +42,7 @@ def told(capsys: pytest.CaptureFixture[str], closes: Scripted, verifies: Scripte
     model = ScriptedModel()
     model.enqueue(*[closes] * 4, role="closing")
     model.enqueue(*[verifies] * 4, role="verify")
-    show_doctor(SETTINGS, "en", models=Models(dict.fromkeys(ROLES, model)))
+    asyncio.run(show_doctor(SETTINGS, "en", models=Models(dict.fromkeys(ROLES, model))))
     assert not model.unused
     return capsys.readouterr().out.splitlines()
 
@@ -107,4 +108,4 @@ def test_a_server_that_is_away_says_nothing_of_the_model(capsys: pytest.CaptureF
 
 def test_without_a_model_it_says_what_to_set() -> None:
     with pytest.raises(ModelNotConfigured, match="KATARIBE_LLM__BASE_URL"):
-        show_doctor(SETTINGS, "en")
+        asyncio.run(show_doctor(SETTINGS, "en"))

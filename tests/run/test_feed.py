@@ -10,11 +10,8 @@ from service.content.load import Content
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.run.cost import Prices, Spent
-from service.run.feed import Feed
-from service.run.ledger import Ledger
+from service.run.feed import Feed, Ledger, Outcome, StoryEvent, summary
 from service.run.show import Status, panel
-from service.run.story_events import StoryEvent
-from service.run.summary import Outcome, summary
 from service.settings import WorldSettings
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row

@@ -1,5 +1,6 @@
 """Owns the test of quality at the terminal: the table, the worst lines, and JSON."""
 
+import asyncio
 import json
 from typing import get_args
 
@@ -8,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.locales import languages, room
-from service.run.quality import show_quality
+from service.run.ask import show_quality
 from service.settings import LlmSettings, QualitySettings, Settings
 from service.store.usage import Purpose
 from tests.web.test_pages import talk
@@ -19,18 +20,18 @@ def test_it_is_told_as_a_table_with_the_worst_lines_and_as_json(
 ) -> None:
     rehearsal = {"llm": LlmSettings(provider="rehearsal"), "quality": QualitySettings(share=1)}
     checking = settings.model_copy(update=rehearsal)
-    show_quality(checking, "main", "en", worst=10, role=None, as_json=False)
+    asyncio.run(show_quality(checking, "main", "en", worst=10, role=None, as_json=False))
     assert "Nothing has been checked yet." in capsys.readouterr().out
     with TestClient(create_app(checking)) as client:
         conversation_id = talk(client)
         said = client.get(f"/conversations/{conversation_id}").json()["turns"]
     of_npc = sum(turn["speaker_id"] == "npc_taro" for turn in said)
-    show_quality(checking, "main", "ja", worst=1, role="npc", as_json=False)
+    asyncio.run(show_quality(checking, "main", "ja", worst=1, role="npc", as_json=False))
     told = capsys.readouterr().out
     assert f"確かめた数: {of_npc}。合格 {of_npc}" in told
     assert f" {conversation_id}#" in told
     assert "目新しさ" in told
-    show_quality(checking, "main", "en", worst=99, role=None, as_json=True)
+    asyncio.run(show_quality(checking, "main", "en", worst=99, role=None, as_json=True))
     found = json.loads(capsys.readouterr().out)
     assert found["checked"] == len(found["worst"]) == len(said)
 

@@ -1,5 +1,6 @@
 """Owns the tests of a scene at the terminal: step by step with all its commands, and so many turns without asking."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,12 +11,12 @@ import pytest
 from service.errors import ModelEmpty
 from service.export.problem import FileUnusable
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.run.scene import run_scene, take_scene
 from service.settings import Settings
 from tests.content.classroom import classroom
 from tests.conversation.scenes import acts
+from tests.scripted_model import ScriptedModel
 
 
 def typing(*lines: str) -> Callable[[], str]:
@@ -38,7 +39,7 @@ def played(settings: Settings, tmp_path: Path, script: ScriptedModel) -> Callabl
     models = Models(dict.fromkeys(ROLES, script))
 
     def play(*typed: str, scene: str = "S001", language: Language = "en", **more: Any) -> None:
-        run_scene(settings, scene, "main", language, models=models, ask=typing(*typed), **more)
+        asyncio.run(run_scene(settings, scene, "main", language, models=models, ask=typing(*typed), **more))
 
     return play
 
@@ -113,14 +114,14 @@ def test_a_scene_is_played_without_asking_and_its_log_is_written(
     assert "世界 main は English で始まっている" in told
     log = json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))
     assert [turn["talk"] for turn in log["turns"]] == ["元気?", "うん。"]
-    take_scene(settings, "S001", "main", "ja", None, form="script", view="chara-a")
+    asyncio.run(take_scene(settings, "S001", "main", "ja", None, form="script", view="chara-a"))
     assert "**A**: 元気?" in capsys.readouterr().out  # in the world's language
-    take_scene(settings, "S001", "main", "ja", tmp_path / "report.json", form="report")
+    asyncio.run(take_scene(settings, "S001", "main", "ja", tmp_path / "report.json", form="report"))
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["scene_id"] == "S001"
     with pytest.raises(SystemExit, match="chara-z"):
-        take_scene(settings, "S001", "main", "ja", None, form="script", view="chara-z")
+        asyncio.run(take_scene(settings, "S001", "main", "ja", None, form="script", view="chara-z"))
     with pytest.raises(FileUnusable):
-        take_scene(settings, "S001", "main", "ja", tmp_path, form="script", view="chara-a")
+        asyncio.run(take_scene(settings, "S001", "main", "ja", tmp_path, form="script", view="chara-a"))
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -22,8 +22,7 @@ from service.llm.wrappers import Budgeted
 from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
-from service.quality.decisions import DecisionChecks
-from service.quality.turns import TurnChecks
+from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.graph_relay import GraphRelay
 from service.runtime.vector_filler import VectorFiller

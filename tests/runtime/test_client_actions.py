@@ -9,7 +9,6 @@ import service.store.tables  # noqa: F401 - fills the metadata
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
-from service.llm.scripted import ScriptedModel
 from service.people.whereabouts import positions
 from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
@@ -17,6 +16,7 @@ from service.store.phase import EndReason
 from service.store.tables import EventRow, MovementRow, PersonRow
 from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
+from tests.scripted_model import ScriptedModel
 from world.movement import Position, Segment
 
 

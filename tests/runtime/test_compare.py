@@ -8,7 +8,6 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import NotFound
-from service.llm.scripted import ScriptedModel
 from service.runtime.compare import compare
 from service.runtime.rewind import Moment
 from service.store.tables import CommitmentRow, ConversationKey
@@ -17,6 +16,7 @@ from tests.memory.answers import memory
 from tests.runtime.promised import appointment
 from tests.runtime.test_snapshots import part, talked
 from tests.runtime.worlds import fill
+from tests.scripted_model import ScriptedModel
 from world.time import WorldTime
 
 OTHERWISE = "I live alone, with two cats."

@@ -21,7 +21,6 @@ from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
-from service.llm.scripted import ScriptedModel
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.record import Group
 from service.runtime import conversation_runner as runner_module
@@ -55,6 +54,7 @@ from tests.conversation.talks import (
 from tests.memory.answers import closing
 from tests.memory.remote import RemoteGraph
 from tests.runtime.patience import PATIENCE_SECONDS, until
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 WHOLE = [HELLO, FAMILY, THANKS, FAREWELL]

@@ -9,13 +9,13 @@ from sqlmodel import col, delete
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import Busy, WorldInUse
-from service.llm.scripted import ScriptedModel
 from service.runtime.forget import forget_character, forget_world
 from service.runtime.made_people import place_person, remove_person
 from service.store.phase import Phase
 from service.store.tables import ConversationRow, OverheardRow
 from tests.conversation.talks import rows, talk
 from tests.runtime.worlds import command, converse_silently, fill, marked, of_world, snapshot
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 

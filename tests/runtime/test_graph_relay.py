@@ -7,7 +7,6 @@ import pytest
 from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
-from service.llm.scripted import ScriptedModel
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.runtime import graph_relay
 from service.runtime.conversation_runner import ConversationRunner
@@ -20,6 +19,7 @@ from service.store.tables import MemoryOwnerRow
 from tests.conversation.talks import meet, talk, talk_of_family
 from tests.memory.remote import RemoteGraph
 from tests.runtime.patience import until
+from tests.scripted_model import ScriptedModel
 from world.time import WorldTime
 
 AOI = Group(world_id="main", person_id="aoi")

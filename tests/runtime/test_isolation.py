@@ -7,7 +7,6 @@ from typing import Any
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.llm.scripted import ScriptedModel
 from service.memory.mid_term import self_told
 from service.memory.recall import recent_memory
 from service.people.whereabouts import positions
@@ -17,6 +16,7 @@ from service.store.idempotency import Once, once
 from service.store.usage import usage_rows
 from tests.conversation.talks import meet
 from tests.runtime.worlds import command, fill, tick
+from tests.scripted_model import ScriptedModel
 
 
 def _answers(room: ConversationDependencies, world_id: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from service.conversation.engine import Engine
 from service.conversation.human import Words, leave_in_silence, say
 from service.conversation.transcript import end
 from service.errors import Busy, Invalid
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
@@ -38,6 +37,7 @@ from tests.conversation.talks import BESIDE_TARO, engaged, pass_minutes, rows, s
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.runtime.patience import until
 from tests.runtime.worlds import command
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY
 

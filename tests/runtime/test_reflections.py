@@ -16,7 +16,6 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import ModelServerError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
-from service.llm.scripted import ScriptedModel
 from service.memory.recall import remembered
 from service.memory.record import Group, Kind
 from service.memory.reflect import Reflection, ReflectionContext
@@ -33,6 +32,7 @@ from service.store.usage import usage_rows
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.runtime.lives import Slow, hamlet, house
 from tests.runtime.worlds import command, tick
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 FOND = {"text": "Taro cares for his family above all.", "evidence": ["e1"], "importance": 7}

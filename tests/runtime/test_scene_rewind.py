@@ -15,7 +15,6 @@ from service.conversation.long_term import judge, proposals_of
 from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
-from service.llm.scripted import ScriptedModel
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.context import ClosingContext
 from service.memory.record import Group, Kind
@@ -31,6 +30,7 @@ from tests.conversation.talks import recollection
 from tests.memory.answers import memory, promise, side
 from tests.runtime.way_back import held
 from tests.runtime.worlds import fill, marked
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import LATEST, WorldTime
 

@@ -17,7 +17,6 @@ from service.conversation.scenes import join, leave
 from service.conversation.transcript import held as row_of
 from service.errors import SnapshotUnusable, WorldExists, WorldRestored
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.runtime.rewind import Moment, rewound
@@ -38,6 +37,7 @@ from tests.conversation.talks import meet, rows, talk_of_family
 from tests.runtime.lives import hamlet
 from tests.runtime.way_back import exported, held, kill_restores, retold, walk
 from tests.runtime.worlds import fill, marked, tick
+from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import WorldTime
 

@@ -12,7 +12,6 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.decision.dependencies import DecisionDependencies
-from service.llm.scripted import ScriptedModel
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
@@ -32,6 +31,7 @@ from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationKey, DecisionRow, EventRow
 from tests.conversation.talks import meet, rows, says, talk_of_family
+from tests.scripted_model import ScriptedModel
 from tests.servers.taken import Taken, taken
 from world.time import WorldTime
 

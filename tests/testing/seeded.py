@@ -7,7 +7,7 @@ from service.conversation.context import PromptContext
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.offline.model import OfflineModel
-from service.testing.judge import JudgeContext
+from service.testing.play import JudgeContext
 from service.usage import Usage
 
 DEFECTS: Mapping[str, tuple[str, list[str]]] = {

@@ -19,8 +19,7 @@ from service.locales import Language
 from service.offline.model import OfflineModel
 from service.settings import Settings
 from service.testing.file import PROBES, TestsRefused, read_tests
-from service.testing.making import Outcome, run_tests
-from service.testing.play import Run, judge_cast
+from service.testing.play import Outcome, Run, judge_cast, run_tests
 from service.testing.report import show, told, write_junit
 from tests.testing.seeded import DEFECTS, Seeded
 

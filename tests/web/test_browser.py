@@ -18,12 +18,12 @@ from service.api.server import Server
 from service.app import create_app
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import EmbeddingSettings, LlmSettings, MemorySettings, QualitySettings, Settings, WorldSettings
 from tests.content.village import Village
 from tests.conversation.scenes import acts
 from tests.memory.answers import memory, plain
+from tests.scripted_model import ScriptedModel
 from tests.servers import NO_AUTHORITIES
 from tests.servers.fake_openai import FakeOpenAI
 

@@ -14,27 +14,33 @@ from service.app import chosen_worlds
 from service.content.load import Content, read_form
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.generate.card import Sum
-from service.generate.checks import Said, fault
-from service.generate.dataset import Dataset, Line
+from service.generate.dataset import Dataset, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from service.generate.making import Item, Job, Order, run_of
 from service.generate.people import rehearsal
-from service.generate.people.asking import PersonContext, context_of, place_of, prompt_of
-from service.generate.people.attempts import Answered, Standing, stand
-from service.generate.people.demography import DemographyFile, check_demography
-from service.generate.people.distinct import Crowd, Fault, Persona
-from service.generate.people.made_person import MadePerson, WishedPerson, words_of
+from service.generate.people.asking import (
+    OPEN,
+    MadePerson,
+    PersonContext,
+    WishedPerson,
+    as_wished,
+    cleaned,
+    context_of,
+    place_of,
+    prompt_of,
+    rehearsed,
+    words_of,
+)
+from service.generate.people.distinct import Answered, Crowd, Fault, Persona, Standing, stand
 from service.generate.people.parts import Slot
-from service.generate.people.plan import outcome, outcome_lines, sampling_plan
+from service.generate.people.plan import DemographyFile, check_demography, outcome, outcome_lines, sampling_plan
 from service.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing
 from service.generate.people.weave import Woven, weave
-from service.generate.people.wish import OPEN, as_wished, cleaned, rehearsed
-from service.generate.problem import Dropped, NobodyAsked, PlanRefused
+from service.generate.stage import Said, fault
 from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
-from service.quality.language import is_foreign
+from service.quality.checks import is_foreign
 from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 

@@ -1,26 +1,144 @@
-"""Owns the plan of people before anybody is made: as many of each kind as the shares ask for, crossed by chance; who
-lives together and who is friends. What came out is held against it. Pure.
+"""Owns the file of a demography, by which shares people are made, and the plan of them before anybody is: as many of
+each kind as the shares ask for, crossed by chance; who lives together and who is friends. What came out is held against
+it. Pure.
 """
 
 import random
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import groupby
-from typing import TypedDict
+from itertools import groupby, pairwise
+from typing import Annotated, TypedDict, get_args
 
+from pydantic import BeforeValidator, Field
 from rich.console import Console
 from rich.table import Table
 
+from service.content.fields import UNWRITTEN, ContentModel, Text, Words, refusal
 from service.content.load import Content
-from service.content.persona import Degree
-from service.generate.people.demography import DemographyFile, years_of
+from service.content.persona import BigFiveEntry, Degree
+from service.content.problem import ContentProblem, Key, problem, quote
+from service.content.references import unknown
 from service.generate.people.households import Somebody, Together, live_together
-from service.generate.people.parts import TRAITS, Slot, Trait, found, parts
-from service.generate.people.posts import open_posts
-from service.generate.people.workplaces import known_works
+from service.generate.people.parts import TRAITS, Lives, Slot, Trait, found, parts
+from service.generate.people.workplaces import known_works, open_posts
 from service.locales import Language, room, sentence
+
+MOST_PEOPLE = 10_000
+HOUSEHOLDS = tuple(filter(None, get_args(Lives)))
+OLDEST = 120
+
+_AGES = re.compile(r"([0-9]{1,3})(?:\s*[-–〜~]\s*([0-9]{1,3}))?")
+_CLOSE = 0.001
+"""How far a sum of shares may lie from the whole, as a part of it: thirds are written 0.333."""
+
+Share = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+
+def _uniform(value: object) -> object:
+    """A list is of equal shares."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        return value
+    if len(set(value)) != len(value) or not value:
+        raise refusal("shares")
+    return dict.fromkeys(value, 1 / len(value))
+
+
+Shares = Annotated[dict[Words, Share], BeforeValidator(_uniform)]
+"""What part of the people each value has: a mapping, or a list of values that have the same part."""
+
+
+class TiesEntry(ContentModel):
+    """Who lives together, and how many friends people have."""
+
+    households: Shares = Field(
+        default={},
+        description="parts of the people who live alone, as a couple, … ; left out: as is usual / "
+        "独り暮らし、夫婦などの人の割合。なければふつうの割合",
+    )
+    friends: float = Field(
+        default=2,
+        ge=0,
+        le=20,
+        allow_inf_nan=False,
+        description="friends outside the household, on the average / 世帯の外の友人の数(平均)",
+    )
+
+
+class DemographyFile(ContentModel):
+    """A demography: which people are to be made, by shares that add up to 1 (or 100), or lists."""
+
+    count: int | None = Field(default=None, ge=1, le=MOST_PEOPLE, description="so many people / 人数")
+    seed: int | None = Field(default=None, description="of all chance / 乱数のシード")
+    about: Text = Field(default=UNWRITTEN, description="who these people are, in words / どんな人たちか(文)")
+    age: Shares = Field(default={}, description='ranges of years, as "18-29" / 年齢の範囲("18-29" など)')
+    sex: Shares = Field(default={}, description="as people are to be told of / 性別の呼び方")
+    work: Shares = Field(
+        default={},
+        description="what those of 16 and older do: a facility or an action of the world, or any other work / "
+        "16歳以上の人の仕事。施設や行動、またはほかの仕事",
+    )
+    temper: Shares = Field(default={}, description="what they are like, in a word or some / どんな気質か")
+    tempers: dict[Words, BigFiveEntry] = Field(
+        default={}, description="the five traits of a temper, by its name / 気質ごとの五因子"
+    )
+    ties: TiesEntry = Field(default=TiesEntry(), description="households and friends / 世帯と友人")
+    npcs: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="the part that stands at posts; left out: a tenth / 持ち場に立つ人の割合。なければ1割",
+    )
+    more: dict[Words, Shares] = Field(
+        default={}, description="further attributes, by their names / そのほかの属性(名前ごと)"
+    )
+
+    def by_shares(self) -> Iterator[tuple[Key, Mapping[str, float]]]:
+        """Every attribute that the file gives shares of, with its key."""
+        yield from (((name,), shares) for name in ("age", "sex", "work", "temper") if (shares := getattr(self, name)))
+        if self.ties.households:
+            yield ("ties", "households"), self.ties.households
+        yield from ((("more", name), shares) for name, shares in self.more.items())
+
+
+def years_of(text: str) -> range | None:
+    """The years of ``"18-29"``, both ends included, or ``"40"``; None: it is no such range."""
+    match = _AGES.fullmatch(text.strip())
+    if match is None:
+        return None
+    first, last = int(match[1]), int(match[2] or match[1])
+    return range(first, last + 1) if first <= last <= OLDEST else None
+
+
+def check_demography(demography: DemographyFile, file: str) -> Iterator[ContentProblem]:
+    """Every attribute whose shares do not add up, every range of ages that is none or meets another, and every
+    household and temper that is not known.
+    """
+    for key, shares in demography.by_shares():
+        total = sum(shares.values())
+        if not any(abs(total - whole) <= _CLOSE * whole for whole in (1, 100)):
+            yield problem(file, key, "demography.sum", total=f"{total:.6g}")
+    yield from _ages(demography, file)
+    for kind in demography.ties.households:
+        if kind not in HOUSEHOLDS:
+            key = ("ties", "households", kind)
+            yield unknown(file, key, "demography.unknown_household", kind, HOUSEHOLDS)
+    if demography.temper:
+        for temper in demography.tempers:
+            if temper not in demography.temper:
+                yield unknown(file, ("tempers", temper), "demography.unknown_temper", temper, demography.temper)
+
+
+def _ages(demography: DemographyFile, file: str) -> Iterator[ContentProblem]:
+    ranges = {text: years_of(text) for text in demography.age}
+    for text, years in ranges.items():
+        if years is None:
+            yield problem(file, ("age", text), "demography.no_ages", found=quote(text), oldest=OLDEST)
+    known = sorted((years.start, years.stop, text) for text, years in ranges.items() if years is not None)
+    for (_, stop, one), (start, _, other) in pairwise(known):
+        if start < stop:
+            yield problem(file, ("age", other), "demography.ages_meet", found=quote(other), other=quote(one))
+
 
 WORKING_AGE = 16
 _NPCS = 0.1
@@ -32,7 +150,8 @@ _LONGEST_GIVEN = 3
 _SEXES = ("female", "male")
 _USUAL_YEARS = (16, 74)
 
-Shares = Mapping[str, float]
+Whole = Mapping[str, float]
+"""What part of the people each value has; in all they are 1."""
 
 
 class Row(TypedDict):
@@ -53,7 +172,7 @@ class Plan:
     """Whom to make. `shares` are of the whole, by attribute; those of `work` are among people of working age."""
 
     slots: tuple[Slot, ...]
-    shares: Mapping[str, Shares]
+    shares: Mapping[str, Whole]
 
 
 def sampling_plan(file: DemographyFile, count: int, seed: int, language: Language, world: Content) -> Plan:
@@ -99,7 +218,7 @@ def sampling_plan(file: DemographyFile, count: int, seed: int, language: Languag
     )
 
 
-def quotas(shares: Shares, count: int) -> dict[str, int]:
+def quotas(shares: Whole, count: int) -> dict[str, int]:
     """How many of `count` have each value: by largest remainder, so that no other whole numbers are nearer."""
     whole = sum(shares.values())
     exact = {value: share / whole * count for value, share in shares.items()}
@@ -169,7 +288,7 @@ def _value(plan: Plan, slot: Slot, attribute: str) -> str | None:
     return str(getattr(slot, attribute, None) or slot.more.get(attribute.removeprefix("more."), ""))
 
 
-def _all_shares(file: DemographyFile, language: Language, world: Content) -> dict[str, Shares]:
+def _all_shares(file: DemographyFile, language: Language, world: Content) -> dict[str, Whole]:
     there, npcs = parts(language), _NPCS if file.npcs is None else file.npcs
     return {
         "age": _whole(file.age or dict.fromkeys(there.ages, 1.0)),
@@ -182,12 +301,12 @@ def _all_shares(file: DemographyFile, language: Language, world: Content) -> dic
     }
 
 
-def _whole(shares: Shares) -> Shares:
+def _whole(shares: Whole) -> Whole:
     total = sum(shares.values())
     return {value: share / total for value, share in shares.items()}
 
 
-def _crossed(shares: Shares, count: int, rng: random.Random) -> list[str]:
+def _crossed(shares: Whole, count: int, rng: random.Random) -> list[str]:
     values = [value for value, number in quotas(shares, count).items() for _ in range(number)]
     rng.shuffle(values)
     return values
@@ -199,7 +318,7 @@ def _years(text: str) -> range:
     return years
 
 
-def _works(shares: Shares, people: Sequence[Somebody], rng: random.Random) -> list[str]:
+def _works(shares: Whole, people: Sequence[Somebody], rng: random.Random) -> list[str]:
     """What each does; "" below working age. Works that belong to some years of life are given to people of these years
     first.
     """
@@ -251,7 +370,7 @@ def _family_names(together: Together, language: Language, world: Content, seed: 
     return {number: order[n % len(order)] for n, group in enumerate(kin) for number in group}
 
 
-def _npcs(shares: Shares, works: Sequence[str], world: Content, rng: random.Random) -> frozenset[int]:
+def _npcs(shares: Whole, works: Sequence[str], world: Content, rng: random.Random) -> frozenset[int]:
     """Who stands at a post: people who work, as many as the map has room for at most."""
     room_for = min(quotas(shares, len(works))["post"], len(open_posts(world)))
     able = [n for n, work in enumerate(works) if work]

@@ -12,8 +12,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from service.exchange.place import write_all
 from service.export.problem import FileUnusable, usable
+from service.generate.dataset import DatasetInUse
 from service.generate.people.plan import Plan
-from service.generate.problem import DatasetInUse
 from service.locales import Phrase
 from service.store.lock import take
 

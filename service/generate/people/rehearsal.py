@@ -5,9 +5,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from service.generate.people.asking import MadePerson
 from service.generate.people.days import work_of
 from service.generate.people.distinct import folded_name
-from service.generate.people.made_person import MadePerson
 from service.generate.people.parts import GENERATIONS, Parts, Pool, Sex, Slot, Temper, Tied, deal, found, parts
 from service.generate.people.plan import WORKING_AGE
 from service.locales import Language

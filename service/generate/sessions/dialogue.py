@@ -20,9 +20,9 @@ from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.start import Start, start
-from service.generate.checks import Said, fault
+from service.generate.dataset import Dropped
 from service.generate.making import failed
-from service.generate.problem import Dropped
+from service.generate.stage import Said, fault
 from service.llm.chat import ChatModel, PromptValues, Templates
 from service.locales import Language, Phrase, sentence, sentences
 from service.locales.time import ago

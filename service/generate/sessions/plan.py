@@ -20,9 +20,8 @@ from service.content.problem import ContentProblem, problem, quote
 from service.content.profile import CharacterProfile
 from service.content.references import declared_once, unknown
 from service.conversation.dependencies import ConversationDependencies
-from service.generate.dataset import Line
+from service.generate.dataset import Dropped, Line, PlanRefused
 from service.generate.making import Item, Plan
-from service.generate.problem import Dropped, PlanRefused
 from service.generate.sessions.dialogue import (
     Event,
     EventGraphContext,
@@ -32,8 +31,7 @@ from service.generate.sessions.dialogue import (
     hold,
     session_times,
 )
-from service.generate.sessions.questions import EvidenceContext, TalkContext, questions
-from service.generate.sessions.rehearsal import bear, examine, live
+from service.generate.sessions.questions import EvidenceContext, TalkContext, bear, examine, live, questions
 from service.generate.stage import PLACE, on_stage, stage
 from service.locales import Language, sentence, sentences
 from service.settings import Settings

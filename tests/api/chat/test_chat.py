@@ -16,7 +16,6 @@ from service.app import create_app
 from service.conversation.chat import MOST_TURNS
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from tests.api.chat.shapes import (
     CONTINUE,
     GREETING,
@@ -30,6 +29,7 @@ from tests.api.chat.shapes import (
 )
 from tests.api.conftest import Connect
 from tests.api.play import TALK, Http, recollection, reply, say, settings_for, until
+from tests.scripted_model import ScriptedModel
 
 CHAT = "/v1/chat/completions"
 HELLO = user("Hello. I am Ken, the new miller.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from service.generate.people.demography import HOUSEHOLDS, DemographyFile
+from service.generate.people.plan import HOUSEHOLDS, DemographyFile
 
 SHARES = st.lists(st.integers(0, 30), min_size=1, max_size=6).filter(any)
 _AGES = ("0-9", "10-17", "18-29", "30-44", "45-64", "65-99")

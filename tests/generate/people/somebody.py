@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from service.generate.people.made_person import MadePerson, WishedPerson
+from service.generate.people.asking import MadePerson, WishedPerson
 
 _NAMES = "Ada Bram Cleo Dirk Edda Finn Gala Hugo Ines Jory Kaja Lars Mona Nils Orla Pim Quinn Rosa Sven Tove".split()
 _THINGS = "boats kites clocks bread maps goats ropes songs lamps bees nets jars coins drums stoves".split()

@@ -3,8 +3,7 @@
 import pytest
 
 from service.content.load import Content
-from service.generate.people.asking import context_of, place_of, prompt_of
-from service.generate.people.made_person import MadePerson, WishedPerson
+from service.generate.people.asking import MadePerson, WishedPerson, context_of, place_of, prompt_of
 from service.generate.people.parts import Slot, Tie
 from service.generate.people.plan import Plan
 from service.llm.chat import prompt_tokens

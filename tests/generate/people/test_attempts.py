@@ -4,8 +4,7 @@ made again, so often and no more.
 
 from collections.abc import Mapping
 
-from service.generate.people.attempts import Answered, Standing, stand
-from service.generate.people.distinct import Crowd, Fault
+from service.generate.people.distinct import Answered, Crowd, Fault, Standing, stand
 from tests.generate.people.somebody import somebody
 
 NONSENSE = Fault("model_failure")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from service.content.load import read_form
-from service.generate.people.demography import DemographyFile, check_demography, years_of
-from service.generate.problem import PlanRefused
+from service.generate.dataset import PlanRefused
+from service.generate.people.plan import DemographyFile, check_demography, years_of
 from tests.generate.people.worlds import written
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from service.generate.people.attempts import persona
-from service.generate.people.distinct import Crowd, Fault, Persona
+from service.generate.people.distinct import Crowd, Fault, Persona, persona
 from tests.generate.people.somebody import somebody
 
 ADA = persona(somebody(0, name="Ada Reed"))

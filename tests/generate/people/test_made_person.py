@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.generate.people.made_person import MadePerson, WishedPerson, words_of
+from service.generate.people.asking import MadePerson, WishedPerson, words_of
 from service.llm.schema import schema_text
 from tests.generate.people.somebody import answer, somebody, wished
 

@@ -13,18 +13,17 @@ import yaml
 from service.content.init import init_content
 from service.content.load import load_content
 from service.errors import ModelBroken, ModelUnreachable
+from service.generate.dataset import GenerationStopped
 from service.generate.making import Order, make_dataset
-from service.generate.people.asking import PersonContext
-from service.generate.people.made_person import MadePerson
+from service.generate.people.asking import MadePerson, PersonContext
 from service.generate.people.making import PeopleJob, people_job
 from service.generate.people.record import Record
-from service.generate.problem import GenerationStopped
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.scripted import ScriptedModel
 from service.own_prompts import game_problems
 from service.settings import Settings
 from tests.generate.people.somebody import answer, somebody, wished
+from tests.scripted_model import ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI
 
 AWAY = ModelUnreachable(model="scripted", base_url="http://localhost", reason="refused")

@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.generate.people.demography import DemographyFile
 from service.generate.people.households import kind_of
 from service.generate.people.parts import OTHER_SIDE, Slot, Tie
-from service.generate.people.plan import WORKING_AGE, Plan, outcome, outcome_lines, quotas, sampling_plan
-from service.generate.people.posts import open_posts
+from service.generate.people.plan import (
+    WORKING_AGE,
+    DemographyFile,
+    Plan,
+    outcome,
+    outcome_lines,
+    quotas,
+    sampling_plan,
+)
+from service.generate.people.workplaces import open_posts
 from service.locales import languages
 from tests.generate.people.demographies import SHARES, as_shares, demographies
 from tests.generate.people.worlds import plan_of, small, village

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from service.export.problem import FileUnusable
+from service.generate.dataset import DatasetInUse
 from service.generate.people.parts import Slot, Tie
 from service.generate.people.plan import Plan
 from service.generate.people.record import Record, RunFiles, finish_writing
-from service.generate.problem import DatasetInUse
 
 SLOT = Slot(
     number=0,

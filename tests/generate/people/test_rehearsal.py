@@ -8,11 +8,10 @@ import pytest
 
 from service.content.profile import CharacterProfile
 from service.generate.near import Distinct
-from service.generate.people.demography import DemographyFile
+from service.generate.people.asking import MadePerson, words_of
 from service.generate.people.distinct import Crowd, Persona
-from service.generate.people.made_person import MadePerson, words_of
 from service.generate.people.parts import Slot, deal, found, parts
-from service.generate.people.plan import sampling_plan
+from service.generate.people.plan import DemographyFile, sampling_plan
 from service.generate.people.rehearsal import person
 from service.locales import languages
 from service.offline.lines import lines_of

@@ -13,10 +13,9 @@ from service.content.init import init_content
 from service.content.load import load_content
 from service.exchange.draft import ImportRefused
 from service.exchange.place import write_all
-from service.generate.people.demography import DemographyFile
-from service.generate.people.made_person import MadePerson
+from service.generate.people.asking import MadePerson
 from service.generate.people.parts import Slot, Tie
-from service.generate.people.plan import sampling_plan
+from service.generate.people.plan import DemographyFile, sampling_plan
 from service.generate.people.weave import Woven, weave
 from service.locales import languages
 from tests.generate.people.demographies import demographies

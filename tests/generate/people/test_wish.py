@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.generate.people.wish import LONGEST, cleaned
-from service.generate.problem import WishUnusable
+from service.generate.dataset import WishUnusable
+from service.generate.people.asking import LONGEST, cleaned
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from service.content.files import bundled_content, small_content
 from service.content.load import Content, load_content
-from service.generate.people.demography import DemographyFile
-from service.generate.people.made_person import MadePerson
+from service.generate.people.asking import MadePerson
 from service.generate.people.parts import Slot
-from service.generate.people.plan import Plan, sampling_plan
+from service.generate.people.plan import DemographyFile, Plan, sampling_plan
 from service.generate.people.rehearsal import person
 from service.generate.people.weave import Woven, weave
 from service.locales import Language

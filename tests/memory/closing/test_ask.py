@@ -16,7 +16,6 @@ from service.content.load import Content
 from service.errors import ModelBroken
 from service.llm.chat import Prompt, estimate_tokens
 from service.llm.schema import schema_text
-from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.memory.closing.answer import ClosingAnswer, ShortClosingAnswer
 from service.memory.closing.ask import ClosingQuestion, ask, closing_prompt
@@ -29,6 +28,7 @@ from service.store.tables import WorldRow
 from tests.memory.answers import closing
 from tests.memory.closing.scenes import known, scene
 from tests.memory.closing.talks import NPC, prepared, set_clock, talk
+from tests.scripted_model import ScriptedModel
 from world.time import parse_time
 
 GOLDEN = Path(__file__).parent / "golden"

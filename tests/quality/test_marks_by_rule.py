@@ -5,9 +5,7 @@ import pytest
 from service.content.profile import NpcProfile
 from service.locales import Language
 from service.memory.secrets import Discretion
-from service.quality.checks import Exchange, Standard
-from service.quality.marks import Dimension
-from service.quality.rules import by_rule
+from service.quality.checks import Dimension, Exchange, Standard, by_rule
 
 SECRET = "Taro once hid a stolen lantern beneath the old bridge."
 

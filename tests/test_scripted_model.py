@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from service.conversation.prompt import CharacterTurn, NpcTurn
 from service.errors import ModelRefused
 from service.llm.chat import Answer, Prompt
-from service.llm.scripted import Scripted, ScriptedModel, ScriptError
 from tests.llm.prompts import TURN, ask
+from tests.scripted_model import Scripted, ScriptedModel, ScriptError
 
 
 def play(*script: Scripted) -> Answer[CharacterTurn]:

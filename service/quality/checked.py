@@ -1,0 +1,341 @@
+"""Owns what is checked before it counts: which turns and decisions, by what each is judged, and how one is made anew.
+What does not do is made again with what was found wrong, then corrected, where that is allowed; else the best of it is
+taken. A judge that fails spoils nothing.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from service.conversation.context import PromptContext, SharedLine
+from service.conversation.dependencies import Again, Spoken
+from service.conversation.prompt import data
+from service.decision.check import decision_fault, offer_of
+from service.decision.context import Decision, DecisionContext
+from service.decision.dependencies import Deciding
+from service.decision.prompt import Asked, ask, decide_prompt
+from service.errors import ModelBroken, ModelError
+from service.llm.chat import Answer, Role
+from service.llm.choose import Models
+from service.memory.secrets import Discretion, discretion_among
+from service.quality.checks import Exchange, Marks, Standard, below, lowest, rank, stored
+from service.quality.judge import LATELY, CheckContext, Judge, feedback
+from service.settings import QualitySettings
+from service.store.perceived import told_of_turn
+from service.store.quality import Checked, QualityOutcome, Tally
+from service.store.tables import ConversationKey, QualityRow
+from world.time import WorldTime
+
+T = TypeVar("T")
+
+
+class Work(Protocol[T]):
+    """Something that is made, marked and made again. Each call of a model is counted in `tally`, one that fails too."""
+
+    tally: Tally
+
+    def line(self, value: T) -> str:
+        """Its words, as they are judged."""
+
+    async def marks(self, value: T) -> Marks:
+        """How good it is. Raises: ModelError: the judge failed."""
+
+    async def again(self, value: T, reasons: Sequence[str]) -> T | None:
+        """It, made anew; None: what came cannot be used. Raises: ModelError."""
+
+    async def correct(self, value: T, reasons: Sequence[str]) -> T | None:
+        """It, with what is wrong taken out; None: what came cannot be used. Raises: ModelError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried(Generic[T]):
+    """Something that was marked, and what it is if it passes."""
+
+    value: T
+    marks: Marks
+    outcome: QualityOutcome
+
+
+async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) -> Checked[T]:
+    """The first of all that reaches the threshold, else the best; without marks where the judge failed at once. `of`
+    says in its row of what it is; the row's `model` is set by whoever knows the judge.
+    """
+    tried: list[Tried[T]] = []
+    failure: ModelError | None = None
+    try:
+        await _try_all(work, first, rules, tried)
+    except ModelError as exc:
+        _log.warning("a check of quality failed: %s", exc)
+        failure = exc
+    best = _best(tried) if tried else Tried(value=first, marks={}, outcome="unscored")
+    tally = work.tally
+    row = QualityRow(
+        line=work.line(best.value),
+        outcome="best" if best.marks and lowest(best.marks) < rules.threshold else best.outcome,
+        lowest=lowest(best.marks) if best.marks else None,
+        marks=stored(best.marks),
+        refused=[{"line": work.line(one.value), "marks": stored(one.marks)} for one in tried if one is not best],
+        failure=failure.slug if failure else None,
+        threshold=rules.threshold,
+        model="",
+        calls=tally.usage.calls,
+        failures=tally.failures,
+        prompt_tokens=tally.usage.prompt_tokens,
+        completion_tokens=tally.usage.completion_tokens,
+        duration_ms=tally.usage.milliseconds,
+        **of,
+    )
+    return Checked(value=best.value, row=row, tally=tally)
+
+
+async def _try_all(work: Work[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
+    """Add to `tried` what was made and marked, until something passes.
+
+    Raises:
+        ModelError: a model failed.
+    """
+
+    async def passes(value: T | None, outcome: QualityOutcome) -> bool:
+        if value is not None:
+            tried.append(Tried(value=value, marks=await work.marks(value), outcome=outcome))
+        return lowest(tried[-1].marks) >= rules.threshold
+
+    if await passes(first, "passed"):
+        return
+    for _ in range(rules.attempts):
+        last = tried[-1]
+        if await passes(await work.again(last.value, below(last.marks, rules.threshold)), "again"):
+            return
+    if rules.correct:
+        best = _best(tried)
+        await passes(await work.correct(best.value, below(best.marks, rules.threshold)), "corrected")
+
+
+def _best(tried: Sequence[Tried[T]]) -> Tried[T]:
+    """The earliest of the best."""
+    return max(tried, key=lambda one: rank(one.marks))
+
+
+_ALL = 2**64
+
+
+def is_sampled(share: float, *what: object) -> bool:
+    """Whether the thing of that name is one of the `share` (0..1) of all things."""
+    if share <= 0:
+        return False
+    name = "/".join(map(str, what)).encode()
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") < share * _ALL
+
+
+_SAID = ("think", "act", "talk", "utterance")
+"""What of an answer is heard or seen, and may be corrected."""
+_LONGEST = 2000
+"""More than these may have together."""
+
+
+class TurnChecks:
+    """Checks turns as the settings say (conversation/dependencies.py)."""
+
+    def __init__(self, rules: QualitySettings, models: Models) -> None:
+        self._rules = rules
+        self._models = models
+
+    def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
+        """Whether that turn is one of those that are checked."""
+        return is_sampled(self._rules.of(role), *key, turn)
+
+    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> Checked[Answer[Any]]:
+        """What is said instead of, or as, the `first`."""
+        work = _Turn(self._models, spoken, again, tally)
+        checked = await improve(
+            work,
+            first,
+            self._rules,
+            world_id=spoken.key.world_id,
+            id=f"{spoken.key.conversation_id}/{spoken.turn}",
+            role=spoken.context.speaker.kind,
+            person_id=spoken.context.speaker.id,
+            conversation_id=spoken.key.conversation_id,
+            turn=spoken.turn,
+            at=0,  # whoever writes the turn down knows when it was said
+        )
+        checked.row.model = work.judge.name
+        return checked
+
+
+class _Turn:
+    """A turn that is being said."""
+
+    def __init__(self, models: Models, spoken: Spoken, again: Again, tally: Tally) -> None:
+        self.tally = tally
+        self._again = again
+        context = spoken.context
+        self.judge = Judge(
+            model=models.for_role("quality"),
+            context=CheckContext(
+                language=context.language,
+                speaker=context.speaker,
+                told=data(spoken.told),
+                line="",
+                lines=tuple(data(f"{one.speaker_name}: {one.shown}") for one in context.lines if one.shown)[-LATELY:],
+            ),
+            standard=Standard(
+                speaker=context.speaker,
+                language=context.language,
+                discretion=discretion_among(context.speaker, context.affinities),
+                longest=_LONGEST,
+            ),
+            thread="/".join(spoken.key),
+            tally=tally,
+        )
+        self._before, self._said = _exchanges(context)
+
+    def line(self, value: Answer[Any]) -> str:
+        """What others perceive of it; of what nobody does, what is thought."""
+        answer = value.value
+        if "talk" not in type(answer).model_fields:
+            return str(answer.utterance).strip()
+        return told_of_turn(answer.act.strip(), answer.talk.strip()) or answer.think.strip()
+
+    async def marks(self, value: Answer[Any]) -> Marks:
+        line = self.line(value)
+        return await self.judge.marks(line, Exchange(self._said, line), self._before)
+
+    async def again(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
+        return await self._again(feedback(replace(self.judge.context, line=self.line(value)), reasons))
+
+    async def correct(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
+        parts = {name: getattr(value.value, name) for name in _SAID if name in type(value.value).model_fields}
+        changed = await self.judge.corrected("", parts, reasons)
+        return replace(value, value=value.value.model_copy(update=changed)) if changed else None
+
+
+def _exchanges(context: PromptContext) -> tuple[list[Exchange], str]:
+    """What the speaker heard and said, time after time, and what it has heard since."""
+    before, heard = list[Exchange](), list[str]()
+    for line in context.lines:
+        if line.speaker_id == context.speaker.id:
+            own = told_of_turn(line.act, line.text) if isinstance(line, SharedLine) else line.text
+            before.append(Exchange(" ".join(heard), own))
+            heard = []
+        else:
+            heard.append(line.shown)
+    return before, " ".join(heard)
+
+
+_DECIDED = ("thought", "goal", "success_criteria")
+"""What of a decision may be corrected; what is done stays."""
+
+
+class DecisionChecks:
+    """Checks decisions as the settings say (decision/dependencies.py)."""
+
+    def __init__(self, rules: QualitySettings, models: Models) -> None:
+        self._rules = rules
+        self._models = models
+
+    def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
+        """Whether that decision is one of those that are checked."""
+        return is_sampled(self._rules.of("decision"), world_id, person_id, at)
+
+    async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
+        """What is decided instead of, or as, the `first`."""
+        work = _Choice(self._models, deciding)
+        checked = await improve(
+            work,
+            first,
+            self._rules,
+            world_id=deciding.world_id,
+            id=f"{deciding.context.speaker.id}@{deciding.at}",
+            role="decision",
+            person_id=deciding.context.speaker.id,
+            conversation_id=None,
+            turn=None,
+            at=deciding.at,
+        )
+        checked.row.model = work.judge.name
+        return replace(checked, value=replace(checked.value, usage=first.usage, failures=first.failures))
+
+
+class _Choice:
+    """A decision that is being made."""
+
+    def __init__(self, models: Models, deciding: Deciding) -> None:
+        self.tally = Tally()
+        self._models = models
+        self._deciding = deciding
+        context = deciding.context
+        self.judge = Judge(
+            model=models.for_role("quality"),
+            context=CheckContext(
+                language=context.language,
+                speaker=context.speaker,
+                told=_told(context),
+                line="",
+                is_decision=True,
+            ),
+            standard=Standard(
+                speaker=context.speaker,
+                language=context.language,
+                discretion=Discretion(),  # nobody hears what it thinks
+                longest=_LONGEST,
+            ),
+            thread=deciding.thread,
+            tally=self.tally,
+        )
+
+    def line(self, value: Asked[Decision]) -> str:
+        """The option, why, and what is wanted of a talk."""
+        decision = _made(value)
+        offer = offer_of(self._deciding.context, decision)
+        told = (offer.text if offer else "", decision.thought, decision.goal, decision.success_criteria)
+        return " / ".join(one.strip() for one in told if one.strip())
+
+    async def marks(self, value: Asked[Decision]) -> Marks:
+        decision = _made(value)
+        thought = Exchange("", f"{decision.thought} {decision.goal}".strip() or "…")
+        return await self.judge.marks(self.line(value), thought, self._before(decision))
+
+    async def again(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
+        wrong = _made(value).model_dump_json()
+        told = feedback(replace(self.judge.context, line=self.line(value)), reasons)
+        context = replace(self._deciding.context, fault=told, wrong_answer=wrong)
+        model = self._models.for_role("decision")
+        asked = await ask(model, decide_prompt, context, decision_fault, self._deciding.thread)
+        self.tally.add(asked.usage, failures=asked.failures)
+        if asked.failure is not None and not isinstance(asked.failure, ModelBroken):
+            raise asked.failure
+        return asked if asked.value is not None else None
+
+    async def correct(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
+        decision = _made(value)
+        parts = {name: getattr(decision, name) for name in _DECIDED}
+        changed = await self.judge.corrected(self.line(value), parts, reasons)
+        limits = Decision.model_json_schema()["properties"]
+        made = decision.model_copy(update={name: text[: limits[name]["maxLength"]] for name, text in changed.items()})
+        return replace(value, value=made) if made != decision else None
+
+    def _before(self, decision: Decision) -> list[Exchange]:
+        """What it thought when it last decided. Who goes on with the same, but for a talk, may think the same."""
+        deciding, offer = self._deciding, offer_of(self._deciding.context, decision)
+        chosen = (offer.option.action_id, offer.option.facility_id) if offer else None
+        goes_on = chosen == deciding.last and not decision.goal
+        return [Exchange("", deciding.thought)] if deciding.thought and not goes_on else []
+
+
+def _made(value: Asked[Decision]) -> Decision:
+    if value.value is None:
+        raise ValueError("a decision that was not made cannot be checked")
+    return value.value
+
+
+def _told(context: DecisionContext) -> str:
+    """What it was told of the moment, and its day."""
+    (_, moment) = decide_prompt(replace(context, fault="")).messages
+    day = "\n".join(f"{line.at} {line.activity}" for line in context.day)
+    return data(f"{day}\n\n{moment.content}".strip())
+
+
+_log = logging.getLogger(__name__)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from types import MappingProxyType
 
-from world.life import Activity, Person, Talk
-from world.movement import Position, node_at
+from world.life import Activity, Person, Position, Talk, node_at
 from world.setting import Setting
 from world.time import WorldTime
 

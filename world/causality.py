@@ -9,11 +9,9 @@ whoever is freed by a talk comes no sooner than who spoke to it would have come 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from world.actions import TALK
+from world.actions import TALK, Option
 from world.distance import Row
-from world.life import Activity, Person, Talk
-from world.movement import node_at
-from world.option import Option
+from world.life import Activity, Person, Talk, node_at
 from world.simulation import Simulation
 from world.time import WorldTime
 

@@ -29,7 +29,7 @@ from service.people.worlds import WorldView
 from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
-from world.option import Option, Refusal
+from world.actions import Option, Refusal
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 

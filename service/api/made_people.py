@@ -19,8 +19,7 @@ from service.content.made import read_made
 from service.content.profile import Mood, PersonKind, Profile
 from service.conversation.transcript import conversations_open
 from service.errors import WrongPhase
-from service.people.person import person_row
-from service.people.whereabouts import standing_players
+from service.people.person import person_row, standing_players
 from service.people.worlds import WorldView
 from service.runtime.made_people import place_person, put_person, remove_person, told_of
 from service.runtime.world_session import WorldSession

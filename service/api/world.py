@@ -40,7 +40,7 @@ from service.api.schemas import (
 from service.errors import Invalid
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
-from service.people.whereabouts import standing_players
+from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world

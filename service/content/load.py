@@ -10,18 +10,15 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from service.content.actions import catalogue
+from service.content.actions import GameAction, catalogue, game_actions
 from service.content.check import CheckedContent, examine
-from service.content.fields import ContentModel
+from service.content.fields import ContentModel, ContentProblem, schema_errors
 from service.content.files import Unreadable, read_values
 from service.content.fragments import Fragments, with_fragments
-from service.content.game_actions import GameAction, game_actions
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
-from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
 from service.content.scenes import Scene, scene_of
-from service.content.schema_errors import schema_errors
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages, sentence
 from world.actions import Catalogue
@@ -107,20 +104,20 @@ class Cast:
 
     def npc(self, npc_id: str) -> NpcProfile:
         """Raises: NotFound."""
-        return _known("npc", self.npcs, npc_id)
+        return _known(self.npcs, npc_id, NotFound(kind="npc", id=npc_id))
 
     def player(self, player_id: str) -> PlayerProfile:
         """Raises: NotFound."""
-        return _known("player", self.players, player_id)
+        return _known(self.players, player_id, NotFound(kind="player", id=player_id))
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""
-        return _known("character", self.characters, character_id)
+        return _known(self.characters, character_id, NotFound(kind="character", id=character_id))
 
 
-def _known(kind: str, people: Mapping[str, P], person_id: str) -> P:
+def _known(people: Mapping[str, P], person_id: str, missing: NotFound) -> P:
     if person_id not in people:
-        raise NotFound(kind=kind, id=person_id)
+        raise missing
     return people[person_id]
 
 
@@ -134,10 +131,6 @@ class Content:
     casts: Mapping[Language, Cast]
     checked: CheckedContent = field(default_factory=CheckedContent)
     """What the files say, in all languages."""
-
-    def name(self, language: Language) -> str:
-        """The world's name."""
-        return self.casts[language].world_name
 
     def cast(self, language: Language) -> Cast:
         """The same object each time it is asked for the same language."""

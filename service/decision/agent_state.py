@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from service.content.profile import RoutineBlock
-from world.option import Refusal
+from world.actions import Refusal
 
 
 @dataclass(frozen=True, kw_only=True)

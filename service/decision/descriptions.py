@@ -9,9 +9,8 @@ from service.locales import Language, Listed, Phrase
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import PlannedBlock
-from world.actions import BUILT_IN, GO, WAIT, ActionDef
+from world.actions import BUILT_IN, GO, WAIT, ActionDef, Option, Reason, Refusal
 from world.life import Because
-from world.option import Option, Reason, Refusal
 from world.perceive import Snapshot
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 

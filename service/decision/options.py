@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.decision.appointments import Keeping, keeping
 from service.decision.day import Slot, at_home
+from service.decision.routine import Keeping, keeping
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
-from world.actions import TALK, WAIT, ActionDef, Where
+from world.actions import TALK, WAIT, ActionDef, Option, Reason, Refusal, Where
 from world.errors import Unreachable
-from world.option import Option, Reason, Refusal
 from world.perceive import Snapshot
 from world.possible import possible, possible_one
 

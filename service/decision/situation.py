@@ -1,15 +1,15 @@
-"""Owns a character at the moment it decides: what it perceives and remembers, put into words for its prompts."""
+"""Owns a character at the moment it decides: what it perceives and recalls, put into words for its prompts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.agent_state import AgentState
-from service.decision.appointments import Keeping
 from service.decision.context import (
     DecisionContext,
+    DecisionDependencies,
     Offer,
     Other,
     PastTalk,
@@ -32,20 +32,79 @@ from service.decision.descriptions import (
     refusal_lines,
 )
 from service.decision.options import Offered
-from service.decision.recall import Recent
-from service.decision.routine import helps
+from service.decision.routine import Keeping, helps
 from service.locales import Listed
+from service.memory.mid_term import OnMind
+from service.memory.recall import is_promise, recent_memory, remembered, talk_line
 from service.memory.secrets import discretion
-from service.memory.telling import MemoryKind, ref
+from service.memory.telling import MemoryKind, Told, ref, tell
 from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
 from service.people.person import felt_needs
 from service.people.worlds import WorldView
-from world.actions import BUILT_IN, WAIT, ActionDef, Where
+from world.actions import BUILT_IN, WAIT, ActionDef, Option, Where
 from world.distance import FAR
-from world.option import Option
 from world.perceive import Snapshot
 from world.places import Facility
+
+MAX_REMEMBERED = 4
+"""Memories that a decision is told; a talk is told more of them."""
+REMEMBERED_TOKENS = 150
+"""They take no more of its prompt, by `estimate_tokens`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TalkOfToday:
+    """A talk of this day, and how it is told."""
+
+    conversation_id: str
+    partner_id: str
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recent:
+    """Unexpired mid-term memories, the most urgent last, without promises; the day's talks, oldest first; what the
+    character carries.
+    """
+
+    mid_term: tuple[OnMind, ...]
+    today: tuple[TalkOfToday, ...]
+    items: tuple[str, ...]
+
+
+async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
+    """The SQL part, in one read. What would give a secret away is left out: others see what is decided."""
+    kept = discretion(world.cast.character(character_id))
+    found = await deps.database.read(lambda session: recent_memory(session, world, character_id, None))
+    return Recent(
+        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets(one.content)),
+        today=tuple(
+            TalkOfToday(
+                conversation_id=one.conversation_id,
+                partner_id=one.partner_id,
+                told=talk_line(world, one).text if kept.lets(one.summary) else f"{world.name_of(one.partner_id)}: …",
+            )
+            for one in found.today
+        ),
+        items=tuple(found.person.items),
+    )
+
+
+async def recalled(
+    deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
+) -> Told:
+    """What of the long-term memory answers `query`; nothing while that memory is away.
+
+    What comes from the conversations `today` (their ids) is left out: their summaries are told; and so is what would
+    give a secret away, which no decision needs.
+    """
+    limit = deps.settings.memory.recall_limit
+    found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
+    known = discretion(world.cast.character(character_id)).known(found, world)
+    older = [one for one in known if one.memory.conversation_id not in today][: min(limit, MAX_REMEMBERED)]
+    return tell(world, character_id, older, tokens=REMEMBERED_TOKENS)
+
 
 MAX_PLACES = 14
 """Facilities a plan is offered: those of the routine, then the nearest."""

@@ -15,9 +15,8 @@ from zipfile import is_zipfile
 
 from pydantic import BeforeValidator, JsonValue
 
-from service.content.fields import ListOf
+from service.content.fields import Key, ListOf, quote
 from service.content.files import MOST_BYTES, Unreadable
-from service.content.problem import Key, quote
 from service.exchange.charx import card_json
 from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, Foreign, json_of, name_in, parsed, refusing
 from service.exchange.png import SIGNATURE, png_texts

@@ -7,8 +7,8 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
+from service.content.fields import quote
 from service.content.files import MOST_BYTES, Unreadable
-from service.content.problem import quote
 
 CARD = "card.json"
 MOST_ENTRIES = 5_000

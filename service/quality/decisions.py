@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from service.conversation.prompt import data
-from service.decision.check import decision_fault, offer_of
-from service.decision.context import Decision, DecisionContext
-from service.decision.dependencies import Deciding
-from service.decision.prompt import Asked, ask, decide_prompt
+from service.decision.context import (
+    Asked,
+    Deciding,
+    Decision,
+    DecisionContext,
+    ask,
+    decide_prompt,
+    decision_fault,
+    offer_of,
+)
 from service.errors import ModelBroken
 from service.llm.choose import Models
 from service.memory.secrets import Discretion
@@ -28,7 +34,7 @@ _LONGEST = 2000
 
 
 class DecisionChecks:
-    """Checks decisions as the settings say (decision/dependencies.py)."""
+    """Checks decisions as the settings say (decision/context.py)."""
 
     def __init__(self, rules: QualitySettings, models: Models) -> None:
         self._rules = rules

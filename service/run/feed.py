@@ -5,8 +5,7 @@ over.
 from collections.abc import Collection, Iterable
 
 from service.decision.descriptions import action_name, clock_of, failed_line
-from service.locales import Listed, Phrase, room
-from service.locales.time import clock_label
+from service.locales import Listed, Phrase, clock_label, room
 from service.people.worlds import WorldView
 from service.run.show import one_line
 from service.run.story_events import StoryEvent
@@ -29,9 +28,8 @@ from service.store.event_kinds import (
     Planned,
     Reflected,
 )
-from world.actions import WALK
+from world.actions import WALK, Refusal
 from world.life import Because
-from world.option import Refusal
 from world.time import WorldTime, parse_time
 
 

@@ -12,8 +12,7 @@ from service.content.profile import Mood
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.people.attitude import set_affinity
-from service.people.person import person_row
-from service.people.whereabouts import move
+from service.people.person import move, person_row
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.publish import publish
@@ -22,7 +21,7 @@ from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, Fla
 from service.store.events import note, retract
 from service.store.ids import new_id
 from service.store.tables import MoodRow, NoticeRow, WorldRow
-from world.movement import Segment
+from world.life import Segment
 from world.time import LATEST, WorldTime, iso
 
 ITEMS_MAX = 50

@@ -11,7 +11,7 @@ from service.locales import Phrase
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
 from service.memory.revision import expect_vectors
-from service.people.whereabouts import positions
+from service.people.person import positions
 from service.people.worlds import WorldView
 from service.runtime.author_changes import interrupt
 from service.runtime.world_session import WorldSession

@@ -34,7 +34,7 @@ from service.store.quality import MARKED
 from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WAIT, WALK
 from world.events import Event, Kind
-from world.movement import Segment
+from world.life import Segment
 from world.time import LATEST, WorldTime, iso
 
 _TALKS = (Kind.TALK_STARTED, Kind.TALK_JOINED, Kind.TURN, Kind.TALK_LEFT, Kind.TALK_ENDED)

@@ -51,8 +51,7 @@ from service.store.event_kinds import (
 )
 from service.store.events import payload_in
 from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MemoryRow, TurnRow
-from world.actions import TALK
-from world.option import Option
+from world.actions import TALK, Option
 from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from service.content.profile import RoutineBlock
 from service.decision.agent_state import AgentState, LastAsked, agent_state_record, read_agent_state
-from world.option import Reason, Refusal
+from world.actions import Reason, Refusal
 
 _blocks = st.builds(
     RoutineBlock,

@@ -9,18 +9,15 @@ from sqlmodel import Session
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import LastAsked
-from service.decision.carry_on import MOST
-from service.decision.choose import Chosen
+from service.decision.choose import MAX_REVISIONS, MOST, Chosen
 from service.decision.options import LONGEST_WAIT
-from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
 from service.people.worlds import WorldView
 from service.store.tables import NoticeRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
-from world.actions import WAIT, WALK
-from world.option import Reason, Refusal
+from world.actions import WAIT, WALK, Reason, Refusal
 from world.perceive import Seen, SeenNpc, Snapshot
 from world.time import WorldTime, parse_time
 

@@ -36,8 +36,7 @@ from tests.decision.desks import (
     world_of,
 )
 from tests.memory.memories import Store
-from world.actions import TALK, WAIT
-from world.option import Reason, Refusal
+from world.actions import TALK, WAIT, Reason, Refusal
 from world.possible import possible
 from world.simulation import Simulation as Core
 from world.simulation import newcomer

@@ -5,9 +5,9 @@ from functools import partial
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.people.whereabouts import move, positions, segment_of
+from service.people.person import move, positions, segment_of
 from service.people.worlds import WorldView
-from world.movement import Position, Segment
+from world.life import Position, Segment
 from world.time import WorldTime
 
 

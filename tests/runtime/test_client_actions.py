@@ -10,14 +10,14 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.scripted import ScriptedModel
-from service.people.whereabouts import positions
+from service.people.person import positions
 from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
 from service.store.phase import EndReason
 from service.store.tables import EventRow, LifeRow, MovementRow
 from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
-from world.movement import Position, Segment
+from world.life import Position, Segment
 
 
 def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:

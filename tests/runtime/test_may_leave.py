@@ -11,7 +11,7 @@ from sqlmodel import Session, select
 from service.content.load import Content
 from service.conversation.engine import Engine
 from service.conversation.start import Start
-from service.people.whereabouts import positions
+from service.people.person import positions
 from service.runtime.client_actions import talk
 from service.store.tables import CommitmentRow
 from tests.runtime.lives import House, Slow, hamlet, house, leaving, rehearsal

@@ -13,11 +13,10 @@ from heapq import heappop, heappush
 from time import process_time
 from typing import NamedTuple
 
-from world.actions import TALK
+from world.actions import TALK, Option
 from world.causality import Causality
 from world.events import Event, canonical
 from world.life import State, Talk
-from world.option import Option
 from world.perceive import Snapshot
 from world.possible import possible
 from world.scheduler import Ask, Call, Scheduler

@@ -20,10 +20,9 @@ from tests.world.simulation import (
     turns_of,
 )
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
-from world.actions import HOLD, TALK, WAIT
+from world.actions import HOLD, TALK, WAIT, Option, Reason
 from world.events import Event, Kind, OutOfTurn, canonical
 from world.life import Because, State
-from world.option import Option, Reason
 from world.perceive import Snapshot
 from world.possible import possible
 from world.scheduler import Scheduler

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.world.little_worlds import MORNING, NEEDS
-from world.actions import TALK, WAIT, ActionDef, Catalogue, Where
+from world.actions import TALK, WAIT, ActionDef, Catalogue, Option, Where
 from world.errors import Unreachable
 from world.events import Event, Kind, OutOfTurn, canonical
 from world.life import Because, State
-from world.option import Option
 from world.places import Edge, Facility, Node, WorldMap, index_nodes
 from world.setting import Setting
 from world.simulation import Simulation, newcomer

@@ -7,9 +7,8 @@ from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field
 
-from service.content.fields import UNWRITTEN, ContentModel, Text, Words, refusal
-from service.content.persona import BigFiveEntry
-from service.content.problem import ContentProblem, Key, problem, quote
+from service.content.fields import UNWRITTEN, ContentModel, ContentProblem, Key, Text, Words, problem, quote, refusal
+from service.content.persons import BigFiveEntry
 from service.content.references import unknown
 from service.generate.people.parts import Lives
 

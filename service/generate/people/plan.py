@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from service.content.load import Content
-from service.content.persona import Degree
+from service.content.persons import Degree
 from service.generate.people.demography import DemographyFile, years_of
 from service.generate.people.households import Somebody, Together, live_together
 from service.generate.people.parts import TRAITS, Slot, Trait, found, parts

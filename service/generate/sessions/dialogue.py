@@ -25,8 +25,7 @@ from service.generate.making import failed
 from service.generate.problem import Dropped
 from service.llm.chat import ChatModel
 from service.llm.prompt import PromptValues, Templates
-from service.locales import Language, Phrase, sentence, sentences
-from service.locales.time import ago
+from service.locales import Language, Phrase, ago, sentence, sentences
 from service.memory.authoring import Author
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.content.init import init_content
+from service.content.files import init_content
 from service.content.load import Content, load_content
 from service.exchange.place import write_all
 from tests.decision.days import live

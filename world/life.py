@@ -251,10 +251,6 @@ class Person:
         """The last activity that began before `t`."""
         return self.during(WorldTime(t - 1))
 
-    def position_at(self, t: WorldTime) -> Position:
-        """Where on the map, remembered times only."""
-        return position_at(self.during(t).segment, t)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Talk:

@@ -216,7 +216,7 @@ def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut
     standing = standing_players(session, world, only=[person_id])
     return KnownPersonOut.of(
         person,
-        position=views.position_of(session, world, person_id, world.now, standing),
+        position=views.position_of(session, world, person_id, standing),
         made=session.get(MadePersonRow, (world.id, person_id)) is not None,
         talking_in=talking_in(session, world).get(person_id),
         busy=person_row(session, world.id, person_id).busy,

@@ -80,12 +80,10 @@ def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:
     )
 
 
-def position_of(
-    session: Session, world: WorldView, person_id: str, at: WorldTime, players: Mapping[str, str]
-) -> PositionOut | None:
-    """Where somebody of any kind is, `players` on these nodes; None: a player who is nowhere."""
+def position_of(session: Session, world: WorldView, person_id: str, players: Mapping[str, str]) -> PositionOut | None:
+    """Where somebody of any kind is then, `players` on these nodes; None: a player who is nowhere."""
     if person_id in world.cast.homes:
-        return position(world, segment_of(session, world, person_id, at), at)
+        return position(world, segment_of(session, world, person_id), world.now)
     node_id = world.map.posts.get(person_id) or players.get(person_id)
     return None if node_id is None else PositionOut.of(None, node_id=node_id, place=world.map.label(node_id))
 

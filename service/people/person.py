@@ -122,15 +122,14 @@ def levels_of(world: WorldView, character_id: str, person: Person | None) -> Lev
     return world.setting.catalogue.needs.first(began, world.cast.character(character_id).needs)
 
 
-def segment_of(session: Session, world: WorldView, character_id: str, at: WorldTime | None = None) -> Segment:
-    """The segment that holds the character at world time `at` (None: now). It begins at home."""
-    moment = world.now if at is None else at
+def segment_of(session: Session, world: WorldView, character_id: str) -> Segment:
+    """The segment that holds the character at the moment of `world`. It begins at home."""
     query = (
         select(MovementRow)
         .where(
             MovementRow.world_id == world.id,
             MovementRow.character_id == character_id,
-            MovementRow.starts_at <= moment,
+            MovementRow.starts_at <= world.now,
         )
         .order_by(col(MovementRow.starts_at).desc())
         .limit(1)
@@ -153,28 +152,25 @@ def segments_between(
     )
     rows = session.exec(query.order_by(col(MovementRow.starts_at)))
     later = [Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times)) for row in rows]
-    return [segment_of(session, world, character_id, since), *later]
+    return [segment_of(session, world.at(since), character_id), *later]
 
 
-def positions(session: Session, world: WorldView, at: WorldTime | None = None) -> dict[str, Position]:
-    """Everybody's position at `at` (None: now), NPCs included."""
-    moment = world.now if at is None else at
+def positions(session: Session, world: WorldView) -> dict[str, Position]:
+    """Everybody's position at the moment of `world`, NPCs included."""
     here = {npc_id: Position(node_id=node_id) for npc_id, node_id in world.map.posts.items()}
     for character_id in world.cast.homes:
-        here[character_id] = position_at(segment_of(session, world, character_id, moment), moment)
-    return here | {i: Position(node_id=node_id) for i, node_id in standing_players(session, world, moment).items()}
+        here[character_id] = position_at(segment_of(session, world, character_id), world.now)
+    return here | {i: Position(node_id=node_id) for i, node_id in standing_players(session, world).items()}
 
 
-def standing_players(
-    session: Session, world: WorldView, at: WorldTime | None = None, *, only: Collection[str] | None = None
-) -> dict[str, str]:
-    """The node on which each player (or `only` these) stands at `at` (None: now); who is nowhere is left out."""
+def standing_players(session: Session, world: WorldView, *, only: Collection[str] | None = None) -> dict[str, str]:
+    """The node on which each player (or `only` these) stands at the moment of `world`; who is nowhere is left out."""
     players = world.cast.players if only is None else only
     if not players:
         return {}
     mine = (MovementRow.world_id == world.id, col(MovementRow.character_id).in_(players))
     last = select(MovementRow.character_id, func.max(MovementRow.starts_at).label("last")).where(
-        *mine, MovementRow.starts_at <= (world.now if at is None else at)
+        *mine, MovementRow.starts_at <= world.now
     )
     newest = last.group_by(col(MovementRow.character_id)).subquery()
     rows = session.exec(
@@ -189,7 +185,7 @@ def player_between(
     session: Session, world: WorldView, player_id: str, since: WorldTime, until: WorldTime
 ) -> dict[int, str]:
     """The node on which the player stands in each minute from `since` to before `until`; none where it is nowhere."""
-    first = standing_players(session, world, since, only=[player_id]).get(player_id)
+    first = standing_players(session, world.at(since), only=[player_id]).get(player_id)
     moves = select(MovementRow).where(
         MovementRow.world_id == world.id,
         MovementRow.character_id == player_id,

@@ -48,7 +48,8 @@ def _stands(home: House, at: WorldTime | None = None) -> str:
     """Where Taro is at `at` (None: now)."""
 
     def read(session: Session) -> str:
-        return positions(session, home.room.worlds.open(session, "main"), at)[TARO].node_id
+        world = home.room.worlds.open(session, "main")
+        return positions(session, world if at is None else world.at(at))[TARO].node_id
 
     return home.room.database.read_now(read)
 

@@ -36,8 +36,7 @@ from service.decision.context import (
     plan_prompt,
 )
 from service.decision.day import at_home, starts_between
-from service.decision.descriptions import action_name, failed_line, told_refusals, why
-from service.decision.options import LONGEST_WAIT, obstacle, offered
+from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
 from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
 from service.decision.situation import Situation, recalled, recent
 from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
@@ -193,7 +192,7 @@ async def choose(
     if planning.is_away:
         return _fall_back(situation, planning, None, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
-        return _go_on(situation, *further)
+        return further
     offers = offered(world, snapshot, situation.slot, promised)
     today = {talk.conversation_id for talk in situation.recent.today}
     remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
@@ -253,11 +252,6 @@ async def _checked(
 def _plan_made(planning: Planning) -> tuple[Made, ...]:
     """The question for the plan of the day, if it was asked."""
     return () if planning.basis is None else (Made(call="plan", basis=planning.basis, asked=planning.asked),)
-
-
-def _go_on(situation: Situation, option: Option, wake_at: WorldTime | None) -> Chosen:
-    agent_state = replace(_unasked(situation), last_asked=after_going_on(situation, option))
-    return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
 
 
 def _fall_back(
@@ -338,18 +332,8 @@ def last_asked(situation: Situation, option: Option) -> LastAsked:
     )
 
 
-def after_going_on(situation: Situation, option: Option) -> LastAsked | None:
-    """The same after going on with `option`."""
-    last = situation.agent_state.last_asked
-    if last is None:
-        return None
-    return replace(
-        last, action_id=option.action_id, facility_id=option.facility_id, continuations=last.continuations + 1
-    )
-
-
-def carry_on(situation: Situation) -> tuple[Option, WorldTime | None] | None:
-    """What the character goes on with, and when it looks up again at the latest; None: its model is to be asked."""
+def carry_on(situation: Situation) -> Chosen | None:
+    """What the character goes on with; None: its model is to be asked."""
     last = situation.agent_state.last_asked
     if last is None or last.continuations >= MOST or not _is_quiet(situation, last) or _could_meet(situation):
         return None
@@ -366,7 +350,13 @@ def carry_on(situation: Situation) -> tuple[Option, WorldTime | None] | None:
         return None
     if option.action_id == WAIT:
         option = replace(option, minutes=min(option.minutes, LONGEST_WAIT))
-    return (option, wake_at) if _is_same(situation, last, option) else None
+    if not _is_same(situation, last, option):
+        return None
+    last = replace(
+        last, action_id=option.action_id, facility_id=option.facility_id, continuations=last.continuations + 1
+    )
+    agent_state = replace(_unasked(situation), last_asked=last)
+    return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
 
 
 def _is_quiet(situation: Situation, last: LastAsked) -> bool:

@@ -10,7 +10,7 @@ from typing import Annotated, Generic, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.descriptions import minute_of
+from service.decision.options import minute_of
 from service.errors import ModelBroken, ModelError
 from service.llm.chat import ChatModel, Message, Prompt, T
 from service.llm.choose import Models

@@ -19,7 +19,8 @@ from service.decision.context import (
     PlanPlace,
 )
 from service.decision.day import Slot, day_blocks, slot_at
-from service.decision.descriptions import (
+from service.decision.options import (
+    Offered,
     action_name,
     clock,
     clock_of,
@@ -31,7 +32,6 @@ from service.decision.descriptions import (
     offer_line,
     refusal_lines,
 )
-from service.decision.options import Offered
 from service.decision.routine import Keeping, helps
 from service.locales import Listed
 from service.memory.mid_term import OnMind

@@ -4,7 +4,7 @@ over.
 
 from collections.abc import Collection, Iterable
 
-from service.decision.descriptions import action_name, clock_of, failed_line
+from service.decision.options import action_name, clock_of, failed_line
 from service.locales import Listed, Phrase, clock_label, room
 from service.people.worlds import WorldView
 from service.run.show import one_line

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from service.decision.descriptions import action_name, clock_of, need_name
+from service.decision.options import action_name, clock_of, need_name
 from service.locales import Listed, Phrase, clock_label, date_label
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, total

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
-from service.decision.descriptions import action_name, why
+from service.decision.options import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase

@@ -9,7 +9,7 @@ from sqlmodel import Session, func, select
 
 from service.content.profile import RoutineBlock
 from service.decision.basis import KEPT, Made
-from service.decision.descriptions import told_block
+from service.decision.options import told_block
 from service.memory.reflections import begin_reflections
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession

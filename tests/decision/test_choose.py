@@ -12,8 +12,7 @@ from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState
 from service.decision.choose import choose
-from service.decision.descriptions import MAX_REFUSALS
-from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
+from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, MAX_REFUSALS, offered
 from service.decision.routine import by_routine
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel

@@ -26,7 +26,7 @@ from service.decision.context import (
     decide_prompt,
     plan_prompt,
 )
-from service.decision.descriptions import in_short
+from service.decision.options import in_short
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language

@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from service.decision.agent_state import AgentState, LastAsked
 from service.decision.basis import Basis, Made
 from service.decision.context import (
     Asked,
@@ -38,7 +37,7 @@ from service.decision.context import (
 from service.decision.day import at_home, starts_between
 from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
 from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
-from service.decision.situation import Situation, recalled, recent
+from service.decision.situation import AgentState, LastAsked, Situation, recalled, recent
 from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView

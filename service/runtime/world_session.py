@@ -10,8 +10,8 @@ from typing import Literal
 from sqlalchemy import delete
 from sqlmodel import Session, col, func, select
 
-from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.decision.routine import STANDS_MINUTES
+from service.decision.situation import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment

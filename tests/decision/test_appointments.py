@@ -3,11 +3,10 @@
 import pytest
 
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState
 from service.decision.context import DecisionContext
 from service.decision.options import offered
 from service.decision.routine import MARGIN_MINUTES, by_routine, in_time, keeping, wake_for
-from service.decision.situation import Recent, Situation
+from service.decision.situation import AgentState, Recent, Situation
 from service.locales import Language
 from service.people.commitment import Commitment
 from service.people.commitments import as_commitment

@@ -8,9 +8,9 @@ from sqlmodel import Session
 
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import LastAsked
 from service.decision.choose import MAX_REVISIONS, MOST, Chosen
 from service.decision.options import LONGEST_WAIT
+from service.decision.situation import LastAsked
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
 from service.people.worlds import WorldView

@@ -10,10 +10,10 @@ from sqlmodel import Session
 
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState
 from service.decision.choose import choose
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, MAX_REFUSALS, offered
 from service.decision.routine import by_routine
+from service.decision.situation import AgentState
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel
 from service.locales import Language

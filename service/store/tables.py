@@ -187,7 +187,7 @@ class MadePersonRow(OfPerson, table=True):
 
 @Policy(whose="character_id", goes=GoesWith.PERSON, passing=True)
 class LifeRow(_OfWorld, table=True):
-    """A character's life as the world's core holds it (`person`, see people/life_record.py), and what is on its mind
+    """A character's life as the world's core holds it (`person`, see people/person.py), and what is on its mind
     (`mind`, see decision/situation.py)."""
 
     __tablename__ = "lives"

@@ -37,7 +37,7 @@ from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
-from service.people.whereabouts import move
+from service.people.person import move
 from service.people.worlds import WorldRepository
 from service.runtime.graph_relay import GraphRelay
 from service.settings import Settings
@@ -48,7 +48,7 @@ from service.store.tables import ConversationKey, TurnRow
 from tests.memory.answers import memory, plain
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
-from world.movement import Segment
+from world.life import Segment
 from world.time import LATEST
 
 LATENCY_SECONDS = 0.2

@@ -19,8 +19,7 @@ from typing import Any
 
 import yaml
 
-from service.content.files import bundled_content
-from service.content.init import init_content
+from service.content.files import bundled_content, init_content
 from service.content.load import Content, load_content
 from service.generate.making import Order, make_dataset
 from service.generate.people.making import people_job

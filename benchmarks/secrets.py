@@ -45,7 +45,7 @@ async def _talked(content: Content, language: Language, talks: int, minutes: int
             await confide(lived.room, confided)
             while (held := database.read_now(lambda s: s.exec(_HELD).one())) < talks:
                 await lived.live(minutes)
-            names = {one: content.name(one) for one in languages()}
+            names = {one: content.cast(one).world_name for one in languages()}
             return {
                 "secrets_talks": held,
                 "secrets_leaked": database.read_now(lambda s: len(list(leaks(s, parrot.asked, language, names)))),

@@ -28,8 +28,7 @@ from service.api.mcp import SECONDS, mcp_server
 from service.api.quality import ScoredRole
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
-from service.content.files import CAST_TESTS, bundled_content, small_content
-from service.content.init import init_content
+from service.content.files import CAST_TESTS, bundled_content, init_content, small_content
 from service.content.load import load_content
 from service.demo import run_demo
 from service.errors import KataribeError, LinesWrong

@@ -283,7 +283,7 @@ class WorldStopped(Conflict):
 
 
 class NotPossible(Conflict):
-    """Facts: `action`, `reason` (a world.option.Reason), `why` (the reason in the world's language), and what that
+    """Facts: `action`, `reason` (a world.actions.Reason), `why` (the reason in the world's language), and what that
     reason brings along.
     """
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
 
 from service.content.check import examine
+from service.content.fields import ContentProblem, hint, problem, quote
 from service.content.load import Content, ContentRefused, load_content
-from service.content.problem import ContentProblem, hint, problem, quote
 from service.conversation import prompt as speaking
 from service.conversation.context import PromptContext
 from service.conversation.relevance import PERSONA_TOKENS
-from service.decision import prompt as deciding
+from service.decision import context as deciding
 from service.llm.chat import OwnPrompts, Templates, estimate_tokens
 from service.locales import Language
 from service.memory import reflect as reflecting

@@ -9,8 +9,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from types import MappingProxyType
 
-from world.life import Activity, Person, Talk
-from world.movement import Position, node_at
+from world.life import Activity, Person, Talk, node_at
 from world.setting import Setting
 from world.time import WorldTime
 
@@ -25,9 +24,6 @@ class Agenda:
     def __init__(self) -> None:
         self._sorted: list[tuple[WorldTime, str]] = []
         self._times: dict[str, WorldTime] = {}
-
-    def __len__(self) -> int:
-        return len(self._sorted)
 
     @property
     def ids(self) -> Iterator[str]:
@@ -148,14 +144,6 @@ class AgentIndex:
         """Nothing new can happen before this time. None: there are no characters."""
         first, turn = self.agenda.first, self._turns.first
         return first if first is None or turn is None else min(first, turn)
-
-    def position(self, person_id: str, t: WorldTime) -> Position:
-        """Where the character is at a remembered time, or at one it is committed to. Raises: KeyError."""
-        return self.people[person_id].position_at(t)
-
-    def levels(self, person_id: str, t: WorldTime) -> dict[str, float]:
-        """The character's needs at a remembered time. Raises: KeyError."""
-        return self.setting.catalogue.needs.at(self.people[person_id].during(t).levels, t)
 
     def near(self, nodes: Collection[str], t: WorldTime) -> Iterator[tuple[Person, Activity, str]]:
         """Everybody who stands on one of the nodes in the snapshot of `t`, with the activity that began last and the

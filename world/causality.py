@@ -9,11 +9,9 @@ whoever is freed by a talk comes no sooner than who spoke to it would have come 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from world.actions import TALK
+from world.actions import TALK, Option
 from world.distance import Row
-from world.life import Activity, Person, Talk
-from world.movement import node_at
-from world.option import Option
+from world.life import Activity, Person, Talk, node_at
 from world.simulation import Simulation
 from world.time import WorldTime
 
@@ -26,12 +24,9 @@ class Causality:
 
     def __init__(self, world: Simulation) -> None:
         self.world = world
-        self.checks = 0
-        """How often a gate was asked, for measurements."""
 
     def to_decide(self, person: Person) -> str | None:
         """Gate 1: whether the snapshot of its `ready` time is final."""
-        self.checks += 1
         if person.is_scripted:
             return self._may_be_cut(person)
         t, node_id = person.ready, person.node_id
@@ -46,7 +41,6 @@ class Causality:
 
     def to_claim(self, person: Person) -> str | None:
         """Gate 2: whether what it claims at its `ready` time is its to take, or is already taken."""
-        self.checks += 1
         claim = person.claim
         if claim is None:
             raise ValueError(f"{person.id!r} claims nothing")
@@ -62,7 +56,6 @@ class Causality:
         """Gate 3: whether it is known who hears the next turn of a talk: who joins it at that minute does. Nobody joins
         in the minute in which it begins, for nobody has seen it before.
         """
-        self.checks += 1
         rules = self.world.setting.rules
         if not talk.turns or len(talk.present) >= rules.table or talk.shortest > rules.talk_min:
             return None  # there is no room either, or a clock that does not wait has overtaken it
@@ -225,7 +218,7 @@ class Causality:
         """
         if not _could_be_cut(person.last, person.ready):
             return None
-        if not len(self.world.sighted):
+        if self.world.sighted.first is None:
             return None
         row = self.talk_row(person.node_id)
         for node_index, gap, other in self._speakers(person.ready):

@@ -6,8 +6,7 @@ from dataclasses import replace
 from world.actions import WAIT
 from world.agent_index import AgentIndex
 from world.events import Change, Event, Kind, OutOfTurn
-from world.life import Activity, Because, Person, State
-from world.movement import Segment
+from world.life import Activity, Because, Person, Segment, State
 from world.needs import Levels
 from world.time import WorldTime, iso
 

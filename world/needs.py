@@ -107,11 +107,8 @@ class Needs:
         """From `t` on: `cost` is paid at once, and each need moves by its drift plus `per_hour`. Raises: KeyError."""
         values = self._values(levels, t)
         if cost:
-            paid = list(values)
-            for need_id, amount in cost.items():
-                i = self._index[need_id]
-                paid[i] = min(max(paid[i] - amount, self.all[i].lowest), self.all[i].highest)
-            values = tuple(paid)
+            paid = {need_id: values[self._index[need_id]] - amount for need_id, amount in cost.items()}
+            values = self.put(levels, t, paid).values
         rates = self._drifts
         if per_hour:
             moved = list(rates)

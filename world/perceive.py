@@ -1,10 +1,12 @@
-"""Owns what a character perceives at a moment: who is near and does what, which NPC is free, what seats are left."""
+"""Owns what a character perceives at a moment: who is near and does what, which NPC is free, what seats are left; and
+who overhears a talk.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from world.agent_index import AgentIndex
-from world.life import Talk
+from world.life import Talk, node_at
 from world.time import WorldTime
 
 
@@ -117,3 +119,29 @@ def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, s
             doing = (person.before(t) for person in lives.seated(seat))
             free[seat] = (action.seats or 0) - sum(a.seat == seat and a.seen_at(t) for a in doing)
     return free
+
+
+def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
+    """By the id of who took no part in it when they were spoken: the turns it overheard. For a talk that is over, and
+    that nobody lags behind any more.
+
+    A character hears on its own node what is said there, an NPC what is said beside its post. Who sleeps, walks or
+    talks hears nothing.
+    """
+    found: dict[str, list[int]] = {}
+    for turn in range(talk.turns):
+        for person_id in _hear(world, talk, turn):
+            found.setdefault(person_id, []).append(turn)
+    return found
+
+
+def _hear(world: AgentIndex, talk: Talk, turn: int) -> Iterator[str]:
+    t, there = WorldTime(talk.start + turn), talk.hears(turn)
+    nodes = {node_at(world.people[i].during(t).segment, t) for i in there if i in world.people}
+    for person, activity, _ in sorted(world.near(nodes, t), key=lambda near: near[0].id):
+        if person.id not in there and activity.approachable(t):
+            yield person.id
+    for node_id in sorted(nodes):
+        for npc_id in world.setting.distances.npcs_beside(node_id):
+            if npc_id not in there and npc_id not in world.engaged and world.npc_talk(npc_id, t, seen=True) is None:
+                yield npc_id

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
-from world.actions import GO, TALK, WAIT, ActionDef, Where
-from world.distance import FAR
+from world.actions import GO, TALK, WAIT, ActionDef, Facts, Option, Possibilities, Reason, Refusal, Where
+from world.distance import FAR, Path
 from world.errors import Unreachable
-from world.option import Facts, Option, Possibilities, Reason, Refusal
 from world.perceive import Seen, Snapshot
 from world.places import Facility
-from world.routes import Path
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 

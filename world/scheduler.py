@@ -11,10 +11,10 @@ from enum import StrEnum
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
+from world.actions import Option
 from world.causality import Causality
 from world.events import Change, Event, OutOfTurn, canonical
 from world.life import State
-from world.option import Option
 from world.perceive import Snapshot
 from world.simulation import Simulation
 from world.time import WorldTime

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from world.actions import ActionDef, Catalogue
-from world.distance import DistanceFields, Distances, TalkTooShort
+from world.distance import DistanceFields, Distances, Routes, TalkTooShort
 from world.places import Facility, WorldMap
-from world.routes import Routes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,13 +8,11 @@ apply in the order of ids and are seen from t + 1 on.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from world.actions import GO, HOLD, TALK, WAIT, WALK
+from world.actions import GO, HOLD, TALK, WAIT, WALK, Option, Reason
 from world.events import Change, Event, Kind, OutOfTurn
 from world.interventions import Interventions
-from world.life import Activity, Because, Person, State, Talk
-from world.movement import Segment, node_at
+from world.life import Activity, Because, Person, Segment, State, Talk, node_at
 from world.needs import Levels
-from world.option import Option, Reason
 from world.perceive import Snapshot, perceive
 from world.setting import Setting
 from world.time import WorldTime

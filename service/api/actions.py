@@ -22,13 +22,13 @@ from service.api.life_schemas import (
     SleptOut,
 )
 from service.api.problem import describe
-from service.decision.descriptions import action_name, option_line, why
+from service.decision.options import action_name, option_line, why
 from service.locales import language_accepted
 from service.people.worlds import WorldView
 from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
-from world.option import Option, Refusal
+from world.actions import Option, Refusal
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session, col, select
 
 from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
-from service.decision.agent_state import AgentState, read_agent_state
-from service.decision.descriptions import action_name, told_block
+from service.decision.options import action_name, told_block
+from service.decision.situation import AgentState, read_agent_state
 from service.people.person import levels_of, read_person, read_talk
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of

@@ -9,9 +9,9 @@ from service.content.profile import Mood
 from service.locales import Language
 from service.people.worlds import Notice
 from service.store.event_kinds import ActionId, PlannedBlock, Stopped
-from world.movement import Segment
+from world.actions import Option
+from world.life import Segment
 from world.needs import Need
-from world.option import Option
 
 ClockMode = Annotated[Literal["manual", "running"], Field(description="manual: by ticks alone; running: by itself")]
 ClockPace = Annotated[

@@ -18,8 +18,7 @@ from service.content.made import read_made
 from service.content.profile import Mood, PersonKind, Profile
 from service.conversation.transcript import conversations_open
 from service.errors import WrongPhase
-from service.people.person import person_row
-from service.people.whereabouts import standing_players
+from service.people.person import person_row, standing_players
 from service.people.worlds import WorldView
 from service.runtime.made_people import place_person, put_person, remove_person, told_of
 from service.runtime.world_session import WorldSession
@@ -216,7 +215,7 @@ def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut
     standing = standing_players(session, world, only=[person_id])
     return KnownPersonOut.of(
         person,
-        position=views.position_of(session, world, person_id, world.now, standing),
+        position=views.position_of(session, world, person_id, standing),
         made=session.get(MadePersonRow, (world.id, person_id)) is not None,
         talking_in=talking_in(session, world).get(person_id),
         busy=person_row(session, world.id, person_id).busy,

@@ -32,14 +32,13 @@ from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import recall, todays_summaries
 from service.memory.record import Group
 from service.people.attitude import attitudes_of, moods, stance
-from service.people.person import person_row
-from service.people.whereabouts import positions, segment_of
+from service.people.person import person_row, positions, segment_of
 from service.people.worlds import WorldView
 from service.runtime.author_changes import Amendment, amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
 from service.runtime.forget import forget_character
 from service.runtime.world_session import WorldSession
-from world.movement import neighbours
+from world.life import neighbours
 
 T = TypeVar("T")
 

@@ -44,7 +44,7 @@ from service.store.tables import (
     WorldRow,
 )
 from service.usage import Usage
-from world.movement import Position
+from world.life import Position
 from world.places import Edge, Facility, Node
 
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]

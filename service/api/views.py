@@ -21,19 +21,18 @@ from service.api.schemas import (
 from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
-from service.locales import Phrase
-from service.locales.time import ago
+from service.locales import Phrase, ago
 from service.memory.authoring import memory_id
 from service.memory.index import key_of
 from service.memory.mid_term import OnMind
 from service.memory.record import Episode, HeardTurn, Item, Memory, Recalled, known_since
 from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
-from service.people.whereabouts import segment_of
+from service.people.person import segment_of
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
 from world.errors import BadWorldTime
-from world.movement import Segment, position_at, walking_at
+from world.life import Segment, position_at, walking_at
 from world.time import WorldTime, parse_time
 
 
@@ -81,12 +80,10 @@ def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:
     )
 
 
-def position_of(
-    session: Session, world: WorldView, person_id: str, at: WorldTime, players: Mapping[str, str]
-) -> PositionOut | None:
-    """Where somebody of any kind is, `players` on these nodes; None: a player who is nowhere."""
+def position_of(session: Session, world: WorldView, person_id: str, players: Mapping[str, str]) -> PositionOut | None:
+    """Where somebody of any kind is then, `players` on these nodes; None: a player who is nowhere."""
     if person_id in world.cast.homes:
-        return position(world, segment_of(session, world, person_id, at), at)
+        return position(world, segment_of(session, world, person_id), world.now)
     node_id = world.map.posts.get(person_id) or players.get(person_id)
     return None if node_id is None else PositionOut.of(None, node_id=node_id, place=world.map.label(node_id))
 

@@ -44,7 +44,7 @@ from service.api.schemas import (
 from service.errors import Invalid
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
-from service.people.whereabouts import standing_players
+from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world
@@ -221,14 +221,15 @@ async def read_people(
             raise Invalid(field="query.at", reason=reason)
         missing = deps.conversation.models_missing
         lives = life_states(session, world, models_missing=missing) if moment == world.now else None
-        players = standing_players(session, world, moment)
+        then = world.at(moment)
+        players = standing_players(session, then)
         ids, following = cut(
             [*world.cast.characters, *sorted(world.map.npc_nodes), *sorted(players)], str, after, limit
         )
         people = [
             PersonOut.of(
                 world.cast.person(person_id),
-                position=views.position_of(session, world, person_id, moment, players),
+                position=views.position_of(session, then, person_id, players),
                 talking_in=lives.talking.get(person_id) if lives else None,
                 activity=lives.activity(person_id) if lives and person_id not in players else None,
             )

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from service.content.actions import ActionsFile
 from service.content.check_actions import check_actions, check_game_actions, check_plans, check_tags
-from service.content.connectivity import check_connectivity
-from service.content.fields import ContentModel, Text
+from service.content.fields import ContentModel, ContentProblem, Text, problem, quote, schema_errors
 from service.content.files import (
     ACTIONS_FILE,
     CHARACTERS,
@@ -36,9 +35,9 @@ from service.content.groups import GroupsFile, check_groups
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
-from service.content.problem import ContentProblem, problem, quote
 from service.content.references import (
     check_acquaintances,
+    check_connectivity,
     check_lore,
     check_maps,
     check_named,
@@ -48,7 +47,6 @@ from service.content.references import (
     check_posts,
 )
 from service.content.scenes import Known, SceneFile, check_scenes, named
-from service.content.schema_errors import schema_errors
 from service.locales import Language, Listed, languages
 
 W = TypeVar("W", bound=ContentModel)

@@ -4,12 +4,11 @@ planned.
 
 from collections.abc import Iterator, Mapping
 
-from service.content.actions import ActionEntry, ActionsFile, NeedEntry
+from service.content.actions import ActionEntry, ActionsFile, ArgumentEntry, GameActionEntry, NeedEntry
+from service.content.fields import ContentProblem, Key, hint, listed, problem, quote
 from service.content.files import ACTIONS_FILE
-from service.content.game_actions import ArgumentEntry, GameActionEntry
 from service.content.maps import FacilityEntry, MapsFile
 from service.content.persons import CharacterFile
-from service.content.problem import ContentProblem, Key, hint, listed, problem, quote
 from service.content.references import Characters, Npcs, declared_once, entries, unknown, unknown_in
 from world.actions import Where
 

@@ -1,7 +1,13 @@
-"""What content files have in common: mappings with known keys only, texts in each language, ids, numbers and times."""
+"""What content files have in common: mappings with known keys only, texts in each language, ids, numbers and times; and
+what is wrong where a file has another form, as we or pydantic find it.
+"""
 
+import json
 import re
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -10,15 +16,17 @@ from pydantic import (
     Field,
     PlainValidator,
     Strict,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
-from service.locales import Language, languages
+from service.locales import Language, Listed, Phrase, languages, room
+from world.actions import BUILT_IN
 from world.errors import BadWorldTime
-from world.ids import is_slug
+from world.ids import SLUG_MAX, is_slug
 from world.places import Hours
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, parse_time
 
@@ -168,3 +176,172 @@ def _in_language(value: object, language: Language) -> object:
 
 UNWRITTEN = Text.model_construct()
 """The text of a key that was left out."""
+
+
+Key = tuple[str | int, ...]
+"""Where in a file: the keys and list positions from the top down."""
+
+_PLAIN_KEY = re.compile(r"\w+(-\w+)*")
+_LONGEST_QUOTE = 60
+_MOST_SHOWN = 8
+_LARGEST_SHOWN = 10**30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContentProblem:
+    """`file` is relative to the content directory; `key_path` (``routine[2].starts``) is empty for the file as a
+    whole.
+    """
+
+    file: str
+    key_path: str
+    said: Phrase
+
+    def message(self, language: Language) -> str:
+        """What was found and what was expected."""
+        return self.said.of(language)
+
+    def line(self, language: Language) -> str:
+        """File, key path and message in one line."""
+        return ": ".join(part for part in (self.file, self.key_path, self.message(language)) if part)
+
+
+def problem(file: str, key: Key, sentence: str, /, **facts: object) -> ContentProblem:
+    """A problem at that key, in the sentence of that name with these facts."""
+    return ContentProblem(file=file, key_path=key_path(key), said=Phrase(sentence, **facts))
+
+
+def key_path(key: Key) -> str:
+    """``("maps", 0, "edges")`` as ``maps[0].edges``."""
+    path = ""
+    for part in key:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif _PLAIN_KEY.fullmatch(part):
+            path += f".{part}" if path else part
+        else:
+            path += f"[{quote(part)}]"
+    return path
+
+
+def quote(text: str) -> str:
+    """The text in double quotes, on one line, shortened, and printable on any terminal."""
+    short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in json.dumps(short, ensure_ascii=False))
+
+
+def listed(ids: Sequence[str]) -> str | Phrase:
+    """The first of the ids, quoted; "nothing" if there are none."""
+    if not ids:
+        return Phrase("common.nothing")
+    return ", ".join(map(quote, ids[:_MOST_SHOWN])) + (f", … ({len(ids)})" if len(ids) > _MOST_SHOWN else "")
+
+
+def found(value: object) -> str | Phrase:
+    """What a value is, for people. Lists and mappings are named, not printed: they may be endless."""
+    if value is None:
+        return Phrase("content.found.null")
+    if isinstance(value, dict):
+        return Phrase("content.found.mapping")
+    if isinstance(value, list):
+        return Phrase("content.found.list" if value else "content.found.empty_list")
+    if isinstance(value, bool):
+        return Phrase("content.found.truth", shown=json.dumps(value))
+    if isinstance(value, int) and abs(value) >= _LARGEST_SHOWN:
+        return Phrase("content.found.long_number")
+    if isinstance(value, int | float):
+        return Phrase("content.found.number", shown=json.dumps(value))
+    return quote(str(value))
+
+
+def closest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like the word, if any is like it at all."""
+    return next(iter(get_close_matches(word, list(candidates), n=1)), None)
+
+
+def hint(word: str, candidates: Iterable[str]) -> str | Phrase:
+    """`` (did you mean "v09"?)``, or nothing."""
+    guess = closest(word, candidates)
+    return "" if guess is None else Phrase("common.hint", guess=quote(guess))
+
+
+def reason_of(error: ValidationError) -> Phrase:
+    """The first thing that is wrong with a record: where, what was found and what was expected."""
+    first = error.errors()[0]
+    where, kind = key_path(tuple(first["loc"])), first["type"]
+    if kind == "missing":
+        return Phrase("export.missing", where=where)
+    if kind == "extra_forbidden":
+        return Phrase("export.extra_forbidden", where=where)
+    if kind == "json_invalid":
+        return Phrase("export.no_json", reason=first["ctx"]["error"])
+    if kind == "literal_error":
+        return Phrase("export.mismatch", at=_at(where), found=found(first["input"]), expected=first["ctx"]["expected"])
+    if kind in room("en", "export.expected"):
+        return mismatch(kind, where, first["input"])
+    fault = Phrase(f"export.faults.{kind}") if kind in room("en", "export.faults") else first["msg"]
+    return Phrase("export.refused", at=_at(where), found=found(first["input"]), reason=fault)
+
+
+def mismatch(kind: str, where: str, value: object) -> Phrase:
+    """That something else was expected there."""
+    expected = Phrase(f"export.expected.{kind}", most=SLUG_MAX)
+    return Phrase("export.mismatch", at=_at(where), found=found(value), expected=expected)
+
+
+def _at(where: str) -> str:
+    return f"{where}: " if where else ""
+
+
+_BUILT_IN = ", ".join(sorted(BUILT_IN))
+_LANGUAGES = Listed(map(quote, languages()), last="common.or")
+
+
+def schema_errors(model: type[BaseModel], file: str, error: ValidationError) -> Iterator[ContentProblem]:
+    """Every way in which a file's values are not in the model's form."""
+    errors = error.errors(include_url=False)
+    misspelt = {_meant(model, error) for error in errors if error["type"] == "extra_forbidden"}
+    for one in errors:
+        if one["type"] == "missing" and one["loc"] in misspelt:
+            continue  # the unknown key beside it says what to do
+        if one["type"] == "too_short" and one["input"]:
+            continue  # its items are wrong, and say so
+        yield _problem(model, file, one)
+
+
+def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentProblem:
+    key, kind = error["loc"], error["type"]
+    if kind.startswith("string_") and key[-1] == "[key]":  # the place of an error in a mapping's key, not in its value
+        key = (*key[:-2], str(key[-2]))
+    if kind == "missing":
+        return problem(file, key, "content.missing", name=quote(str(key[-1])))
+    if kind in {"extra_forbidden", "invalid_key"}:
+        name, known = str(key[-1]), _keys_of(model, key[:-1])
+        hinted = hint(name, known)
+        return problem(
+            file, (*key[:-1], name), "content.unknown_key", name=quote(name), known=", ".join(known), hint=hinted
+        )
+    facts = error.get("ctx", {})
+    choices = str(facts.get("expected")).replace("'", '"')
+    facts = {**facts, "choices": choices, "most": SLUG_MAX, "built_in": _BUILT_IN, "languages": _LANGUAGES}
+    expected = Phrase(f"content.expected.{kind}", **facts)
+    return problem(file, key, "content.mismatch", found=found(error["input"]), expected=expected)
+
+
+def _meant(model: type[BaseModel], error: ErrorDetails) -> Key:
+    *above, name = error["loc"]
+    return (*above, closest(str(name), _keys_of(model, tuple(above))) or "")
+
+
+def _keys_of(model: type[BaseModel], key: Key) -> list[str]:
+    """The keys that may stand in the mapping at `key`. What is no key of a model is one of a mapping from ids."""
+    for name in key:
+        field = next((f for f in model.model_fields.values() if f.alias == name), None)
+        model = (field and _model_in(field.annotation)) or model
+    return [str(field.alias) for field in model.model_fields.values()]
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

@@ -1,7 +1,13 @@
-"""Where content lies, which files it has, and how their bytes become plain values."""
+"""Where content lies, which files it has, how their bytes become plain values, and why a file is no JSON or YAML. The
+bundled content is copied into a directory of the user's own, all of it or nothing.
+"""
 
 import json
 import os
+import re
+import shutil
+import tempfile
+import unicodedata
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -12,10 +18,91 @@ from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from service.content.problem import quote
-from service.content.syntax import why_no_json, why_no_yaml
-from service.errors import system_reason
+from service.content.fields import quote
+from service.errors import Invalid, system_reason
 from service.locales import Language, Phrase
+
+_FOUND = {
+    "Expecting value": "value",
+    "Expecting property name": "name",
+    "Illegal trailing comma": "last_comma",
+    "Expecting ',' delimiter": "comma",
+    "Expecting ':' delimiter": "colon",
+    "Extra data": "more",
+    "Unterminated string": "open_quote",
+    "found unexpected end of stream": "open_quote",
+    "Invalid control character": "line_break",
+    "Invalid \\": "escape",
+    "found unknown escape character": "escape",
+    "mapping values are not allowed here": "second_colon",
+    "could not find expected ':'": "no_colon",
+    "found character '\\t'": "tab",
+    "found character": "special",
+    "expected <block end>": "indent",
+    "expected the node content": "open_bracket",
+    "expected ',' or": "open_bracket",
+    "found undefined alias": "alias",
+    "found unhashable key": "key",
+    "but found another document": "document",
+}
+"""How a parser's message begins, and the sentence that says it."""
+
+_QUOTES = frozenset("“”„‟＂「」『』‘’")
+"""What writers of Japanese and word processors write for a quote."""
+
+_WIDE_COMMA = {"、": ",", "，": ","}
+
+_OPENED = re.compile(r"""\s*(?:- +)*(?:\w+: +)?(?P<text>"(?:[^"\\]|\\.)*)$""")
+"""A line with a text in quotes that goes on in the next."""
+
+_WIDE_SPACE = re.compile(r"[ -]*\u3000")
+"""A line that is indented by a full-width space."""
+
+_KEY = re.compile(r"\s*(?:- )?\w+(?:(?P<wide>：)|:(?=[^\s/]))")
+"""A line whose key has no colon that counts: a full-width one, or one without the space that belongs behind it."""
+
+
+def why_no_yaml(problem: str, text: str, line: int) -> Phrase:
+    """Why the YAML `text` cannot be read, where the parser met `problem` in that line, counted from 0: the line's own
+    key or indent, or those of the one above it, where they are at fault, or a quote above that is still open.
+    """
+    for number, words in list(enumerate(text.splitlines(), 1))[max(line - 1, 0) : line + 1]:
+        if key := _KEY.match(words):
+            return Phrase("content.syntax.wide_colon" if key["wide"] else "content.syntax.no_space", number=number)
+        if _WIDE_SPACE.match(words):
+            return Phrase("content.syntax.wide_space", number=number)
+    opened = _opened_above(text.splitlines()[:line]) if problem.startswith("expected <block end>") else None
+    return why_broken(problem) if opened is None else Phrase("content.syntax.quote_of", number=opened)
+
+
+def _opened_above(lines: list[str]) -> int | None:
+    """The line, counted from 1, of the quote that is open at their end."""
+    opened = next((i for i in range(len(lines) - 1, -1, -1) if _OPENED.match(lines[i])), None)
+    if opened is None or sum(words.count('"') for words in lines[opened:]) % 2 == 0:
+        return None
+    return opened + 1
+
+
+def why_no_json(problem: str, text: str, position: int) -> Phrase:
+    """Why the JSON `text` cannot be read, where the parser met `problem` at that character: its width, where that is at
+    fault.
+    """
+    found, before = text[position : position + 1], text[:position].rstrip()
+    if found in _QUOTES and found:
+        return Phrase("content.syntax.no_quote", found=found)
+    wanted = _WIDE_COMMA.get(found) or unicodedata.normalize("NFKC", found)
+    if found != wanted and wanted.isascii():
+        return Phrase("content.syntax.wide", found=found, wanted=wanted)
+    if found in ("]", "}") and before.endswith(","):
+        return Phrase("content.syntax.last_comma")
+    return why_broken(problem)
+
+
+def why_broken(problem: str) -> Phrase:
+    """What a parser of JSON or YAML says, in our words; what we have no words for, as it says it."""
+    found = next((key for begin, key in _FOUND.items() if problem.startswith(begin)), "other")
+    return Phrase(f"content.syntax.{found}", problem=problem)
+
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS = "npcs", "characters", "lore", "scenes", "fragments"
@@ -205,3 +292,69 @@ def _read_yaml(text: str) -> object:
         line, column = text.count("\n", 0, exc.position) + 1, exc.position - text.rfind("\n", 0, exc.position)
         reason = f"control character U+{ord(text[exc.position]):04X}"
         raise Unreadable("content.broken", form="YAML", line=line, column=column, reason=reason) from exc
+
+
+CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
+_COPIED = (*CONTENT_NAMES, CAST_TESTS)
+_OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS)
+
+
+class ContentExists(Invalid):
+    """Facts: `directory`, `names`."""
+
+
+class ContentUnwritable(Invalid):
+    """Facts: `directory`, `reason`."""
+
+
+def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
+    """Copy maps.json, npcs/ and characters/, and, where there are any, actions.json, fragments/, lore/, scenes/ and
+    cast-tests/ (of `source`, else the bundled ones) into `target`, which is made if need be.
+
+    Returns the files written, sorted.
+
+    Raises:
+        ContentExists: one of them is there already.
+        ContentUnwritable: the directory or a file cannot be made.
+    """
+    names = [name for name in _COPIED if os.path.lexists(target / name)]
+    if names:
+        raise ContentExists(directory=str(target), names=", ".join(names))
+    made = [parent for parent in (target, *target.parents) if not parent.exists()]
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        _copy_all(source or bundled_content(), target)
+    except OSError as exc:
+        for directory in made:
+            if directory.is_dir():
+                directory.rmdir()
+        raise ContentUnwritable(directory=str(target), reason=system_reason(exc)) from exc
+    return sorted(path for name in _COPIED for path in (target / name, *(target / name).rglob("*")) if path.is_file())
+
+
+def _copy_all(source: Path, target: Path) -> None:
+    """Copy aside first and move into place last: a full disk leaves nothing half written."""
+    moved: list[Path] = []
+    with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
+        names = [name for name in _COPIED if name not in _OPTIONAL or (source / name).exists()]
+        for name in (MAPS_FILE, ACTIONS_FILE):
+            if name in names:
+                shutil.copyfile(source / name, Path(aside, name))
+        for folder in (name for name in names if name not in (MAPS_FILE, ACTIONS_FILE)):
+            _copy_folder(source / folder, Path(aside, folder))
+        try:
+            for name in names:
+                Path(aside, name).rename(target / name)
+                moved.append(target / name)
+        except OSError:
+            for path in moved:
+                path.rename(Path(aside, path.name))
+            raise
+
+
+def _copy_folder(source: Path, target: Path) -> None:
+    """Contents only, no modes: an installed package may be read-only, the user's copy is to be edited."""
+    target.mkdir()
+    for file in source.iterdir():
+        if file.is_file() and not file.name.startswith("."):
+            shutil.copyfile(file, target / file.name)

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from service.content.fields import ContentModel, Text
-from service.content.persona import PersonaFile
-from service.content.persons import PersonFile
-from service.content.problem import ContentProblem, Key, problem
+from service.content.fields import ContentModel, ContentProblem, Key, Text, problem
+from service.content.persons import PersonaFile, PersonFile
 from service.content.references import declared_once, unknown
 
 M = TypeVar("M", bound=ContentModel)

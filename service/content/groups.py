@@ -5,8 +5,18 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from service.content.fields import UNWRITTEN, ContentModel, ListOf, Slug, Text, refusal
-from service.content.problem import ContentProblem, Key, problem, quote
+from service.content.fields import (
+    UNWRITTEN,
+    ContentModel,
+    ContentProblem,
+    Key,
+    ListOf,
+    Slug,
+    Text,
+    problem,
+    quote,
+    refusal,
+)
 from service.content.references import declared_once, unknown
 from service.content.scenes import ModulatorName, TurnPolicyName, check_location
 from service.locales import Language, languages

@@ -10,18 +10,15 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from service.content.actions import catalogue
+from service.content.actions import GameAction, catalogue, game_actions
 from service.content.check import CheckedContent, examine
-from service.content.fields import ContentModel
+from service.content.fields import ContentModel, ContentProblem, schema_errors
 from service.content.files import Unreadable, read_values
 from service.content.fragments import Fragments, with_fragments
-from service.content.game_actions import GameAction, game_actions
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
-from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.content.scenes import Scene, scene_of
-from service.content.schema_errors import schema_errors
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages, sentence
 from world.actions import Catalogue
@@ -133,10 +130,6 @@ class Content:
     casts: Mapping[Language, Cast]
     checked: CheckedContent = field(default_factory=CheckedContent)
     """What the files say, in all languages."""
-
-    def name(self, language: Language) -> str:
-        """The world's name."""
-        return self.casts[language].world_name
 
     def cast(self, language: Language) -> Cast:
         """The same object each time it is asked for the same language."""

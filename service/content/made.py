@@ -11,14 +11,12 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from service.content.check import CheckedContent, cross_checked
-from service.content.fields import MARKUP
+from service.content.fields import MARKUP, ContentProblem, Key, found, problem, quote, schema_errors
 from service.content.files import Unreadable, read_json
 from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
 from service.content.maps import MapEntry, MapsFile, PostEntry
-from service.content.persona import persona_line
-from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
-from service.content.problem import ContentProblem, Key, found, problem, quote
+from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile, persona_line
 from service.content.profile import (
     SMALL,
     CharacterProfile,
@@ -29,7 +27,6 @@ from service.content.profile import (
     importance_word,
 )
 from service.content.references import check_named
-from service.content.schema_errors import schema_errors
 from service.errors import ProfileWrong, WrongLine
 from service.locales import Language, Listed, Phrase
 

@@ -1,10 +1,243 @@
-"""npcs/*.yaml and characters/*.yaml: their form."""
+"""npcs/*.yaml and characters/*.yaml: their form, and what a model is told of a person. The keys that fragments have too
+are all optional.
+"""
 
-from pydantic import Field
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
 
-from service.content.fields import UNWRITTEN, Clock, ContentModel, ListOf, Number, Slug, Text
-from service.content.persona import PersonaFile
-from service.content.profile import Decides, Mood
+from pydantic import Field, JsonValue, PlainValidator, WithJsonSchema, model_validator
+
+from service.content.fields import UNWRITTEN, Clock, ContentModel, ListOf, Number, Slug, Text, refusal
+from service.content.profile import SMALL, Decides, Mood, PersonaLine, Secret, TellFrom, importance_word
+from service.locales import Language, languages, sentence
+
+_WEIGHTS = {"low": 3, "medium": 6, "high": 9}
+
+
+def _weight(value: object) -> int:
+    """Raises: PydanticCustomError."""
+    if isinstance(value, str) and value in _WEIGHTS:
+        return _WEIGHTS[value]
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10:
+        return value
+    raise refusal("importance")
+
+
+Weight = Annotated[
+    int,
+    PlainValidator(_weight),
+    WithJsonSchema({"anyOf": [{"enum": list(_WEIGHTS)}, {"type": "integer", "minimum": 1, "maximum": 10}]}),
+]
+"""How much something matters, from 1 to 10; or in a word."""
+
+
+class FactEntry(Text):
+    """Something true of a person: a text; or `en`, `ja` with what makes it a secret beside them."""
+
+    secret: bool = Field(
+        default=False,
+        description="true: told only to those whom `tellFrom` names; else it is in no prompt, and nobody learns it / "
+        "true なら `tellFrom` の相手にだけ話す。ほかではどのプロンプトにも入らず、誰にも知られない",
+    )
+    tell_from: TellFrom | None = Field(
+        default=None,
+        description="who may be told; beside `secret` only, and required there / "
+        "話してよい相手。`secret` にだけ、必ず添える",
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if not any(getattr(self, one) for one in languages()):
+            raise refusal("text")
+        if self.secret != (self.tell_from is not None):
+            raise refusal("untold_secret" if self.secret else "open_secret")
+        return self
+
+
+class OccupationEntry(ContentModel):
+    """What it does for a living: a text; or a mapping with `title`."""
+
+    title: Text = Field(description="what it is called / 職業の名前")
+    organization: Text = Field(default=UNWRITTEN, description="where, or for whom / 勤め先や雇い主")
+    description: Text = Field(
+        default=UNWRITTEN,
+        description="what it has to do there; told when there is talk of it / 仕事の内容。話題に出たときだけ伝える",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        is_text = isinstance(value, str) or (isinstance(value, dict) and value and value.keys() <= set(languages()))
+        return {"title": value} if is_text else value
+
+
+Degree = Literal["low", "medium", "high"]
+
+
+class BigFiveEntry(ContentModel):
+    """The five traits; what is medium is told to nobody."""
+
+    openness: Degree = Field(default="medium", description="how open it is to what is new / 開放性")
+    conscientiousness: Degree = Field(default="medium", description="how careful and orderly / 誠実性")
+    extraversion: Degree = Field(default="medium", description="how outgoing / 外向性")
+    agreeableness: Degree = Field(default="medium", description="how warm and yielding / 協調性")
+    neuroticism: Degree = Field(default="medium", description="how easily troubled / 神経症傾向")
+
+
+class PreferencesEntry(ContentModel):
+    """What it cares for."""
+
+    interests: ListOf[Text] = Field(default=(), description="what it is interested in / 関心のあること")
+    likes: ListOf[Text] = Field(default=(), description="what it likes / 好きなもの")
+    dislikes: ListOf[Text] = Field(default=(), description="what it dislikes / 嫌いなもの")
+
+
+class RelationshipEntry(ContentModel):
+    """What another person is to it."""
+
+    person: str = Field(description="the id of the other / 相手のid")
+    description: Text = Field(description="what the other is to it / 本人にとってどんな相手か")
+
+
+class ExperienceEntry(ContentModel):
+    """Something it has lived through."""
+
+    event: Text = Field(description="what happened / 起きたこと")
+    importance: Weight = Field(
+        description="from 1 to 10, or `low`, `medium`, `high`; what matters more comes to mind sooner / "
+        "1〜10、または `low`、`medium`、`high`。大きいほど思い出しやすい"
+    )
+
+
+class GoalEntry(ContentModel):
+    """Something it wants of life."""
+
+    goal: Text = Field(description="what it wants / 望むこと")
+    importance: Weight = Field(
+        description="how much it wants it: from 1 to 10, or `low`, `medium`, `high`; below 5 it is told when there is "
+        "talk of it / どれほど望むか。1〜10、または `low`、`medium`、`high`。5未満は話題に出たときだけ伝える"
+    )
+
+    def in_language(self, language: Language) -> dict[str, Any]:
+        """Its values; the importance both ways."""
+        return {
+            **super().in_language(language),
+            "importance": importance_word(self.importance),
+            "weight": self.importance,
+        }
+
+
+class PersonaFile(ContentModel):
+    """The keys that files of people and fragments share. `identity` always stands in a prompt, in one line; the lines
+    of a persona come in when the moment asks for them.
+    """
+
+    age: int | None = Field(default=None, ge=0, le=10_000, description="its age in years / 年齢")
+    gender: Text = Field(default=UNWRITTEN, description="its gender / 性別")
+    nationality: Text = Field(default=UNWRITTEN, description="its nationality or people / 国籍や民族")
+    residence: Text = Field(default=UNWRITTEN, description="where it lives, in words / 住まい(文)")
+    education: Text = Field(
+        default=UNWRITTEN, description="what it has learned, and where / 学んだことと、学んだところ"
+    )
+    occupation: OccupationEntry | None = Field(
+        default=None, description="what it does for a living: a text, or these keys / 職業。文章か、次のキー"
+    )
+    big_five: BigFiveEntry = Field(default=BigFiveEntry(), description="the five traits of personality / 性格の五因子")
+    preferences: PreferencesEntry = Field(default=PreferencesEntry(), description="what it cares for / 好み")
+    beliefs: ListOf[Text] = Field(default=(), description="what it believes / 信じていること")
+    skills: ListOf[Text] = Field(default=(), description="what it is good at / 得意なこと")
+    behaviors: ListOf[Text] = Field(
+        default=(), description="what it usually does, and when / ふだんの振る舞いと、どんなときか"
+    )
+    relationships: ListOf[RelationshipEntry] = Field(
+        default=(),
+        description="what others are to it; told in their presence alone / 人間関係。その相手がいるときだけ伝える",
+    )
+    experiences: ListOf[ExperienceEntry] = Field(default=(), description="what it has lived through / 経験してきたこと")
+    goals: ListOf[GoalEntry] = Field(default=(), description="what it wants of life / 人生で望むこと")
+    tendencies: ListOf[Text] = Field(default=(), description="what it tends to do / しがちなこと")
+    custom_prompt: Text = Field(
+        default=UNWRITTEN,
+        description="told to the model as written, whoever it talks with: manner of speech, what drives it / "
+        "誰との会話でもそのままモデルに伝える文。話し方や心の内など",
+    )
+    facts: ListOf[FactEntry] = Field(
+        default=(), description="what is true of it, without its name as subject / 本人についての事実(主語なし)"
+    )
+    lines: ListOf[Text] = Field(default=(), description="sentences in its own voice / 本人の言葉で書いた台詞")
+    voice: JsonValue = Field(
+        default=None,
+        description="any value for the client's speech synthesis: handed on with what it says, never told to a model / "
+        "読み上げの声などクライアント用の値。発言と一緒にそのまま渡し、モデルには見せない",
+    )
+
+    def in_language(self, language: Language) -> dict[str, Any]:
+        """Its values under their Python names, those of a persona as what is told of them; secrets stand apart from the
+        facts that anybody may be told.
+        """
+        values = super().in_language(language)
+        values = {name: value for name, value in values.items() if name not in _TOLD}
+        values["facts"] = tuple(fact.of(language) for fact in self.facts if not fact.secret)
+        values["secrets"] = tuple(
+            Secret(fact=fact.of(language), tell_from=fact.tell_from)
+            for fact in self.facts
+            if fact.tell_from is not None
+        )
+        values["identity"] = tuple(_identity(self, language))
+        values["persona"] = tuple(_persona(self, language))
+        return values
+
+
+_TOLD = frozenset(
+    "age gender nationality residence education occupation big_five preferences beliefs skills behaviors relationships "
+    "experiences use".split()
+)
+"""What a profile holds as what is told of it, and the fragments that are in it already."""
+
+
+def _identity(person: PersonaFile, language: Language) -> Iterator[str]:
+    if person.age is not None:
+        yield sentence(language, "persona.age", count=person.age)
+    texts = {name: getattr(person, name).of(language) for name in ("gender", "nationality", "residence")}
+    yield from (texts[name] for name in ("gender", "nationality") if texts[name])
+    if person.occupation is not None:
+        title, place = (one.of(language) for one in (person.occupation.title, person.occupation.organization))
+        yield sentence(language, f"persona.{'occupation_at' if place else 'occupation'}", title=title, place=place)
+    if texts["residence"]:
+        yield sentence(language, "persona.residence", place=texts["residence"])
+    for name, degree in person.big_five:
+        if degree != "medium":
+            yield sentence(language, f"persona.{degree}", trait=sentence(language, f"persona.traits.{name}"))
+
+
+def _persona(person: PersonaFile, language: Language) -> Iterator[PersonaLine]:
+    """What comes in when the moment asks for it."""
+    cares = person.preferences
+    work = person.occupation.description if person.occupation else UNWRITTEN
+    for kind, texts in (
+        ("work", (work,)),
+        ("education", (person.education,)),
+        ("skill", person.skills),
+        ("belief", person.beliefs),
+        ("behavior", person.behaviors),
+        ("interest", cares.interests),
+        ("like", cares.likes),
+        ("dislike", cares.dislikes),
+    ):
+        yield from (persona_line(kind, text.of(language), language) for text in texts if text is not UNWRITTEN)
+    for one in person.experiences:
+        yield persona_line("experience", one.event.of(language), language, weight=one.importance)
+    for wish in person.goals:
+        if wish.importance <= SMALL:
+            yield persona_line("wish", wish.goal.of(language), language, weight=wish.importance)
+    for other in person.relationships:
+        text = other.description.of(language)
+        yield PersonaLine(text=text, told=text, person=other.person)
+
+
+def persona_line(kind: str, text: str, language: Language, **more: int) -> PersonaLine:
+    """What a model is told of such a thing."""
+    return PersonaLine(text=text, told=sentence(language, f"persona.{kind}", text=text), **more)
 
 
 class _Named(ContentModel):

@@ -13,17 +13,21 @@ from pydantic.alias_generators import to_camel
 from service.content.fields import (
     UNWRITTEN,
     ContentModel,
+    ContentProblem,
     Flag,
     FlagEntry,
+    Key,
     ListOf,
     NonEmpty,
     Number,
     OpenHours,
     Slug,
     Text,
+    closest,
+    problem,
+    quote,
     refusal,
 )
-from service.content.problem import ContentProblem, Key, closest, problem, quote
 from service.content.references import declared_once, named_once, unknown
 from service.locales import Language
 from world.ids import is_slug

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema, create_model
 
-from service.content.game_actions import GameAction
+from service.content.actions import GameAction
 from service.content.profile import Emotion
 from service.errors import NotFound
 from service.store.phase import Loudness

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from service.content.game_actions import GameAction
+from service.content.actions import GameAction
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.llm.chat import PromptValues
 from service.locales import Language

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
+from service.content.actions import GameAction
 from service.content.fields import same_flag
-from service.content.game_actions import GameAction
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_asked, tell_came_of_it
 from service.conversation.context import Outcome

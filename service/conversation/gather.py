@@ -21,7 +21,7 @@ from service.conversation.relevance import always_told, bearing, brought_to_mind
 from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
-from service.locales.time import ago
+from service.locales import ago
 from service.memory.episodes import acquainted, episode_of
 from service.memory.mid_term import self_told
 from service.memory.recall import Line, RecentMemory, on_mind_line, recent_memories, remembered, talk_line

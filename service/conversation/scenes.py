@@ -9,10 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 from sqlmodel import Session, col, or_, select
 
+from service.content.fields import ContentProblem, problem, schema_errors
 from service.content.made import wrong_texts
-from service.content.problem import ContentProblem, problem
 from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
-from service.content.schema_errors import schema_errors
 from service.conversation.ending import FEWEST
 from service.conversation.perception import those_there
 from service.conversation.start import insert_running, participants

@@ -13,8 +13,7 @@ from service.conversation.waiting import let_speak
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.locales import Phrase
-from service.people.person import night_of, person_rows
-from service.people.whereabouts import segment_of, standing_players
+from service.people.person import night_of, person_rows, segment_of, standing_players
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ConversationStarted
@@ -24,8 +23,7 @@ from service.store.phase import ClockPolicy, OpenedFor, Phase, Speaker
 from service.store.publish import publish
 from service.store.tables import ConversationRow, ParticipantRow, engaged_in
 from world.errors import Unreachable
-from world.life import Talk
-from world.movement import node_at, walking_at
+from world.life import Talk, node_at, walking_at
 from world.time import iso
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from service.decision.context import BaseContext, DecisionContext, PlanContext
-from service.decision.prompt import Asked
+from service.decision.context import Asked, BaseContext, DecisionContext, PlanContext
 from service.store.event_kinds import FailedCall
-from world.option import Option, Reason, Refusal
+from world.actions import Option, Reason, Refusal
 from world.time import WorldTime
 
 KEPT = (

@@ -1,35 +1,139 @@
-"""Owns a character's decision: plan the day if it is due, ask the model with what the character knows, check the
-answer.
+"""Owns a character's decision: plan the day if that is due, go on with its block, or ask the model what it does.
+
+It goes on without a question only if all of this holds, each for a reason of its own:
+
+- what it has been doing since its model was last asked is over, by itself, and was not in vain;
+- no need is critical, and no promise is to be kept now;
+- the day's block is still the one of that question (a plan that is due or broken is a question of its own);
+- the block wants the same thing here again (`by_routine`); at home, who did nothing much may go on doing nothing much;
+- nobody is in sight who was not then, and nothing is told, or carried, that was not then;
+- nobody it has not talked with today is free within talking distance: whom to talk to is the model's to say;
+- it has not gone on so `MOST` times already.
 """
 
+import hashlib
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from service.decision.agent_state import AgentState
-from service.decision.appointments import earliest, in_time, wake_for
 from service.decision.basis import Basis, Made
-from service.decision.carry_on import after_going_on, carry_on, last_asked
-from service.decision.check import decision_fault, offer_of
-from service.decision.context import Decision, DecisionContext, Offer
-from service.decision.dependencies import Deciding, DecisionDependencies
-from service.decision.descriptions import told_refusals
-from service.decision.options import offered
-from service.decision.plan import Planning, plan_ahead
-from service.decision.prompt import Asked, ask, decide_prompt
-from service.decision.recall import recalled, recent
-from service.decision.routine import by_routine
-from service.decision.situation import Situation
-from service.errors import KataribeError
+from service.decision.context import (
+    Asked,
+    DayPlan,
+    Deciding,
+    Decision,
+    DecisionContext,
+    DecisionDependencies,
+    Offer,
+    ask,
+    decide_prompt,
+    decision_fault,
+    offer_of,
+    plan_blocks,
+    plan_fault,
+    plan_prompt,
+)
+from service.decision.day import at_home, starts_between
+from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
+from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
+from service.decision.situation import AgentState, LastAsked, Situation, recalled, recent
+from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
 from service.store.quality import Checked
 from service.usage import Usage
-from world.actions import TALK
-from world.option import Option
+from world.actions import TALK, WAIT, Option, Refusal, Where
+from world.life import Because
 from world.perceive import Snapshot
-from world.time import WorldTime
+from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
+
+MAX_REVISIONS = 2
+"""Times a day that a broken plan is made anew."""
+_MORNING = 4 * MINUTES_PER_HOUR
+"""Before this hour a character that has not slept does not plan: its day before still goes on."""
+_ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
+"""Failures of a model that could be reached and gave an answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """The outcome of planning: the agent's state with its plan, whether a new one was made, what its question held
+    (None: nothing was asked), and what it cost.
+    """
+
+    agent_state: AgentState
+    asked: Asked[DayPlan]
+    made: bool = False
+    basis: Basis | None = None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the model could not be asked at all: the plan is still due."""
+        return self.asked.failure is not None and not isinstance(self.asked.failure, _ANSWERED)
+
+
+async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planning:
+    """Plan the day if it is due, or broken; else nothing is asked."""
+    due, broken = is_due(situation), ""
+    if not due:
+        broken = why_broken(situation) or ""
+        if not broken:
+            return Planning(agent_state=situation.agent_state, asked=Asked())
+    # A new day is planned from the usual one, not from yesterday's plan.
+    before = replace(situation, agent_state=replace(situation.agent_state, plan=())) if due else situation
+    context = before.planning(broken)
+    asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
+    basis = Basis.of_plan(context, situation.memories())
+    planning = Planning(agent_state=situation.agent_state, asked=asked, basis=basis)
+    if planning.is_away:
+        return planning
+    blocks = plan_blocks(context, asked.value) if asked.value else () if due else situation.agent_state.plan
+    revisions = 0 if due else situation.agent_state.revisions + 1
+    agent_state = replace(situation.agent_state, plan=blocks, plan_day=situation.world.day, revisions=revisions)
+    return replace(planning, agent_state=agent_state, made=asked.value is not None)
+
+
+def is_due(situation: Situation) -> bool:
+    """Whether this is the first decision of a world day; a character that is still awake from the day before waits till
+    morning.
+    """
+    if situation.agent_state.plan_day == situation.world.day:
+        return False
+    nights = {action.id for action in situation.world.setting.catalogue.actions if action.ends_day}
+    return minute_of_day(situation.snapshot.time) >= _MORNING or situation.snapshot.ended in nights
+
+
+def why_broken(situation: Situation) -> str | None:
+    """Why today's plan does not hold any more, in words; None while it does, or was revised often enough."""
+    slot, agent_state = situation.slot, situation.agent_state
+    if slot is None or agent_state.plan_day != situation.world.day or agent_state.revisions >= MAX_REVISIONS:
+        return None
+    failed = agent_state.failed
+    if failed is not None and failed.facility_id is not None and failed.facility_id == slot.block.facility_id:
+        return failed_line(situation.world, failed)
+    if _slept_through(situation):
+        return situation.world.say("decision.slept")
+    refusal = obstacle(situation.world, situation.snapshot, slot)
+    return _sentence(situation, refusal) if refusal else None
+
+
+def _sentence(situation: Situation, refusal: Refusal) -> str:
+    place = situation.world.map.facilities.get(refusal.facility_id or "")
+    what = place.name if place else action_name(situation.world, refusal.action_id)
+    return situation.world.say("decision.broken", what=what, why=why(situation.world, refusal))
+
+
+def _slept_through(situation: Situation) -> bool:
+    """Whether more than one block began while it did what cannot be interrupted."""
+    actions = situation.world.setting.catalogue.actions
+    if situation.agent_state.decided_at is None or not any(
+        a.id == situation.snapshot.ended and not a.interruptible for a in actions
+    ):
+        return False
+    return starts_between(situation.blocks, WorldTime(situation.agent_state.decided_at), situation.snapshot.time) > 1
+
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +191,7 @@ async def choose(
     if planning.is_away:
         return _fall_back(situation, planning, None, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
-        return _go_on(situation, *further)
+        return further
     offers = offered(world, snapshot, situation.slot, promised)
     today = {talk.conversation_id for talk in situation.recent.today}
     remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
@@ -147,11 +251,6 @@ async def _checked(
 def _plan_made(planning: Planning) -> tuple[Made, ...]:
     """The question for the plan of the day, if it was asked."""
     return () if planning.basis is None else (Made(call="plan", basis=planning.basis, asked=planning.asked),)
-
-
-def _go_on(situation: Situation, option: Option, wake_at: WorldTime | None) -> Chosen:
-    agent_state = replace(_unasked(situation), last_asked=after_going_on(situation, option))
-    return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
 
 
 def _fall_back(
@@ -214,3 +313,99 @@ def _wake_at(situation: Situation, offer: Offer) -> WorldTime | None:
     slot, option = situation.slot, offer.option
     costs = any(action.id == option.action_id and action.cost for action in situation.world.setting.catalogue.actions)
     return slot.until if slot and not costs and not offer.keeps else None
+
+
+MOST = 3
+"""How often in a row a character goes on without a question."""
+_LEISURE = (Where.HOME, Where.ANYWHERE)
+
+
+def last_asked(situation: Situation, option: Option) -> LastAsked:
+    """What to remember of a question that was answered with `option`."""
+    return LastAsked(
+        action_id=option.action_id,
+        facility_id=option.facility_id,
+        block_since=situation.slot.since if situation.slot else None,
+        seen=tuple(_in_sight(situation)),
+        news=_news(situation),
+    )
+
+
+def carry_on(situation: Situation) -> Chosen | None:
+    """What the character goes on with; None: its model is to be asked."""
+    last = situation.agent_state.last_asked
+    if last is None or last.continuations >= MOST or not _is_quiet(situation, last) or _could_meet(situation):
+        return None
+    if keeping(situation.world.setting, situation.snapshot, situation.promised):
+        return None
+    option, wake_at = by_routine(
+        situation.world.setting,
+        situation.speaker,
+        situation.snapshot,
+        situation.agent_state.plan,
+        situation.promised,
+    )
+    if option.node_id != situation.snapshot.node_id:
+        return None
+    if option.action_id == WAIT:
+        option = replace(option, minutes=min(option.minutes, LONGEST_WAIT))
+    if not _is_same(situation, last, option):
+        return None
+    last = replace(
+        last, action_id=option.action_id, facility_id=option.facility_id, continuations=last.continuations + 1
+    )
+    agent_state = replace(_unasked(situation), last_asked=last)
+    return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
+
+
+def _is_quiet(situation: Situation, last: LastAsked) -> bool:
+    """Whether nothing has happened since: it came to its end, and all is as it was."""
+    snapshot, slot = situation.snapshot, situation.slot
+    return (
+        snapshot.because == Because.DONE
+        and snapshot.ended == last.action_id
+        and not snapshot.critical
+        and situation.agent_state.failed is None
+        and slot is not None
+        and slot.since == last.block_since
+        and set(last.seen).issuperset(_in_sight(situation))
+        and _news(situation) == last.news
+    )
+
+
+def _is_same(situation: Situation, last: LastAsked, option: Option) -> bool:
+    if (option.action_id, option.facility_id) == (last.action_id, last.facility_id):
+        return True
+    assert situation.slot is not None  # noqa: S101  it is quiet
+    is_home = at_home(situation.world.setting, situation.slot.block, situation.snapshot.home)
+    return is_home and _is_leisure(situation, last.action_id) and _is_leisure(situation, option.action_id)
+
+
+def _is_leisure(situation: Situation, action_id: str) -> bool:
+    """Waiting, or what can be done at home or anywhere, costs nothing and is not the night's sleep."""
+    actions = situation.world.setting.catalogue.actions
+    return action_id == WAIT or any(
+        a.id == action_id and a.where in _LEISURE and not a.cost and not a.ends_day for a in actions
+    )
+
+
+def _could_meet(situation: Situation) -> bool:
+    """Whether somebody it has not talked with today is free within talking distance."""
+    met = {talk.partner_id for talk in situation.recent.today}
+    distances, here = situation.world.setting.distances, situation.snapshot.node_id
+    in_talk, node_index = distances.in_talk(here), distances.node_index(here)
+    people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
+    npcs = (n.id for n in situation.snapshot.npcs if not n.talks_with and distances.to_npc(n.id)[node_index] == 0)
+    return not met.issuperset((*people, *npcs))
+
+
+def _in_sight(situation: Situation) -> Iterable[str]:
+    return (*(seen.id for seen in situation.snapshot.people), *(npc.id for npc in situation.snapshot.npcs))
+
+
+def _news(situation: Situation) -> str:
+    """A digest of the weather, of what is announced now, and of what it carries; "" when there is nothing of it."""
+    world = situation.world
+    announced = (f"\n{notice.text}" for notice in world.notices if notice.at <= world.now < notice.until)
+    told = "\0".join((world.weather, "".join(announced), *situation.recent.items))
+    return hashlib.sha256(told.encode()).hexdigest()[:12] if told.strip("\0") else ""

@@ -1,17 +1,29 @@
-"""Owns what a character knows when it decides or plans its day: the values its prompts are rendered from, and its
-answers.
+"""Owns what a character's model is asked when it decides or plans its day: the values of its prompts, its answers, and
+why one cannot be used.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Annotated, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
 
-from service.content.profile import CharacterProfile
-from service.llm.chat import PromptValues
+from service.content.profile import CharacterProfile, RoutineBlock
+from service.decision.options import minute_of
+from service.errors import ModelBroken, ModelError
+from service.llm.chat import ChatModel, Message, Prompt, PromptValues, T, Templates
+from service.llm.choose import Models
+from service.locales import sentence
+from service.memory.memory_store import MemoryStore
 from service.people.person import FeltNeed
-from world.option import Option
+from service.settings import Settings
+from service.store.quality import Checked
+from service.store.session import Database
+from service.usage import Usage
+from world.actions import TALK, Option
 from world.places import ALWAYS_OPEN, Hours
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
 
 MAX_BLOCKS = 10
 MIN_BLOCKS = 2
@@ -183,3 +195,174 @@ class PlanContext(BaseContext):
         """Every action that may be named, once."""
         everywhere = (*self.at_home, *(doing for place in self.places for doing in place.actions))
         return tuple({doing.action_id: doing for doing in everywhere}.values())
+
+
+def decision_fault(context: DecisionContext, decision: Decision) -> str | None:
+    """Why the decision cannot be carried out as it is answered."""
+    say, offer = partial(sentence, context.language), offer_of(context, decision)
+    if offer is None:
+        return say("decision.faults.choice", choice=decision.choice, last=len(context.offers))
+    if offer.option.action_id != TALK:
+        return None
+    if not (decision.goal.strip() and decision.success_criteria.strip()):
+        return say("decision.faults.goal")
+    target = decision.target.strip()
+    if target and not _is(target, offer):
+        return say("decision.faults.target", choice=decision.choice, name=offer.partner_name, target=target)
+    return None
+
+
+def offer_of(context: DecisionContext, decision: Decision) -> Offer | None:
+    """What it chose; None: no option has that number."""
+    return context.offers[decision.choice - 1] if decision.choice <= len(context.offers) else None
+
+
+def plan_fault(context: PlanContext, plan: DayPlan) -> str | None:
+    """Why the plan cannot be lived: its order, a place or action that is not there, a place that is closed."""
+    say, earlier = partial(sentence, context.language), -1
+    # An hour ago at the earliest: what goes on already may be the first block. Blocks may run past midnight.
+    begins = minute_of(context.at) - MINUTES_PER_HOUR
+    for block in plan.blocks:
+        offset = (minute_of(block.starts) - begins) % MINUTES_PER_DAY
+        if offset <= earlier:
+            return say("decision.faults.order", starts=context.at, at=block.starts)
+        earlier = offset
+        if block.place > len(context.places):
+            return say("decision.faults.place", place=block.place, last=len(context.places))
+        fault = _place_fault(context, block)
+        if fault is not None:
+            return fault
+    return None
+
+
+def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[RoutineBlock, ...]:
+    """A checked plan as it is kept. What lies before its first block is free."""
+    blocks = tuple(
+        RoutineBlock(
+            starts=minute_of(block.starts),
+            activity=block.activity.strip(),
+            facility_id=context.places[block.place - 1].facility_id if block.place else None,
+            action_id=block.action.strip() or None,
+        )
+        for block in plan.blocks
+    )
+    begins = minute_of(context.at)
+    if 0 < (blocks[0].starts - begins) % MINUTES_PER_DAY < MINUTES_PER_DAY - MINUTES_PER_HOUR:
+        return RoutineBlock(starts=begins, activity=sentence(context.language, "decision.free")), *blocks
+    return blocks
+
+
+def _place_fault(context: PlanContext, block: PlannedBlock) -> str | None:
+    say = partial(sentence, context.language)
+    place: PlanPlace | None = context.places[block.place - 1] if block.place else None
+    doings = (*place.actions, *context.at_home) if place else context.at_home
+    action = block.action.strip()
+    if action and action not in {doing.action_id for doing in doings}:
+        return say("decision.faults.action", action=action, name=place.name if place else say("decision.faults.home"))
+    if place is None or place.is_open(minute_of(block.starts)):
+        return None
+    return say("decision.faults.closed", name=place.name, at=block.starts, hours=place.hours)
+
+
+def _is(target: str, offer: Offer) -> bool:
+    said, name = target.casefold(), offer.partner_name.casefold()
+    return said in (name, (offer.option.target_id or "").casefold()) or (bool(name) and name in said)
+
+
+TEMPLATES = Templates(__file__)
+
+
+def decide_prompt(context: DecisionContext) -> Prompt[Decision]:
+    """Ask the character what it does next."""
+    return _asked("decide", context, Decision, max_tokens=400)
+
+
+def plan_prompt(context: PlanContext) -> Prompt[DayPlan]:
+    """Ask the character for its day."""
+    return _asked("plan", context, DayPlan, max_tokens=900)
+
+
+def _asked(name: str, context: BaseContext, answer: type[T], *, max_tokens: int) -> Prompt[T]:
+    prompt = TEMPLATES.question(name, "decision", context, answer, max_tokens=max_tokens)
+    if not context.fault:
+        return prompt
+    repair = TEMPLATES.render(name, "repair", context.language, context, context.own_prompts)
+    wrong = Message(role="assistant", content=context.wrong_answer)
+    return replace(prompt, messages=(*prompt.messages, wrong, Message(role="user", content=repair)))
+
+
+S = TypeVar("S", bound=BaseContext)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Generic[T]):
+    """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use.
+
+    `model` answered the `messages` of the last try ("": nobody was asked).
+    """
+
+    value: T | None = None
+    usage: Usage = field(default_factory=Usage)
+    failures: int = 0
+    failure: ModelError | None = None
+    model: str = ""
+    messages: tuple[Message, ...] = ()
+
+
+async def ask(
+    model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None], thread: str
+) -> Asked[T]:
+    """The model's answer, repaired once if `fault` finds one in it. `thread` says who decides. No ModelError leaves
+    here.
+    """
+    asked = Asked[T](model=model.name)
+    reason = ""
+    for _ in range(2):
+        question = replace(prompt(context), thread=thread)
+        asked = replace(asked, messages=question.messages)
+        try:
+            answer = await model.complete(question)
+        except ModelError as exc:
+            return replace(asked, usage=asked.usage + exc.usage, failures=asked.failures + 1, failure=exc)
+        asked = replace(asked, usage=asked.usage + answer.usage, model=answer.model)
+        found = fault(context, answer.value)
+        if found is None:
+            return replace(asked, value=answer.value)
+        asked, reason = replace(asked, failures=asked.failures + 1), found
+        context = replace(context, fault=found, wrong_answer=answer.value.model_dump_json())
+    return replace(asked, failure=ModelBroken(model=model.name, reason=reason))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deciding:
+    """A decision that was made and does not count yet. `thought` is that of the decision before, with what it wanted
+    of a talk, and `last` what came of it: its action and facility (None: its model was not asked).
+    """
+
+    world_id: str
+    at: WorldTime
+    context: DecisionContext
+    thread: str
+    thought: str
+    last: tuple[str, str | None] | None
+
+
+class DecisionQuality(Protocol):
+    """Whoever says how good a decision is before it counts."""
+
+    def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
+        """Whether that decision is checked: the same whenever it is asked."""
+
+    async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
+        """What is decided instead of, or as, the `first`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionDependencies:
+    """What a decision is made with."""
+
+    settings: Settings
+    database: Database
+    memory: MemoryStore
+    models: Models
+    quality: DecisionQuality | None = None

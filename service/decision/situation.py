@@ -1,15 +1,18 @@
-"""Owns a character at the moment it decides: what it perceives and remembers, put into words for its prompts."""
+"""Owns a character at the moment it decides: what it perceives and recalls, and what is on its mind from one decision
+to the next, put into words for its prompts.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.agent_state import AgentState
-from service.decision.appointments import Keeping
 from service.decision.context import (
     DecisionContext,
+    DecisionDependencies,
     Offer,
     Other,
     PastTalk,
@@ -19,7 +22,8 @@ from service.decision.context import (
     PlanPlace,
 )
 from service.decision.day import Slot, day_blocks, slot_at
-from service.decision.descriptions import (
+from service.decision.options import (
+    Offered,
     action_name,
     clock,
     clock_of,
@@ -31,21 +35,132 @@ from service.decision.descriptions import (
     offer_line,
     refusal_lines,
 )
-from service.decision.options import Offered
-from service.decision.recall import Recent
-from service.decision.routine import helps
+from service.decision.routine import Keeping, helps
 from service.locales import Listed
+from service.memory.mid_term import OnMind
+from service.memory.recall import is_promise, recent_memory, remembered, talk_line
 from service.memory.secrets import discretion
-from service.memory.telling import MemoryKind, ref
+from service.memory.telling import MemoryKind, Told, ref, tell
 from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
 from service.people.person import felt_needs
 from service.people.worlds import WorldView
-from world.actions import BUILT_IN, WAIT, ActionDef, Where
+from world.actions import BUILT_IN, WAIT, ActionDef, Option, Refusal, Where
 from world.distance import FAR
-from world.option import Option
 from world.perceive import Snapshot
 from world.places import Facility
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastAsked:
+    """How things stood when its model was last asked, to tell whether anything is new.
+
+    `block_since` is the world time its day's block began, `seen` are the ids of all in sight, `news` a digest of
+    what is told to everybody and of what it carries. `action_id` and `facility_id` are what it does since, by that
+    answer, or by going on: `continuations` times without a question.
+    """
+
+    action_id: str
+    facility_id: str | None = None
+    block_since: int | None = None
+    seen: tuple[str, ...] = ()
+    news: str = ""
+    continuations: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentState:
+    """What a character carries from one decision to the next.
+
+    `goal` and `success_criteria` belong to the talk it is about to begin. `plan` is the plan of the world day
+    `plan_day` (empty: its routine is the plan), revised `revisions` times. `failed` is what it last chose in vain,
+    without the facts of that moment. `decided_at` is the world time of its last decision; `last_asked` is about the
+    last one its model made (None: the model failed since).
+    """
+
+    thought: str = ""
+    goal: str | None = None
+    success_criteria: str | None = None
+    plan: tuple[RoutineBlock, ...] = ()
+    plan_day: int | None = None
+    revisions: int = 0
+    failed: Refusal | None = None
+    decided_at: int | None = None
+    last_asked: LastAsked | None = None
+
+
+_AGENT_STATE = TypeAdapter(AgentState)
+
+
+def agent_state_record(agent_state: AgentState) -> dict[str, Any]:
+    """As it is stored: what says nothing is left out."""
+    record: dict[str, Any] = _AGENT_STATE.dump_python(agent_state, mode="json", exclude_defaults=True)
+    return record
+
+
+def read_agent_state(record: dict[str, Any]) -> AgentState:
+    """What `agent_state_record` wrote."""
+    return _AGENT_STATE.validate_python(record)
+
+
+MAX_REMEMBERED = 4
+"""Memories that a decision is told; a talk is told more of them."""
+REMEMBERED_TOKENS = 150
+"""They take no more of its prompt, by `estimate_tokens`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TalkOfToday:
+    """A talk of this day, and how it is told."""
+
+    conversation_id: str
+    partner_id: str
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recent:
+    """Unexpired mid-term memories, the most urgent last, without promises; the day's talks, oldest first; what the
+    character carries.
+    """
+
+    mid_term: tuple[OnMind, ...]
+    today: tuple[TalkOfToday, ...]
+    items: tuple[str, ...]
+
+
+async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
+    """The SQL part, in one read. What would give a secret away is left out: others see what is decided."""
+    kept = discretion(world.cast.character(character_id))
+    found = await deps.database.read(lambda session: recent_memory(session, world, character_id, None))
+    return Recent(
+        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets(one.content)),
+        today=tuple(
+            TalkOfToday(
+                conversation_id=one.conversation_id,
+                partner_id=one.partner_id,
+                told=talk_line(world, one).text if kept.lets(one.summary) else f"{world.name_of(one.partner_id)}: …",
+            )
+            for one in found.today
+        ),
+        items=tuple(found.person.items),
+    )
+
+
+async def recalled(
+    deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
+) -> Told:
+    """What of the long-term memory answers `query`; nothing while that memory is away.
+
+    What comes from the conversations `today` (their ids) is left out: their summaries are told; and so is what would
+    give a secret away, which no decision needs.
+    """
+    limit = deps.settings.memory.recall_limit
+    found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
+    known = discretion(world.cast.character(character_id)).known(found, world)
+    older = [one for one in known if one.memory.conversation_id not in today][: min(limit, MAX_REMEMBERED)]
+    return tell(world, character_id, older, tokens=REMEMBERED_TOKENS)
+
 
 MAX_PLACES = 14
 """Facilities a plan is offered: those of the routine, then the nearest."""

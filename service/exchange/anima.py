@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from service.content.fields import ListOf, Words
+from service.content.fields import ContentProblem, Key, ListOf, Words, problem, quote
 from service.content.files import files_in, read_values
-from service.content.persona import Weight
-from service.content.problem import ContentProblem, Key, problem, quote
+from service.content.persons import Weight
 from service.exchange.draft import Draft, Foreign, ImportRefused, id_of, name_in, parsed, refusing
 from world.ids import is_slug
 

@@ -20,9 +20,8 @@ from zipfile import is_zipfile
 
 from pydantic import BeforeValidator, JsonValue
 
-from service.content.fields import ListOf
+from service.content.fields import Key, ListOf, quote
 from service.content.files import MOST_BYTES, Unreadable
-from service.content.problem import Key, quote
 from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, Foreign, json_of, name_in, parsed, refusing
 
 CARDS = ("ccv3", "chara")

@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
+from service.content.fields import ContentProblem, Key, problem, quote, schema_errors
 from service.content.files import MOST_BYTES, Unreadable, read_bytes, values_of
 from service.content.made import LONGEST_NAME
-from service.content.problem import ContentProblem, Key, problem, quote
-from service.content.schema_errors import schema_errors
 from service.errors import Invalid
 from service.exchange.clean import chunks, has_orders, language_of, plain, spoken, without_orders
 from service.llm.chat import estimate_tokens

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from service.content.fields import Text
+from service.content.fields import Text, problem
 from service.content.fragments import with_fragments
 from service.content.load import Content
 from service.content.lore import Lore
 from service.content.persons import PersonFile
-from service.content.problem import problem
 from service.content.profile import CharacterProfile, NpcProfile
 from service.errors import NotFound
 from service.exchange.draft import Report

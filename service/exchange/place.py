@@ -15,16 +15,13 @@ from typing import Any, cast
 import yaml
 
 from service.content.check import CheckedContent, cross_checked, examine
-from service.content.connectivity import check_connectivity
-from service.content.fields import ContentModel
-from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, read_values
+from service.content.fields import ContentModel, problem, quote
+from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, ContentUnwritable, read_values
 from service.content.fragments import FragmentFile
-from service.content.init import ContentUnwritable
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
-from service.content.problem import problem, quote
-from service.content.references import check_maps, check_posts, entries
+from service.content.references import check_connectivity, check_maps, check_posts, entries
 from service.errors import system_reason
 from service.exchange.draft import Draft, ImportRefused, id_of, parsed
 from service.exchange.tiled import TiledMap

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from service.content.fields import ListOf
-from service.content.problem import Key, problem
+from service.content.fields import Key, ListOf, problem
 from service.exchange.clean import plain
 from service.exchange.draft import Foreign, Report, id_of, json_of, parsed
 from world.ids import is_slug

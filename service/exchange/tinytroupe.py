@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, JsonValue
 
-from service.content.fields import ListOf
-from service.content.problem import Key, quote
+from service.content.fields import Key, ListOf, quote
 from service.exchange.clean import chunks
 from service.exchange.draft import LORE_TOKENS, MOST_LINES, PERSONALITY_TOKENS, Draft, Foreign, json_of, name_in, parsed
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service.content.problem import Key, key_path, mismatch
+from service.content.fields import Key, key_path, mismatch
 from service.errors import Conflict, Invalid, KataribeError, NotFound, system_reason
 from service.locales import Language, Phrase, sentence
 

@@ -11,8 +11,8 @@ from sqlalchemy import insert
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import Session, SQLModel, select
 
+from service.content.fields import reason_of
 from service.content.made import read_made
-from service.content.problem import reason_of
 from service.errors import ProfileWrong
 from service.export.problem import BadLine, Unreadable, WorldHasLived
 from service.export.record import (

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, model_validator
 
-from service.content.fields import refusal
-from service.content.problem import Key
+from service.content.fields import Key, refusal
 from service.content.profile import PersonKind
 from service.export.problem import Unreadable, no_id
 from service.locales import Language, Phrase

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.content.problem import reason_of
+from service.content.fields import reason_of
 from service.errors import CassetteMiss, CassetteUnusable, Misconfigured, ModelError, ModelNotConfigured
 from service.llm.cassette_files import (
     CALLS,

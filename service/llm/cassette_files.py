@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from service.content.problem import reason_of
+from service.content.fields import reason_of
 from service.errors import CassetteUnusable, Misconfigured, ModelError, system_reason
 from service.llm.chat import Prompt
 from service.llm.schema import schema_text

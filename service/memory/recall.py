@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
-from service.locales.time import ago
+from service.locales import ago
 from service.memory.episodes import episode_of
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore

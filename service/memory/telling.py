@@ -13,7 +13,7 @@ from sqlalchemy import tuple_
 from sqlmodel import Session, SQLModel, col, select
 
 from service.llm.chat import estimate_tokens
-from service.locales.time import ago
+from service.locales import ago
 from service.memory.lexical import normal
 from service.memory.record import (
     Episode,

@@ -11,8 +11,7 @@ from service.memory.closing.context import ClosingContext, Participant, SpokenLi
 from service.memory.closing.verify import Verdicts, VerifyContext
 from service.memory.lexical import normal, squeezed
 from service.memory.reflect import Reflection, ReflectionContext
-from service.offline.lines import tells
-from service.offline.phrases import Phrases, clip, phrases, quotable
+from service.offline.phrases import Phrases, clip, phrases, quotable, tells
 from service.people.attitude import DIMENSIONS, Attitude, bounded_affinity
 
 _MOST_HEARD, _MOST_OWN, _MOST_TOPICS = 6, 2, 5

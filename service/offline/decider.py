@@ -13,9 +13,8 @@ from service.decision.context import (
     PlanLine,
     PlannedBlock,
 )
-from service.decision.descriptions import clock, minute_of
-from service.offline.lines import set_goal
-from service.offline.phrases import phrases
+from service.decision.options import clock, minute_of
+from service.offline.phrases import phrases, set_goal
 from world.actions import TALK, WAIT
 from world.time import MINUTES_PER_DAY
 

@@ -13,7 +13,7 @@ from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimated
 from service.offline.closing import close, judge, propose, reflect, verify
 from service.offline.decider import decide, plan_day
-from service.offline.scene import answer, choose_next, modulate
+from service.offline.speaker import answer, choose_next, modulate
 from service.offline.writing import answer_survey, check, scan, write, write_aside
 from service.usage import Usage
 

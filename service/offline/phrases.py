@@ -1,13 +1,19 @@
-"""Owns the words of each language that no author wrote: the small talk, and what is left of a text without it."""
+"""Owns what the rehearsal says: the small talk of each language, the lines an author gave a person, what of a text is
+left without the one or the other, and what a line of a prompt recalls (memory/telling.py).
+"""
 
+import random
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
+from typing import Literal, NamedTuple
 
-from service.locales import Language, room
-from service.memory.lexical import sentences, squeezed, telling
+from service.content.profile import CharacterProfile, NpcProfile
+from service.conversation.context import Goal
+from service.locales import Language, room, sentence
+from service.memory.lexical import sentences, share, squeezed, telling
 
 _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
@@ -89,3 +95,119 @@ def clip(text: str, limit: int, phrases: Phrases) -> str:
     parts = sentences(text)
     wholes = (phrases.joined(parts[:count]) for count in range(len(parts), 0, -1))
     return next((whole for whole in wholes if len(whole) <= limit), f"{text[: limit - 1]}…")
+
+
+_KNOWN = re.compile(r"\((?P<ago>[^()]+)\) (?P<clause>.+)", re.DOTALL)
+"""A line of its own: since when, and what."""
+_TURN = re.compile(r"(?P<name>[^:\n]{1,80}): (?P<told>.+)", re.DOTALL)
+_NOTED = re.compile(r"(?P<clause>.+?)\s*\((?:[^()]*; )?(?P<ago>[^();]*)\)(?:[.。]\s*|$)", re.DOTALL)
+"""A clause of several that one person told: what, and since when."""
+
+
+class Recollection(NamedTuple):
+    """Something remembered: when it was learned, who told it ("": nobody in particular), the clause, and the words that
+    it quotes, or itself.
+    """
+
+    ago: str
+    name: str
+    clause: str
+    said: str
+
+
+def recollections(line: str, language: Language) -> list[Recollection]:
+    """What the line recalls; nothing where it has another form."""
+    if group := _form(language, "remembered.group.told").fullmatch(line):
+        found, name = _NOTED.finditer(group["told"]), group["name"]
+        return [_recollection(one["ago"], name, one["clause"], language) for one in found]
+    known = _KNOWN.fullmatch(line)
+    return [_recollection(known["ago"], "", known["clause"], language)] if known else []
+
+
+def words_of(name: str, text: str, language: Language) -> str:
+    """The words that a summary quotes of that one; "": none."""
+    form = re.escape(sentence(language, "remembered.said", name=name, said="\0")).replace("\0", "(.+)")
+    found = re.search(form, text)
+    return found[1] if found else ""
+
+
+def _recollection(ago: str, name: str, clause: str, language: Language) -> Recollection:
+    if name:
+        words = _form(language, "remembered.words").fullmatch(clause)
+        return Recollection(ago, name, clause, words["told"] if words else clause)
+    quoted = _form(language, "remembered.said").fullmatch(clause) or _TURN.fullmatch(clause)
+    return Recollection(ago, quoted["name"] if quoted else "", clause, quoted["told"] if quoted else clause)
+
+
+@cache
+def _form(language: Language, key: str) -> re.Pattern[str]:
+    text = re.escape(sentence(language, key, name="\0", told="\1", said="\1"))
+    return re.compile(text.replace("\0", "(?P<name>.+?)").replace("\1", "(?P<told>.+)"), re.DOTALL)
+
+
+Kind = Literal["greeting", "farewell", "reply", "question", "statement"]
+"""What a line is for; a reply takes up what was just said."""
+
+_COVERED = 0.6
+"""Share of a fact's words in a line from which the line tells it."""
+_LONGEST, _LONGEST_WISH = 180, 120
+_QUEST = 0.6
+"""How likely something it wants of life is what the talk is about."""
+
+
+def lines_of(profile: CharacterProfile | NpcProfile, kind: Kind, phrases: Phrases) -> list[str]:
+    """The person's lines of a kind, each short enough for a part of an utterance. Who walks takes up what it hears."""
+    marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
+
+    def kind_of(line: str) -> str:
+        other = "question" if phrases.asks(line) else "statement"
+        return next((mark for mark in marked if phrases.has(mark, line)), other)
+
+    lines = filter(None, map(str.strip, profile.lines))
+    return [clip(line, _LONGEST, phrases) for line in lines if kind_of(line) == kind]
+
+
+def facts_of(profile: CharacterProfile | NpcProfile, secrets: Iterable[str], phrases: Phrases) -> list[str]:
+    """Facts that no line of the person tells."""
+    lines, facts = lines_of(profile, "statement", phrases), (fact.strip() for fact in (*profile.facts, *secrets))
+    return [clip(fact, _LONGEST, phrases) for fact in facts if fact and not any(tells(line, fact) for line in lines)]
+
+
+def is_polite(profile: CharacterProfile | NpcProfile, phrases: Phrases) -> bool:
+    """How the person speaks: politely, if most of its lines do; a character without lines does too."""
+    polite = [phrases.has("polite", line) for line in profile.lines] or [profile.kind == "character"]
+    return sum(polite) * 2 >= len(polite)
+
+
+@lru_cache(maxsize=16_384)
+def tells(line: str, fact: str) -> bool:
+    """Whether a line tells a fact, in words of its own."""
+    return share(telling(fact), line) >= _COVERED
+
+
+def set_goal(speaker: CharacterProfile | NpcProfile, partner: str, language: Language, rng: random.Random) -> Goal:
+    """A goal small enough for one conversation. Nobody is asked about itself by way of somebody's wish."""
+    told, name = phrases(language), partner.strip()[:40]
+    wishes = [wish for wish in _wishes(speaker) if len(wish) <= _LONGEST_WISH and not (name and name in wish)]
+    wants = told.only("goal.news", name=name)
+    if wishes and rng.random() < _QUEST:
+        wants = told.only("goal.wish", name=name, wish=rng.choice(wishes))
+    return Goal(goal=wants, success_criteria=told.only("goal.criteria"))
+
+
+def topic_of(goal: Goal, speaker: CharacterProfile | NpcProfile, partner: str, language: Language) -> str:
+    """What the goal is about, in words that fit a question to the partner. "" where it does not say so; also where it
+    is a wish of the speaker's own, of which its own lines speak.
+    """
+    told, bare = phrases(language), goal.goal.strip().rstrip("。.!")
+    if any(wish in bare for wish in _wishes(speaker)):
+        return ""
+    for whose in ("yours", "any"):
+        found = re.search(told.only(f"goal.about_{whose}"), bare)
+        if found and len(found[1]) <= _LONGEST_WISH // 2 and partner not in found[1]:
+            return told.only(f"goal.topic_{whose}", topic=found[1].strip())
+    return ""
+
+
+def _wishes(speaker: CharacterProfile | NpcProfile) -> list[str]:
+    return [bare for wish in speaker.wishes if (bare := wish.strip().rstrip("。."))]

@@ -20,8 +20,7 @@ from service.conversation.context import PromptContext
 from service.conversation.relevance import bearing
 from service.conversation.writing import AsideContext, AsideText, WriteContext, WrittenText
 from service.locales import sentence
-from service.offline.phrases import clip, phrases
-from service.offline.recollection import recollections
+from service.offline.phrases import clip, phrases, recollections
 from service.offline.speaker import Speaker
 from service.quality.checks import HIGHEST
 from service.quality.judge import ASKED, CheckContext, GivenMarks, corrected

@@ -6,7 +6,7 @@ mood. The three dimensions are those of LoCoMo's relationship reflection.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, Literal, cast, get_args
@@ -186,7 +186,10 @@ def sum_of(changes: Iterable[AttitudeChangeRow]) -> Attitude:
     for change in sorted(changes, key=lambda one: (one.at, one.id)):
         affinity += change.affinity_delta
         times_met += change.met
-        latest |= _judged(change)
+        # What the change does not name stays as it was.
+        said: dict[str, Any] = {name: getattr(change, name) for name in DIMENSIONS}
+        said["last_met_at"] = WorldTime(change.at) if change.met else None
+        latest |= {name: value for name, value in said.items() if value is not None}
     return Attitude(affinity=bounded_affinity(affinity), times_met=times_met, **latest)
 
 
@@ -195,14 +198,3 @@ def _by_pair(changes: Iterable[AttitudeChangeRow]) -> defaultdict[tuple[str, str
     for change in changes:
         found[change.owner_id, change.other_id].append(change)
     return found
-
-
-def _judged(change: AttitudeChangeRow) -> Mapping[str, Any]:
-    """What the change says anew; what it does not name stays as it was."""
-    said: dict[str, Any] = {
-        "power": change.power,
-        "intimacy": change.intimacy,
-        "task_oriented": change.task_oriented,
-        "last_met_at": WorldTime(change.at) if change.met else None,
-    }
-    return {name: value for name, value in said.items() if value is not None}

@@ -13,9 +13,9 @@ from typing import Any, Literal
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
-from service.locales.time import ago, clock_label, date_label
+from service.locales import ago, clock_label, date_label
 from service.people.commitment import LAPSE_MINUTES, Commitment, DayPart, Due, around, expires_at
-from service.people.whereabouts import player_between, segments_between
+from service.people.person import player_between, segments_between
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
     CommitmentBroken,
@@ -31,7 +31,7 @@ from service.store.memory_owner import count_up
 from service.store.phase import CommitmentState
 from service.store.publish import publish
 from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow, ParticipantRow
-from world.movement import latest, node_at, walking_at
+from world.life import latest, node_at, walking_at
 from world.time import WorldTime, iso
 
 FELT_AFTER = 20

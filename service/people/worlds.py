@@ -12,8 +12,7 @@ from service.content.fields import Flag
 from service.content.load import Cast, Content
 from service.content.made import Lasting, Made, with_made
 from service.content.profile import Decides
-from service.locales import Language, languages, sentence
-from service.locales.time import clock_label
+from service.locales import Language, clock_label, languages, sentence
 from service.people.proposals import proposals_in
 from service.settings import WorldSettings
 from service.store.phase import ProposalState

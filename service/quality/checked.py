@@ -12,10 +12,16 @@ from typing import Any, Generic, Protocol, TypeVar
 from service.conversation.context import PromptContext, SharedLine
 from service.conversation.dependencies import Again, Spoken
 from service.conversation.prompt import data
-from service.decision.check import decision_fault, offer_of
-from service.decision.context import Decision, DecisionContext
-from service.decision.dependencies import Deciding
-from service.decision.prompt import Asked, ask, decide_prompt
+from service.decision.context import (
+    Asked,
+    Deciding,
+    Decision,
+    DecisionContext,
+    ask,
+    decide_prompt,
+    decision_fault,
+    offer_of,
+)
 from service.errors import ModelBroken, ModelError
 from service.llm.chat import Answer, Role
 from service.llm.choose import Models

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from sqlmodel import Session, col, select
 
-from service.decision.descriptions import action_name, clock_of, failed_line, need_name
-from service.locales import Listed, Phrase, room
-from service.locales.time import clock_label, date_label
+from service.decision.options import action_name, clock_of, failed_line, need_name
+from service.locales import Listed, Phrase, clock_label, date_label, room
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, total
 from service.run.show import one_line
@@ -35,9 +34,8 @@ from service.store.event_kinds import (
 )
 from service.store.events import events_after, payload_in
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, said_in
-from world.actions import TALK, WALK
+from world.actions import TALK, WALK, Refusal
 from world.life import Because
-from world.option import Refusal
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of, parse_time
 
 PAGE = 300

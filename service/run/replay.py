@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from sqlmodel import Session
 
 from service.app import create_app
-from service.content.problem import reason_of
+from service.content.fields import reason_of
 from service.content.scenes import Scene
 from service.conversation.action_results import Result, expire, settle
 from service.conversation.chat import lengthen

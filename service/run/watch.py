@@ -18,8 +18,7 @@ from service.api.life import life_states
 from service.app import create_app
 from service.conversation.stream import ALL, Ended, Moment, Said, Settled, Speaking
 from service.llm.choose import LocalServer
-from service.locales import Language, Listed, Phrase, sentence
-from service.locales.time import clock_label
+from service.locales import Language, Listed, Phrase, clock_label, sentence
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
 from service.run.feed import PAGE, Feed, Ledger, Outcome, story_events_after, summary

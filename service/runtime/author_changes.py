@@ -15,8 +15,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
 from service.memory.revision import expect_vectors
 from service.people.attitude import set_affinity
-from service.people.person import person_row
-from service.people.whereabouts import move, positions
+from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.publish import publish
@@ -25,7 +24,7 @@ from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, Fla
 from service.store.events import note, retract
 from service.store.ids import derived_id, new_id
 from service.store.tables import MemoryRow, MoodRow, WorldRow
-from world.movement import Segment
+from world.life import Segment
 from world.time import LATEST, WorldTime, iso
 
 ITEMS_MAX = 50

@@ -8,12 +8,11 @@ from sqlmodel import Session
 
 from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
-from service.decision.descriptions import action_name, why
+from service.decision.options import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase
-from service.people.person import person_row
-from service.people.whereabouts import move, segment_of
+from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free, require_not_talking
 from service.runtime.publish import Why, fall_asleep, publish
@@ -23,14 +22,12 @@ from service.store.event_kinds import Slept
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import simulation
-from world.actions import BUILT_IN, HOLD, WAIT
+from world.actions import BUILT_IN, HOLD, WAIT, Option, Possibilities, Reason, Refusal
+from world.distance import Path
 from world.errors import Unreachable
-from world.life import Person, State
-from world.movement import Segment, node_at, walking_at
-from world.option import Option, Possibilities, Reason, Refusal
+from world.life import Person, Segment, State, node_at, walking_at
 from world.places import Facility
 from world.possible import possible
-from world.routes import Path
 from world.time import WorldTime, iso
 
 

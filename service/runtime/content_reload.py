@@ -6,10 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from service.content.files import PROMPTS
-from service.content.init import CONTENT_NAMES
+from service.content.fields import ContentProblem
+from service.content.files import CONTENT_NAMES, PROMPTS
 from service.content.load import Content, ContentRefused
-from service.content.problem import ContentProblem
 from service.errors import WorldMoves
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_runner import WorldRunner

@@ -8,7 +8,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine, Outcome
 from service.conversation.transcript import end
 from service.decision.choose import Chosen, choose
-from service.decision.dependencies import DecisionDependencies
+from service.decision.context import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.reflections import due_reflections
 from service.runtime.graph_relay import GraphRelay

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, String, cast, delete, exists, or_, update
 from sqlmodel import Session, col, select
 
 from service.conversation.transcript import takes_part
-from service.decision.agent_state import AgentState
+from service.decision.situation import AgentState
 from service.errors import WorldInUse
 from service.memory.authoring import delete_memories, naming
 from service.memory.lexical import is_named

@@ -12,8 +12,7 @@ from service.locales import Phrase
 from service.memory.authoring import naming, telling_of
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, Item
-from service.people.person import person_row
-from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
+from service.people.person import move, person_row, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.author_changes import Amendment, amend, require_open_node
 from service.runtime.availability import require_free
@@ -22,8 +21,7 @@ from service.runtime.world_session import WorldSession
 from service.store.event_kinds import PersonMade, PersonPlaced, PersonRemoved
 from service.store.events import note, retract
 from service.store.tables import MadePersonRow
-from world.life import Person
-from world.movement import walking_at
+from world.life import Person, walking_at
 
 
 def put_person(session: Session, worlds: WorldRepository, world_session: WorldSession, made: Made) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from service.conversation.engine import Outcome
-from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
+from service.decision.situation import AgentState
 from service.people.commitment import Commitment
 from service.runtime.tasks import cancel
 from world.perceive import Snapshot

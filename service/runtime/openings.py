@@ -17,7 +17,7 @@ from service.memory.mid_term import mid_term_memories
 from service.memory.secrets import discretion
 from service.people.attitude import Attitude, attitudes_among
 from service.people.commitments import open_commitments
-from service.people.whereabouts import standing_players
+from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.client_actions import hold
 from service.runtime.world_session import WorldSession

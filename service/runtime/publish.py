@@ -9,7 +9,7 @@ from sqlmodel import Session, func, select
 
 from service.content.profile import RoutineBlock
 from service.decision.basis import KEPT, Made
-from service.decision.descriptions import told_block
+from service.decision.options import told_block
 from service.memory.reflections import begin_reflections
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession
@@ -34,7 +34,7 @@ from service.store.quality import MARKED
 from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WAIT, WALK
 from world.events import Event, Kind
-from world.movement import Segment
+from world.life import Segment
 from world.time import LATEST, WorldTime, iso
 
 _TALKS = (Kind.TALK_STARTED, Kind.TALK_JOINED, Kind.TURN, Kind.TALK_LEFT, Kind.TALK_ENDED)

@@ -13,8 +13,7 @@ from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
-from world.actions import GO, HOLD, WAIT
-from world.option import Option
+from world.actions import GO, HOLD, WAIT, Option
 from world.perceive import Snapshot
 from world.possible import possible
 from world.scheduler import URGENCY, Ask, Call

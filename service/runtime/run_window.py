@@ -10,9 +10,8 @@ from service.conversation.context import Goal
 from service.conversation.engine import Outcome
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
-from service.decision.appointments import by_appointments
 from service.decision.choose import Chosen
-from service.decision.routine import by_routine
+from service.decision.routine import by_appointments, by_routine
 from service.memory.episodes import overhear
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.publish import Why, keep_basis, publish
@@ -24,11 +23,11 @@ from service.store.phase import Phase
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
+from world.actions import Reason, Refusal
 from world.causality import Causality
 from world.events import Event, Kind
-from world.hearing import overheard
 from world.life import Talk
-from world.option import Reason, Refusal
+from world.perceive import overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
 

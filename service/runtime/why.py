@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import goal_of
 from service.decision.basis import Basis
-from service.decision.descriptions import action_name, clock_of, need_name, option_line, refusal_lines
+from service.decision.options import action_name, clock_of, need_name, option_line, refusal_lines
 from service.errors import NotFound
 from service.locales import Listed, Phrase
 from service.memory.record import Group, Kind
@@ -51,8 +51,7 @@ from service.store.event_kinds import (
 )
 from service.store.events import payload_in
 from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MemoryRow, TurnRow
-from world.actions import TALK
-from world.option import Option
+from world.actions import TALK, Option
 from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)

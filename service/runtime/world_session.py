@@ -10,14 +10,13 @@ from typing import Literal
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, func, select
 
-from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
-from service.decision.appointments import STANDS_MINUTES
+from service.decision.routine import STANDS_MINUTES
+from service.decision.situation import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
-from service.people.person import person_record, read_person, read_talk, talk_record
-from service.people.whereabouts import segment_of
+from service.people.person import person_record, read_person, read_talk, segment_of, talk_record
 from service.people.worlds import WorldRepository, WorldView
 from service.store.insert import upsert
 from service.store.phase import ClockPolicy
@@ -33,11 +32,9 @@ from service.store.tables import (
     shared_alias,
 )
 from world import simulation
-from world.actions import HOLD
+from world.actions import HOLD, Option
 from world.events import Change
-from world.life import Person, State, Talk
-from world.movement import node_at
-from world.option import Option
+from world.life import Person, State, Talk, node_at
 from world.time import WorldTime, iso
 
 How = Literal["model", "routine", "client"]

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from service.content.fields import Flag
 from service.content.profile import Importance, Mood, PersonKind
 from service.store.phase import EndReason
+from world.actions import Reason
 from world.life import Because
-from world.option import Reason
 
 Envelope = TypeVar("Envelope", bound=BaseModel)
 

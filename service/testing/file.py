@@ -7,10 +7,20 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from service.content.fields import UNWRITTEN, ContentModel, FlagEntry, ListOf, Moment, NonEmpty, Slug, Text, refusal
+from service.content.fields import (
+    UNWRITTEN,
+    ContentModel,
+    ContentProblem,
+    FlagEntry,
+    ListOf,
+    Moment,
+    NonEmpty,
+    Slug,
+    Text,
+    refusal,
+)
 from service.content.files import Unreadable, files_in
 from service.content.load import Cast, ContentRefused, read_form
-from service.content.problem import ContentProblem
 from service.content.references import unknown
 from service.locales import Language
 

@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from service.content.check import examine
 from service.content.fields import Text
-from service.content.files import bundled_content
-from service.content.init import init_content
+from service.content.files import bundled_content, init_content
 from service.content.load import load_content
 
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")

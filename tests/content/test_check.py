@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.content.check import examine
+from service.content.fields import ContentProblem
 from service.content.files import MOST_FILES
 from service.content.load import load_content
-from service.content.problem import ContentProblem
 from tests.content.village import Village
 
 Spoil = Callable[[Village], object]

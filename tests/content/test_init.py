@@ -9,8 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.content.check import examine
-from service.content.files import small_content
-from service.content.init import ContentExists, ContentUnwritable, _copy_all, init_content
+from service.content.files import ContentExists, ContentUnwritable, _copy_all, init_content, small_content
 from service.content.load import load_content
 from service.locales import Language, languages
 from tests.api.play import settings_for

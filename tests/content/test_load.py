@@ -20,7 +20,7 @@ def test_content_knows_its_start_language_and_name(tmp_path: Path) -> None:
     assert content.directory == tmp_path
     assert content.default_language == "ja"
     assert iso(content.start) == "2026-04-01T07:00"
-    assert (content.name("en"), content.name("ja")) == ("Millbrook", "水車村")
+    assert (content.cast("en").world_name, content.cast("ja").world_name) == ("Millbrook", "水車村")
 
 
 def test_the_language_is_english_where_none_is_written(tmp_path: Path) -> None:

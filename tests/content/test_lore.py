@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from service.content.check import examine
-from service.content.files import bundled_content
-from service.content.init import init_content
+from service.content.files import bundled_content, init_content
 from service.content.load import load_content
 from service.locales import languages
 from tests.content.village import Village

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from service.content.problem import Key, closest, found, key_path, problem, quote
+from service.content.fields import Key, closest, found, key_path, problem, quote
 from service.locales import Phrase
 
 

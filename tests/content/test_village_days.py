@@ -10,9 +10,8 @@ import pytest
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.content.profile import CharacterProfile, RoutineBlock
-from world.actions import WAIT
+from world.actions import WAIT, Option
 from world.life import Activity, State
-from world.option import Option
 from world.possible import possible
 from world.setting import Setting
 from world.simulation import Simulation, newcomer

@@ -16,15 +16,14 @@ from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Budgeted
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.recall import todays_summaries
-from service.people.whereabouts import move
+from service.people.person import move
 from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, ParticipantRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, closing, memory
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import conversation_row, main
-from world.life import Talk
-from world.movement import Segment
+from world.life import Segment, Talk
 from world.time import MINUTES_PER_DAY, WorldTime
 
 GOAL = Goal(goal="Ask Taro about his family", success_criteria="Taro tells who is in his family")

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
-from service.content.game_actions import GameActionEntry, game_actions
+from service.content.actions import GameActionEntry, game_actions
 from service.conversation.action_results import Result, settle
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import NpcTurn

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.content.profile import RoutineBlock
-from service.decision.agent_state import AgentState, LastAsked, agent_state_record, read_agent_state
-from world.option import Reason, Refusal
+from service.decision.situation import AgentState, LastAsked, agent_state_record, read_agent_state
+from world.actions import Reason, Refusal
 
 _blocks = st.builds(
     RoutineBlock,

@@ -3,21 +3,17 @@
 import pytest
 
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState
-from service.decision.appointments import MARGIN_MINUTES, in_time, keeping, wake_for
 from service.decision.context import DecisionContext
 from service.decision.options import offered
-from service.decision.recall import Recent
-from service.decision.routine import by_routine
-from service.decision.situation import Situation
+from service.decision.routine import MARGIN_MINUTES, by_routine, in_time, keeping, wake_for
+from service.decision.situation import AgentState, Recent, Situation
 from service.locales import Language
 from service.people.commitment import Commitment
 from service.people.commitments import as_commitment
 from service.people.worlds import WorldView
 from tests.decision.desks import NINE, snapshot_of, world_of
 from tests.runtime.promised import appointment
-from world.actions import WAIT
-from world.option import Option
+from world.actions import WAIT, Option
 from world.perceive import Snapshot
 from world.time import WorldTime
 

@@ -8,19 +8,16 @@ from sqlmodel import Session
 
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import LastAsked
-from service.decision.carry_on import MOST
-from service.decision.choose import Chosen
+from service.decision.choose import MAX_REVISIONS, MOST, Chosen
 from service.decision.options import LONGEST_WAIT
-from service.decision.plan import MAX_REVISIONS
+from service.decision.situation import LastAsked
 from service.errors import ModelUnreachable
 from service.people.worlds import Notice, WorldView
 from service.store.tables import PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from tests.scripted_model import ScriptedModel
-from world.actions import WAIT, WALK
-from world.option import Reason, Refusal
+from world.actions import WAIT, WALK, Reason, Refusal
 from world.perceive import Seen, SeenNpc, Snapshot
 from world.time import WorldTime, parse_time
 

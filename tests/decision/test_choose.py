@@ -10,11 +10,10 @@ from sqlmodel import Session
 
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState
 from service.decision.choose import choose
-from service.decision.descriptions import MAX_REFUSALS
-from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
+from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, MAX_REFUSALS, offered
 from service.decision.routine import by_routine
+from service.decision.situation import AgentState
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.locales import Language
 from service.memory.memory_store import MemoryStore
@@ -36,8 +35,7 @@ from tests.decision.desks import (
 )
 from tests.memory.memories import Store
 from tests.scripted_model import ScriptedModel
-from world.actions import TALK, WAIT
-from world.option import Reason, Refusal
+from world.actions import TALK, WAIT, Reason, Refusal
 from world.possible import possible
 from world.simulation import Simulation as Core
 from world.simulation import newcomer

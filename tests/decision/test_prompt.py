@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jinja2 import UndefinedError
 
-import service.decision.prompt
+import service.decision.context
 from service.content.profile import CharacterProfile, LifeGoal
 from service.decision.context import (
     DecisionContext,
@@ -23,13 +23,14 @@ from service.decision.context import (
     PlanContext,
     PlanLine,
     PlanPlace,
+    decide_prompt,
+    plan_prompt,
 )
-from service.decision.descriptions import in_short
-from service.decision.prompt import decide_prompt, plan_prompt
+from service.decision.options import in_short
 from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language
 from service.people.person import FeltNeed
-from world.option import Option
+from world.actions import Option
 from world.places import ALWAYS_OPEN, Hours
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -349,6 +350,6 @@ def test_a_long_memory_is_told_in_short(text: str, language: Language, short: st
 @pytest.mark.parametrize(("template", "block"), [("decide", "system"), ("decide", "user"), ("plan", "user")])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_context_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:
-    templates = Templates(service.decision.prompt.__file__)
+    templates = Templates(service.decision.context.__file__)
     with pytest.raises(UndefinedError):
         templates.render(template, block, language, {"speaker": WORDS[language]["speaker"]})

@@ -12,7 +12,7 @@ from service.decision.routine import by_routine
 from service.locales import Language
 from tests.decision.days import live
 from tests.world.little_worlds import random_setting
-from tests.world.simulation import Run
+from tests.world.simulation import Run, levels_at
 from world.actions import TALK, WAIT
 from world.events import Kind
 from world.setting import Setting
@@ -68,7 +68,7 @@ def test_no_need_stays_critical_for_half_a_day(village: Content, days: Run) -> N
             need = next(need for need in needs.all if need.id == need_id)
             assert need.critical is not None
             hours = [
-                days.world.levels(person_id, WorldTime(village.start + minute))[need_id] <= need.critical
+                levels_at(days.world, person_id, WorldTime(village.start + minute))[need_id] <= need.critical
                 for minute in range(0, 2 * MINUTES_PER_DAY, 60)
             ]
             assert sum(hours) < 6, (person_id, need_id)

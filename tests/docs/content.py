@@ -14,8 +14,7 @@ from service.content.fields import UNWRITTEN, ContentModel, Text
 from service.content.groups import GroupsFile
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
-from service.content.persona import FactEntry
-from service.content.persons import CharacterFile, NpcFile, PersonFile
+from service.content.persons import CharacterFile, FactEntry, NpcFile, PersonFile
 from service.content.scenes import SceneFile
 from service.generate.sessions.plan import SessionsFile
 from service.testing.file import TestsFile

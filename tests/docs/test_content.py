@@ -7,7 +7,7 @@ import yaml
 
 from service.content.groups import GroupsFile
 from service.conversation import prompt as speaking
-from service.decision import prompt as deciding
+from service.decision import context as deciding
 from service.generate.sessions.plan import SessionsFile
 from service.memory import reflect as reflecting
 from service.memory.closing import ask as closing

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from service.content.check import examine
-from service.content.init import ContentUnwritable
+from service.content.files import ContentUnwritable
 from service.content.load import load_content
 from service.exchange.card import read_card
 from service.exchange.draft import Draft, ImportRefused

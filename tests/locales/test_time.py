@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.locales import Language
-from service.locales.time import ago, clock_label
+from service.locales import Language, ago, clock_label
 from tests.world.maps import modest
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_end, parse_time
 

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from service.content.load import Content
 from service.errors import GraphUnavailable
-from service.locales.time import ago
+from service.locales import ago
 from service.memory.memory_store import MemoryStore
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory
 from service.memory.record import Episode, Group, Kind, Memory, Recalled, derived_memory_id

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.content.game_actions import GameActionEntry, game_actions
+from service.content.actions import GameActionEntry, game_actions
 from service.conversation.context import Line, PromptContext
 from service.locales import Language
 from service.offline.phrases import phrases

@@ -7,10 +7,10 @@ import pytest
 from sqlmodel import Session, delete
 
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
-from service.decision.dependencies import DecisionDependencies
+from service.decision.context import DecisionDependencies
+from service.decision.situation import AgentState
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.offline.model import OfflineModel

@@ -4,7 +4,7 @@ import pytest
 
 from service.content.load import Content
 from service.locales import Language
-from service.people.place_names import node_named
+from service.people.commitment import node_named
 
 
 @pytest.mark.parametrize(

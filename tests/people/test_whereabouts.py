@@ -5,9 +5,9 @@ from functools import partial
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.people.whereabouts import move, positions, segment_of
+from service.people.person import move, positions, segment_of
 from service.people.worlds import WorldView
-from world.movement import Position, Segment
+from world.life import Position, Segment
 from world.time import WorldTime
 
 
@@ -23,7 +23,7 @@ def _move(room: ConversationDependencies, segment: Segment, character_id: str = 
 def _where(room: ConversationDependencies, at: int | None = None, world_id: str = "main") -> dict[str, Position]:
     def work(session: Session) -> dict[str, Position]:
         world = room.worlds.open(session, world_id)
-        return positions(session, world, None if at is None else WorldTime(world.now + at))
+        return positions(session, world.at(WorldTime(world.now + (at or 0))))
 
     return room.database.read_now(work)
 
@@ -80,5 +80,5 @@ def test_the_segment_at_a_moment_can_be_asked_for(room: ConversationDependencies
     _move(room, walked)
     world = _open(room)
     assert room.database.read_now(lambda s: segment_of(s, world, "aoi")) == walked
-    before = room.database.read_now(lambda s: segment_of(s, world, "aoi", WorldTime(world.now - 1)))
+    before = room.database.read_now(lambda s: segment_of(s, world.at(WorldTime(world.now - 1)), "aoi"))
     assert before == Segment.stay("nagaya_one", world.started_at)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState, LastAsked
 from service.decision.choose import Chosen, choose
+from service.decision.situation import AgentState, LastAsked
 from service.errors import ModelTimeout
 from service.quality.checked import DecisionChecks
 from service.settings import QualitySettings

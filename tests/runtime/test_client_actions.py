@@ -9,7 +9,7 @@ import service.store.tables  # noqa: F401 - fills the metadata
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
-from service.people.whereabouts import positions
+from service.people.person import positions
 from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
 from service.store.phase import EndReason
@@ -17,7 +17,7 @@ from service.store.tables import EventRow, MovementRow, PersonRow
 from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
 from tests.scripted_model import ScriptedModel
-from world.movement import Position, Segment
+from world.life import Position, Segment
 
 
 def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:

@@ -9,7 +9,7 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.mid_term import self_told
 from service.memory.recall import recent_memory
-from service.people.whereabouts import positions
+from service.people.person import positions
 from service.runtime.client_actions import sleep
 from service.store.events import events_after
 from service.store.idempotency import Once, once

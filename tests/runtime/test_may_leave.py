@@ -11,7 +11,7 @@ from sqlmodel import Session, select
 from service.content.load import Content
 from service.conversation.engine import Engine
 from service.conversation.start import Start
-from service.people.whereabouts import positions
+from service.people.person import positions
 from service.runtime.client_actions import talk
 from service.store.tables import CommitmentRow
 from tests.runtime.lives import House, Slow, hamlet, house, leaving, rehearsal
@@ -48,7 +48,8 @@ def _stands(home: House, at: WorldTime | None = None) -> str:
     """Where Taro is at `at` (None: now)."""
 
     def read(session: Session) -> str:
-        return positions(session, home.room.worlds.open(session, "main"), at)[TARO].node_id
+        world = home.room.worlds.open(session, "main")
+        return positions(session, world if at is None else world.at(at))[TARO].node_id
 
     return home.room.database.read_now(read)
 

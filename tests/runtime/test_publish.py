@@ -8,8 +8,8 @@ from service.runtime.world_session import WorldSession
 from service.store.event_kinds import ActionFailed
 from service.store.events import events_after, payload_in
 from tests.runtime.worlds import command
+from world.actions import Reason
 from world.events import Event, Kind
-from world.option import Reason
 
 
 def test_what_could_not_be_had_is_told_with_the_reason(room: ConversationDependencies) -> None:

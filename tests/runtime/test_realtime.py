@@ -27,9 +27,8 @@ from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, W
 from tests.runtime.lives import HAMLET, House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
 from tests.runtime.patience import PATIENCE_SECONDS
-from world.actions import HOLD, TALK
+from world.actions import HOLD, TALK, Option
 from world.life import State
-from world.option import Option
 from world.time import WorldTime
 
 pytestmark = pytest.mark.anyio

@@ -26,7 +26,7 @@ def test_a_parrot_gives_no_secret_away_but_to_who_may_be_told(
             database = lived.room.database
             await confide(lived.room, CONFIDED)
             await lived.live(20)
-            names = {one: village.name(one) for one in languages()}
+            names = {one: village.cast(one).world_name for one in languages()}
             assert database.read_now(lambda s: list(leaks(s, parrot.asked, language, names))) == []
             for kept in SECRETS:
                 turns = database.read_now(partial(told, kept=kept, language=language))

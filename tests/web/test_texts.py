@@ -12,7 +12,7 @@ from service.locales import room
 from service.store.event_kinds import PAYLOADS, RejectionReason, Stopped
 from service.store.phase import EndReason, Phase
 from service.web import pages
-from world.option import Reason as Refused
+from world.actions import Reason as Refused
 
 _HERE = Path(pages.__file__).parent
 TEXTS = room("en", "web")

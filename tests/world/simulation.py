@@ -13,11 +13,10 @@ from heapq import heappop, heappush
 from time import process_time
 from typing import NamedTuple
 
-from world.actions import TALK
+from world.actions import TALK, Option
 from world.causality import Causality
 from world.events import Event, canonical
-from world.life import State, Talk
-from world.option import Option
+from world.life import Position, State, Talk, position_at
 from world.perceive import Snapshot
 from world.possible import possible
 from world.scheduler import Ask, Call, Scheduler
@@ -145,7 +144,6 @@ class Run:
     decisions: int = 0
     cpu: float = 0.0
     """Real seconds spent in the core, the made-up minds not counted."""
-    checks: int = 0
     snapshots: dict[tuple[str, WorldTime], str] = field(default_factory=dict)
     causes: dict[tuple[str, WorldTime], tuple[tuple[str, WorldTime, str | None], ...]] = field(default_factory=dict)
     """For each decision whom it saw: the id, the decision that put it there, and the talk it was in."""
@@ -198,7 +196,6 @@ def run_out_of_order(
             if call.talk_id is not None and call.talk_id in world.talks:
                 run.talks[call.talk_id] = world.talks[call.talk_id]
         events.extend(ahead.unsettled())
-        run.checks += ahead.causality.checks
     run.log = canonical(event for event in events if event.time < until)
     run.cpu = process_time() - started - thinking
     return run
@@ -360,6 +357,16 @@ def _chronicle(run: Run) -> list[tuple[WorldTime, Moment, str]]:
         for index in range(talk.turns)
     ]
     return sorted([*decisions, *talks, *turns])
+
+
+def levels_at(world: Simulation, person_id: str, t: WorldTime) -> dict[str, float]:
+    """The character's needs at a remembered time."""
+    return world.setting.catalogue.needs.at(world.people[person_id].during(t).levels, t)
+
+
+def position(world: Simulation, person_id: str, t: WorldTime) -> Position:
+    """Where the character is at a remembered time, or at one it is committed to."""
+    return position_at(world.people[person_id].during(t).segment, t)
 
 
 def reread(run: Run) -> list[str]:

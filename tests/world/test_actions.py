@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.world.little_worlds import MORNING, NEEDS
-from world.actions import GO, TALK, WAIT, ActionDef, Between, Catalogue, Where
-from world.option import Option, Possibilities, Reason, Refusal
+from world.actions import GO, TALK, WAIT, ActionDef, Between, Catalogue, Option, Possibilities, Reason, Refusal, Where
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.possible import minutes_open, possible, possible_one
 from world.setting import Setting

@@ -21,7 +21,7 @@ def test_everybody_is_found_at_the_last_time_given(moves: list[tuple[str, int]],
     assert list(agenda.behind(WorldTime(t))) == [pair for pair in reversed(pairs) if pair[0] < t]
     assert list(agenda.due(WorldTime(t))) == [person_id for when, person_id in pairs if when == t]
     assert agenda.first == (pairs[0][0] if pairs else None)
-    assert len(agenda) == len(times)
+    assert len(list(agenda.ids)) == len(times)
 
 
 def test_who_is_dropped_is_due_no_more() -> None:

@@ -17,12 +17,12 @@ from tests.world.simulation import (
     run_out_of_order,
     turns_of,
 )
+from world.actions import Option
 from world.causality import Causality
 from world.distance import FAR, Row
 from world.events import Event, OutOfTurn, canonical
-from world.hearing import overheard
 from world.life import Person, Talk
-from world.option import Option
+from world.perceive import overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.simulation import Simulation, newcomer
 from world.time import WorldTime

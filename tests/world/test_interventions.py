@@ -13,17 +13,18 @@ from tests.world.simulation import (
     Chosen,
     Run,
     draw,
+    levels_at,
     lognormal,
+    position,
     reread,
     run_lockstep,
     run_out_of_order,
     turns_of,
 )
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
-from world.actions import HOLD, TALK, WAIT
+from world.actions import HOLD, TALK, WAIT, Option, Reason
 from world.events import Event, Kind, OutOfTurn, canonical
-from world.life import Because, State
-from world.option import Option, Reason
+from world.life import Because, State, node_at
 from world.perceive import Snapshot
 from world.possible import possible
 from world.scheduler import Scheduler
@@ -109,10 +110,12 @@ def test_who_is_stopped_stands_where_it_was_with_the_needs_it_had_and_can_do_any
             assert (person.state, person.ready, person.claim) == (State.DECIDES, STOP, None)
             assert person.version > version
             for t in range(MORNING, STOP):
-                assert person.position_at(WorldTime(t)).node_id == before.position_at(WorldTime(t)).node_id
+                assert node_at(person.during(WorldTime(t)).segment, WorldTime(t)) == node_at(
+                    before.during(WorldTime(t)).segment, WorldTime(t)
+                )
             path = before.before(STOP).segment
-            assert person.node_id == person.position_at(STOP).node_id == path.cut(STOP).path[0]
-            assert world.levels(person_id, STOP) == levels
+            assert person.node_id == node_at(person.during(STOP).segment, STOP) == path.cut(STOP).path[0]
+            assert levels_at(world, person_id, STOP) == levels
             assert world.perceive(person_id).levels == levels
             for option in possible(world.setting, world.perceive(person_id), nearest=None).options:
                 Simulation(world.setting, world.people.values(), world.talks.values()).decide(person_id, option)
@@ -166,7 +169,7 @@ def test_what_would_begin_just_then_is_undone() -> None:
     assert world.people["aoi"].node_id == "field"
     assert world.perceive("aoi").ended == "walk"
     assert [event.kind for event in canonical(told) if step.voids(event)] == [Kind.STARTED]
-    assert world.levels("aoi", at(30))["money"] == 20
+    assert levels_at(world, "aoi", at(30))["money"] == 20
 
 
 def test_what_somebody_decided_just_then_is_undone() -> None:
@@ -206,7 +209,7 @@ def test_nobody_is_stopped_ahead_of_others_unless_the_clock_does_not_wait() -> N
     world.stop("aoi", at(30), lagging=True)
     world.stop("ben", at(30), lagging=True)
     assert {person.ready for person in world.people.values()} == {at(30)}
-    assert world.position("ben", at(20)).node_id == "home"
+    assert position(world, "ben", at(20)).node_id == "home"
 
 
 def test_nobody_is_stopped_where_its_past_is_forgotten() -> None:
@@ -247,8 +250,8 @@ def test_an_author_can_amend_who_has_run_ahead() -> None:
     world.decide("aoi", SLEEP)
     world.amend("aoi", at(30), needs={"money": 7})
     assert world.people["aoi"].ready == at(30)
-    assert world.position("aoi", at(30)).node_id == "home"
-    assert world.levels("aoi", at(30))["money"] == 7
+    assert position(world, "aoi", at(30)).node_id == "home"
+    assert levels_at(world, "aoi", at(30))["money"] == 7
 
 
 def test_what_an_author_changed_holds_when_somebody_stops_the_character_in_the_same_minute() -> None:
@@ -260,7 +263,7 @@ def test_what_an_author_changed_holds_when_somebody_stops_the_character_in_the_s
     world.amend("aoi", at(30), needs={"energy": 40})
     assert world.perceive("aoi").levels["money"] == 7
     assert world.perceive("aoi").levels["energy"] == 40
-    assert world.position("aoi", at(30)).node_id == "inn"
+    assert position(world, "aoi", at(30)).node_id == "inn"
 
 
 def test_an_npc_engaged_elsewhere_is_seen_talking_and_cannot_be_spoken_to() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world.maps import draw_map, modest, random_maps
+from world.distance import Path
 from world.errors import UnknownPlace
-from world.movement import (
+from world.life import (
     Position,
     Segment,
     latest,
@@ -18,7 +19,6 @@ from world.movement import (
     walking_at,
 )
 from world.places import WorldMap
-from world.routes import Path
 from world.time import WorldTime
 
 NOON = WorldTime(12 * 60)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world.maps import draw_map, modest, open_ways, random_maps, shortest
+from world.distance import Path, Routes
 from world.errors import UnknownPlace, Unreachable
 from world.places import Edge, Node, WorldMap, index_nodes
-from world.routes import Path, Routes
 
 
 @modest

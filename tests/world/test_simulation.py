@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.world.little_worlds import MORNING, NEEDS
-from world.actions import TALK, WAIT, ActionDef, Catalogue, Where
+from tests.world.simulation import levels_at, position
+from world.actions import TALK, WAIT, ActionDef, Catalogue, Option, Where
 from world.errors import Unreachable
 from world.events import Event, Kind, OutOfTurn, canonical
 from world.life import Because, State
-from world.option import Option
 from world.places import Edge, Facility, Node, WorldMap, index_nodes
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
@@ -98,9 +98,9 @@ def test_a_decision_sends_one_walking_and_then_to_work() -> None:
 def test_positions_are_known_at_any_time_past_or_committed() -> None:
     world = world_of(aoi="square")
     world.decide("aoi", WORK)
-    assert world.position("aoi", at(-1)).node_id == "square"
-    assert (world.position("aoi", at(5)).node_id, world.position("aoi", at(5)).toward) == ("inn", "field")
-    assert world.position("aoi", at(60)).node_id == "field"
+    assert position(world, "aoi", at(-1)).node_id == "square"
+    assert (position(world, "aoi", at(5)).node_id, position(world, "aoi", at(5)).toward) == ("inn", "field")
+    assert position(world, "aoi", at(60)).node_id == "field"
 
 
 def test_nobody_walks_where_no_way_leads() -> None:
@@ -149,9 +149,9 @@ def test_seats_are_not_known_from_outside() -> None:
 def test_eating_costs_at_once_and_fills_by_and_by() -> None:
     world = world_of(aoi="inn")
     act(world, "aoi", EAT)
-    assert world.levels("aoi", at(0))["money"] == 12
-    before = world.levels("aoi", at(0))["satiety"]
-    assert world.levels("aoi", at(10))["satiety"] == pytest.approx(before + 20 - 10 / 6)
+    assert levels_at(world, "aoi", at(0))["money"] == 12
+    before = levels_at(world, "aoi", at(0))["satiety"]
+    assert levels_at(world, "aoi", at(10))["satiety"] == pytest.approx(before + 20 - 10 / 6)
 
 
 def test_a_need_that_becomes_critical_ends_what_can_be_interrupted() -> None:
@@ -289,7 +289,7 @@ def test_who_is_roused_decides_at_once() -> None:
     world.interrupt("aoi", at(30))
     assert (world.people["aoi"].ready, world.perceive("aoi").because) == (at(30), Because.ROUSED)
     assert world.people["aoi"].version > version
-    assert world.levels("aoi", at(30))["money"] == 20 + 6
+    assert levels_at(world, "aoi", at(30))["money"] == 20 + 6
 
 
 def test_a_sleeper_is_not_roused() -> None:
@@ -306,7 +306,7 @@ def test_an_author_can_move_somebody_and_set_a_need() -> None:
     assert kinds(step.events) == [(Kind.CHANGED, 30)]
     assert (world.people["aoi"].ready, world.people["aoi"].node_id) == (at(30), "field")
     assert world.perceive("aoi").levels["money"] == 500
-    assert world.position("aoi", at(28)).node_id == "home"
+    assert position(world, "aoi", at(28)).node_id == "home"
 
 
 def test_an_author_may_not_change_what_lies_behind_others() -> None:

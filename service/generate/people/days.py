@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from service.content.load import Content
-from service.decision.descriptions import clock
+from service.decision.options import clock
 from service.generate.people.parts import Parts, Slot, Work, found, parts
 from service.generate.people.plan import WORKING_AGE
 from service.generate.people.workplaces import paid_places, places_of, workplaces

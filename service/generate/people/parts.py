@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, BeforeValidator
 
-from service.content.persona import Degree
+from service.content.persons import Degree
 from service.locales import Language, languages
 
 Trait = Literal["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"]

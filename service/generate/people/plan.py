@@ -16,10 +16,9 @@ from pydantic import BeforeValidator, Field
 from rich.console import Console
 from rich.table import Table
 
-from service.content.fields import UNWRITTEN, ContentModel, Text, Words, refusal
+from service.content.fields import UNWRITTEN, ContentModel, ContentProblem, Key, Text, Words, problem, quote, refusal
 from service.content.load import Content
-from service.content.persona import BigFiveEntry, Degree
-from service.content.problem import ContentProblem, Key, problem, quote
+from service.content.persons import BigFiveEntry, Degree
 from service.content.references import unknown
 from service.generate.people.households import Somebody, Together, live_together
 from service.generate.people.parts import TRAITS, Lives, Slot, Trait, found, parts

@@ -24,8 +24,7 @@ from service.generate.dataset import Dropped
 from service.generate.making import failed
 from service.generate.stage import Said, fault
 from service.llm.chat import ChatModel, PromptValues, Templates
-from service.locales import Language, Phrase, sentence, sentences
-from service.locales.time import ago
+from service.locales import Language, Phrase, ago, sentence, sentences
 from service.memory.authoring import Author
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed

@@ -13,10 +13,20 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from service.app import chosen_worlds
-from service.content.fields import UNWRITTEN, ContentModel, ListOf, Moment, NonEmpty, Slug, Text
+from service.content.fields import (
+    UNWRITTEN,
+    ContentModel,
+    ContentProblem,
+    ListOf,
+    Moment,
+    NonEmpty,
+    Slug,
+    Text,
+    problem,
+    quote,
+)
 from service.content.load import Cast, read_form
 from service.content.persons import PersonFile
-from service.content.problem import ContentProblem, problem, quote
 from service.content.profile import CharacterProfile
 from service.content.references import declared_once, unknown
 from service.conversation.dependencies import ConversationDependencies

@@ -15,9 +15,8 @@ from service.memory.mid_term import tell_over
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
 from service.memory.reflections import REFLECTS_AT, begin_reflections
 from service.people.attitude import felt_moods, stance, sum_of
-from service.people.commitment import around
+from service.people.commitment import around, node_named
 from service.people.commitments import PromiseTold, settle_told
-from service.people.place_names import node_named
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected

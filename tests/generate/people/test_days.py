@@ -2,12 +2,12 @@
 
 import pytest
 
-from service.content.init import init_content
+from service.content.files import init_content
 from service.content.load import Content, load_content
 from service.exchange.place import write_all
 from tests.decision.days import live
 from tests.generate.people.worlds import plan_of, woven_village
-from tests.world.simulation import Run
+from tests.world.simulation import Run, levels_at
 from world.events import Kind
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime
@@ -43,7 +43,7 @@ def test_every_night_is_slept_at_home(peopled: Content, days: Run) -> None:
 def test_no_need_stays_critical_for_half_a_day_and_nobody_runs_out_of_money(peopled: Content, days: Run) -> None:
     critical = {need.id: need.critical or 0 for need in peopled.cast("en").catalogue.needs.all}
     for person_id in peopled.cast("en").characters:
-        hours = [days.world.levels(person_id, WorldTime(peopled.start + 60 * hour)) for hour in range(24 * DAYS)]
+        hours = [levels_at(days.world, person_id, WorldTime(peopled.start + 60 * hour)) for hour in range(24 * DAYS)]
         for need_id in ("energy", "satiety"):
             assert sum(levels[need_id] <= critical[need_id] for levels in hours) < 6, (person_id, need_id)
         assert hours[-1]["money"] > 0, person_id

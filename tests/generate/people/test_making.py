@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.content.init import init_content
+from service.content.files import init_content
 from service.content.load import load_content
 from service.errors import ModelBroken, ModelUnreachable
 from service.generate.dataset import GenerationStopped

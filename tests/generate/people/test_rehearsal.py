@@ -14,8 +14,7 @@ from service.generate.people.parts import Slot, deal, found, parts
 from service.generate.people.plan import DemographyFile, sampling_plan
 from service.generate.people.rehearsal import person
 from service.locales import languages
-from service.offline.lines import lines_of
-from service.offline.phrases import phrases
+from service.offline.phrases import lines_of, phrases
 from tests.generate.people.worlds import plan_of, rehearsed, village
 
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.check import examine
-from service.content.files import MAPS_FILE, small_content
-from service.content.init import init_content
+from service.content.files import MAPS_FILE, init_content, small_content
 from service.content.load import load_content
 from service.exchange.draft import ImportRefused
 from service.exchange.place import write_all

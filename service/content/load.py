@@ -19,7 +19,7 @@ from service.content.game_actions import GameAction, game_actions
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.content.scenes import Scene, scene_of
 from service.content.schema_errors import schema_errors
 from service.errors import ContentErrors, NotFound
@@ -29,7 +29,6 @@ from world.places import WorldMap
 from world.time import WorldTime
 
 F = TypeVar("F", bound=ContentModel)
-P = TypeVar("P", bound=Profile)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,21 +106,21 @@ class Cast:
 
     def npc(self, npc_id: str) -> NpcProfile:
         """Raises: NotFound."""
-        return _known("npc", self.npcs, npc_id)
+        if npc_id not in self.npcs:
+            raise NotFound(kind="npc", id=npc_id)
+        return self.npcs[npc_id]
 
     def player(self, player_id: str) -> PlayerProfile:
         """Raises: NotFound."""
-        return _known("player", self.players, player_id)
+        if player_id not in self.players:
+            raise NotFound(kind="player", id=player_id)
+        return self.players[player_id]
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""
-        return _known("character", self.characters, character_id)
-
-
-def _known(kind: str, people: Mapping[str, P], person_id: str) -> P:
-    if person_id not in people:
-        raise NotFound(kind=kind, id=person_id)
-    return people[person_id]
+        if character_id not in self.characters:
+            raise NotFound(kind="character", id=character_id)
+        return self.characters[character_id]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from service.content.profile import CharacterProfile
-from service.llm.prompt import PromptValues
+from service.llm.chat import PromptValues
 from service.people.person import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours

@@ -8,8 +8,7 @@ from typing import Generic, TypeVar
 
 from service.decision.context import BaseContext, DayPlan, Decision, DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelError
-from service.llm.chat import ChatModel, Message, Prompt, T
-from service.llm.prompt import Templates
+from service.llm.chat import ChatModel, Message, Prompt, T, Templates
 from service.usage import Usage
 
 TEMPLATES = Templates(__file__)

@@ -159,8 +159,8 @@ class MemoryStore:
 
     def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
         """Remove a memory or a summary in the caller's transaction, and let be true again what it had ended; an insight
-        that names it among its sources goes with it. It never comes back: its row stays, and says nothing. Who holds
-        the memory in mind reads it anew.
+        that rests on nothing else goes with it. It never comes back: its row stays, and says nothing. Who holds the
+        memory in mind reads it anew.
         """
         revision = next_epoch(session, group)
         _drop_vectors(session, group, kind, key)
@@ -549,10 +549,20 @@ def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revis
 
 
 def _resting_on(session: Session, group: Group, key: str) -> list[str]:
-    """The insights that name that memory or talk among their sources."""
-    mine = (*group.owns(MemoryRow), col(MemoryRow.kind) == Kind.INSIGHT, col(MemoryRow.deleted).is_(False))
-    thoughts = session.exec(select(MemoryRow).where(*mine))
-    return [one.id for one in thoughts if key in map(_source, one.evidence)]
+    """The insights that name that memory or talk among their sources, of which none is left."""
+    mine, summary = group.owns(MemoryRow), SummaryRow
+    thoughts = select(MemoryRow).where(*mine, MemoryRow.kind == Kind.INSIGHT, col(MemoryRow.deleted).is_(False))
+    found = {one.id: set(map(_source, one.evidence)) for one in session.exec(thoughts)}
+    found = {one: sources for one, sources in found.items() if key in sources}
+    named = {source for sources in found.values() for source in sources}
+    left = {
+        *session.exec(
+            select(MemoryRow.id).where(*mine, col(MemoryRow.id).in_(named), col(MemoryRow.deleted).is_(False))
+        )
+    }
+    talks = select(summary.conversation_id).where(*group.owns(summary), col(summary.conversation_id).in_(named))
+    left |= set(session.exec(talks.where(summary.summary != "")))
+    return [one for one, sources in found.items() if not sources & left]
 
 
 def _source(ref: str) -> str:

@@ -208,6 +208,9 @@ def by_words(
     rarity = np.log1p((total - holding + 0.5) / (holding + 0.5))
     own = _sums(places, rarity[of] * (K1 + 1) * counts / (counts + norms[places]), len(lengths))
     is_said = is_base[places] | (lines.line[places] < lines.turns)  # a line holds what was taken from its turn, too
+    for number, term in enumerate(terms):
+        if term.without is not None:
+            is_said &= ~((of == number) & term.without[lines.line[places]])
     line_lengths = lines.around(np.where(stands, lengths[lines.places], 0).astype(np.float64), BESIDE)
     line_norms = _norms(line_lengths, float(line_lengths[stands].mean()) if stands.any() else 1.0)
     said = _Said(of=of[is_said], at=lines.line[places[is_said]], counts=counts[is_said])

@@ -23,9 +23,8 @@ from service.conversation.human import Words, say
 from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end, turns_of
 from service.errors import ModelError, NotFound
-from service.llm.chat import ChatModel
+from service.llm.chat import ChatModel, PromptValues, Templates
 from service.llm.choose import Models
-from service.llm.prompt import PromptValues, Templates
 from service.locales import Language, sentence
 from service.memory.authoring import Author
 from service.memory.lexical import is_named, squeezed

@@ -93,7 +93,7 @@ def test_a_given_past_is_found_by_its_words_with_the_callers_ids(client: TestCli
     assert (found["found"], found["as_of"]) == (True, "2026-04-01T07:00")
     first = found["hits"][0]
     assert first["score"] == pytest.approx(sum(first["parts"].values()))
-    assert set(first["parts"]) == {"words", "around", "cues"}
+    assert set(first["parts"]) == {"words", "around", "cues", "importance"}
     wanted = ("given_id", "kind", "text", "support", "source", "importance", "about", "subject_id", "told_by")
     assert {name: first[name] for name in wanted} == {
         "given_id": "s1",

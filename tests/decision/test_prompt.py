@@ -26,8 +26,7 @@ from service.decision.context import (
 )
 from service.decision.descriptions import in_short
 from service.decision.prompt import decide_prompt, plan_prompt
-from service.llm.chat import Message, Prompt
-from service.llm.prompt import Templates
+from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language
 from service.people.person import FeltNeed
 from world.option import Option

@@ -131,10 +131,10 @@ async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
     async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
         await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await until(lambda: row(home).now > village.start + 60)
-        alter(home, "ALTER TABLE lives RENAME TO lost")
+        alter(home, "ALTER TABLE participants RENAME TO lost")
         await until(lambda: "rests for" in caplog.text)
         stood = row(home).now
-        alter(home, "ALTER TABLE lost RENAME TO lives")
+        alter(home, "ALTER TABLE lost RENAME TO participants")
         await until(lambda: row(home).now > stood + 100)
         told = [event["at"] for event in home.story()["events"]]
         assert told == sorted(told)

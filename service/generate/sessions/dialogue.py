@@ -23,8 +23,7 @@ from service.conversation.start import Start, start
 from service.generate.dataset import Dropped
 from service.generate.making import failed
 from service.generate.stage import Said, fault
-from service.llm.chat import ChatModel
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import ChatModel, PromptValues, Templates
 from service.locales import Language, Phrase, sentence, sentences
 from service.locales.time import ago
 from service.memory.authoring import Author

@@ -25,8 +25,7 @@ from service.generate.sessions.dialogue import (
     HeldSession,
     Turn,
 )
-from service.llm.chat import ChatModel
-from service.llm.prompt import PromptValues
+from service.llm.chat import ChatModel, PromptValues
 from service.locales import Language, room, sentence, sentences
 from service.memory.lexical import squeezed
 

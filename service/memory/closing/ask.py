@@ -1,13 +1,12 @@
 """Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlmodel import Session
 
 from service.errors import ModelBroken
-from service.llm.chat import Answer, ChatModel, Prompt, estimate_tokens
-from service.llm.prompt import Templates
+from service.llm.chat import Answer, ChatModel, Prompt, Templates, estimate_tokens
 from service.locales import Language, sentence, sentences
 from service.memory.attitude_evidence import Evidence
 from service.memory.closing.answer import ClosingAnswer
@@ -129,7 +128,7 @@ def prepare(
         discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
         known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
         knew[person_id] = known
-        refs = dict(_shown(world, ref_of(place), known))
+        refs = dict(_shown(world, ref_of(place), (one for one in known if _is_theirs(one, {person_id, *towards}))))
         shown |= {ref: one for ref, (one, _) in refs.items()}
         first = next(iter(towards.values()), STRANGERS)
         participants.append(
@@ -232,6 +231,11 @@ def _shown(world: WorldView, ref: str, known: Iterable[Memory]) -> Iterator[tupl
         if taken <= room:
             room, fitting = room - taken, fitting + 1
             yield f"{ref}m{fitting}", (one, line)
+
+
+def _is_theirs(one: Memory, people: Collection[str]) -> bool:
+    """Whether it is of those people alone: what a third one told is no matter of theirs, and is not ended by them."""
+    return {one.told_by or "", one.partner_id} - {""} <= {*people}
 
 
 def _noted(world: WorldView, one: Memory) -> str:

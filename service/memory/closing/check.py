@@ -228,7 +228,7 @@ class _Owner:
         told_by = self._teller(draft, lines, subject_id)
         known_from = self._question.known_from[self.who.person_id]
         seen = self._is_seen(turns, lines)
-        kind = self._kind(draft, told_by, subject_id, seen=seen)
+        kind = self._kind(draft, told_by, seen=seen)
         heard_from = plain(getattr(draft, "heard_from", "")) if told_by else ""
         came_from = self._person(heard_from) or heard_from
         replaced = self._replaced(draft)
@@ -258,12 +258,12 @@ class _Owner:
             replaces=() if replaced is None else (replaced.id,),
         )
 
-    def _kind(self, draft: ShortMemoryDraft, told_by: str | None, subject_id: str | None, *, seen: bool) -> Kind:
+    def _kind(self, draft: ShortMemoryDraft, told_by: str | None, *, seen: bool) -> Kind:
         if draft.lasts != "long":
             return Kind.MID_TERM
         if seen:
             return Kind.OBSERVED
-        return Kind.SELF if told_by == subject_id == self.who.person_id else Kind.FACT
+        return Kind.SELF if told_by == self.who.person_id else Kind.FACT
 
     def _is_seen(self, turns: Sequence[int], lines: Sequence[SpokenLine]) -> bool:
         """Whether it rests on nothing but what somebody did, a player's words apart."""

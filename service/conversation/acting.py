@@ -1,4 +1,4 @@
-"""Owns the forms of answers: what a speaker of a scene answers, and what an answer may hold behind its words: something
+"""Owns the forms of answers: what a speaker answers, also in a scene, and what may stand behind its words: something
 it asks of the game, and lines that it suggests to a player. The form that is offered, and what is read of what came.
 """
 
@@ -17,6 +17,33 @@ from service.store.tables import TurnRow
 from world.ids import SLUG_MAX
 
 T = TypeVar("T", bound=BaseModel)
+
+
+Utterance = Annotated[str, Field(min_length=1, max_length=400)]
+
+
+class NpcTurn(BaseModel, extra="forbid"):
+    """What somebody answers who was spoken to. The emotion comes first: it is known when the first words are spoken."""
+
+    emotion: Emotion
+    utterance: Utterance
+    wants_to_end: bool
+
+
+class CharacterTurn(NpcTurn):
+    """What the opener answers: it knows whether its goal is reached."""
+
+    goal_achieved: bool
+
+
+class OpeningTurn(BaseModel, extra="forbid"):
+    """The opener's first answer when nobody gave it a goal: it sets one, within the guidelines, and speaks."""
+
+    goal: str = Field(min_length=1, max_length=200)
+    success_criteria: str = Field(min_length=1, max_length=200)
+    emotion: Emotion
+    utterance: Utterance
+    wants_to_end: bool
 
 
 class Act(BaseModel, frozen=True, extra="forbid"):

@@ -9,17 +9,14 @@ from typing import TypedDict
 from sqlmodel import Session, col, select
 
 from service.content.profile import Mood
-from service.conversation.context import LastMeeting, Present, PromptContext, ScenePart
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.hearing import goes_on, interventions_in
-from service.conversation.memory_share import Found, fitted, scaled
-from service.conversation.perception import those_there
-from service.conversation.prompt import Record, knowledge, render_record
-from service.conversation.relevance import always_told, bearing, brought_to_mind, persona_told
+from service.conversation.memory_share import Found, always_told, bearing, brought_to_mind, fitted, persona_told, scaled
+from service.conversation.prompt import LastMeeting, Present, PromptContext, Record, ScenePart, knowledge, render_record
 from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
+from service.conversation.turn_taking import OPENER, those_there
 from service.errors import NotFound
 from service.locales.time import ago
 from service.memory.episodes import acquainted, episode_of

@@ -6,9 +6,8 @@ from itertools import takewhile
 
 from sqlmodel import Session, col, select
 
-from service.conversation.context import Line, Present, PromptContext, SharedLine
-from service.conversation.ending import FEWEST
-from service.conversation.perception import hears, sees, those_there
+from service.conversation.prompt import Line, Present, PromptContext, SharedLine
+from service.conversation.turn_taking import FEWEST, hears, sees, those_there
 from service.people.worlds import WorldView
 from service.store.phase import Loudness, TurnForm
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, ParticipantRow, TurnRow

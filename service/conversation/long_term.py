@@ -9,12 +9,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 from sqlmodel import Session, select
 
-from service.conversation.context import Line
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.hearing import interventions_in
-from service.conversation.perception import hears, sees
-from service.conversation.prompt import TEMPLATES, data
+from service.conversation.prompt import TEMPLATES, Line, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
+from service.conversation.turn_taking import hears, sees
 from service.errors import ModelError, NotFound
 from service.llm.chat import Prompt
 from service.llm.prompt import PromptValues

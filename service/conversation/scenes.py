@@ -13,10 +13,9 @@ from service.content.made import wrong_texts
 from service.content.problem import ContentProblem, problem
 from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
 from service.content.schema_errors import schema_errors
-from service.conversation.ending import FEWEST
-from service.conversation.perception import those_there
 from service.conversation.start import insert_running, participants
 from service.conversation.transcript import conversation_of, end_row, held, require, turns_of, turns_said
+from service.conversation.turn_taking import FEWEST, those_there
 from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.locales import Phrase

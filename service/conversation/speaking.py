@@ -5,21 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.conversation.acting import Act, SceneTurn
-from service.conversation.attitude import changed_stance
-from service.conversation.context import Nudge, PromptContext, SharedLine
+from service.conversation.acting import Act, CharacterTurn, OpeningTurn, SceneTurn
 from service.conversation.dependencies import ConversationDependencies, Spoken
-from service.conversation.directing import perceivers
+from service.conversation.directing import changed_stance, perceivers
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
 from service.conversation.hearing import among, happened, interventions_in, is_shared, names_of
 from service.conversation.human import leave_unanswered
 from service.conversation.memory_share import reminded_of
-from service.conversation.perception import those_there
 from service.conversation.prompt import (
-    CharacterTurn,
-    OpeningTurn,
+    Nudge,
+    PromptContext,
     Record,
+    SharedLine,
     data,
     render_note,
     render_reminder,
@@ -29,7 +27,8 @@ from service.conversation.prompt import (
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
-from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
+from service.conversation.transcript import Transcript, commit_turn, count_calls, end, failure_of, goal_of, lines_for
+from service.conversation.turn_taking import those_there
 from service.errors import (
     BudgetExhausted,
     ModelEmpty,
@@ -448,12 +447,10 @@ async def _add_scene(
     turn.loudness = getattr(answer, "loudness", Loudness.NORMAL)
     turn.urgency = getattr(answer, "urgency", None)
     turn.shifts = [(ids[one.to], one.by) for one in answer.shifts if one.to in ids] or None
-    by = await perceivers(deps, said, turn, at)
-    turn.seen_by = None if by.seen_by is None else list(by.seen_by)
-    turn.heard_by = None if by.heard_by is None else list(by.heard_by)
+    turn.seen_by, turn.heard_by = await perceivers(deps, said, turn, at)
 
 
 async def _count(
     deps: ConversationDependencies, row: ConversationRow, role: Purpose, usage: Usage, at: WorldTime | None
 ) -> None:
-    await deps.database.write(lambda s: count_failure(s, deps.worlds, row.key, role, usage, at))
+    await deps.database.write(lambda s: count_calls(s, deps.worlds, row.key, role, usage, at, failures=1))

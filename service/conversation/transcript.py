@@ -11,14 +11,11 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
-from service.conversation.context import Goal, Line
-from service.conversation.ending import FEWEST, OPENER, next_step
 from service.conversation.game_actions import ask_game, note_told
 from service.conversation.hearing import reaching
-from service.conversation.perception import those_there
-from service.conversation.prompt import Record, messages
+from service.conversation.prompt import Goal, Line, Record, messages
 from service.conversation.start import release
-from service.conversation.waiting import let_speak
+from service.conversation.turn_taking import FEWEST, OPENER, let_speak, next_step, those_there
 from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
@@ -374,14 +371,6 @@ def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: T
     publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
 
 
-def count_failure(
-    session: Session, worlds: WorldRepository, key: ConversationKey, role: Purpose, usage: Usage, at: int | None = None
-) -> None:
-    """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_of`."""
-    if usage.calls:
-        count_calls(session, worlds, key, role, usage, at, failures=1)
-
-
 def count_calls(
     session: Session,
     worlds: WorldRepository,
@@ -392,9 +381,10 @@ def count_calls(
     *,
     failures: int = 0,
 ) -> None:
-    """Count calls that are no turn; so many of them gave nothing. `at`: see `world_of`."""
-    row, world = held(session, worlds, key)
-    pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
+    """Count calls that are no turn, if there were any; so many of them gave nothing. `at`: see `world_of`."""
+    if usage.calls:
+        row, world = held(session, worlds, key)
+        pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
 
 
 def end(

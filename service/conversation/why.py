@@ -9,14 +9,13 @@ from itertools import takewhile
 
 from sqlmodel import Session
 
-from service.conversation.attitude import judged_until
-from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.ending import OPENER
+from service.conversation.directing import judged_until
 from service.conversation.gather import met_by
 from service.conversation.hearing import is_shared
-from service.conversation.prompt import Knowledge, Record
+from service.conversation.prompt import Goal, Knowledge, Record
 from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
+from service.conversation.turn_taking import OPENER
 from service.llm.chat import Message
 from service.memory.telling import Remembered, look_up, remembered_line
 from service.people.attitude import stance

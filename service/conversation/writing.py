@@ -13,9 +13,8 @@ from sqlmodel import Session, col, select
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import name_of_doing
-from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS
+from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS, persona_told
 from service.conversation.prompt import told_prompt
-from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.context import Goal
+from service.conversation.prompt import Goal
 from service.locales import Language
 from service.memory.lexical import share, telling
 from service.offline.phrases import Phrases, clip, phrases

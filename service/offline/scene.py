@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from service.conversation.acting import SceneTurn
-from service.conversation.context import PromptContext, ScenePart, SharedLine
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
 from service.conversation.directing import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
+from service.conversation.prompt import PromptContext, ScenePart, SharedLine, answer_of
 from service.offline.phrases import clip, keys, quotable
 from service.offline.speaker import Speaker, speak
 from service.store.phase import Loudness

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from service.content.profile import Emotion
-from service.conversation.context import PromptContext
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.prompt import PromptContext, answer_of
 from service.memory.lexical import likeness, sentences
 from service.offline.lines import Kind, facts_of, is_polite, lines_of, set_goal, topic_of
 from service.offline.phrases import clip, keys, phrases, quotable

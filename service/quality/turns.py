@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from service.conversation.context import PromptContext, SharedLine
 from service.conversation.dependencies import Again, Spoken
-from service.conversation.prompt import data
+from service.conversation.prompt import PromptContext, SharedLine, data
 from service.llm.chat import Answer, Role
 from service.llm.choose import Models
 from service.memory.secrets import discretion_among

@@ -14,11 +14,18 @@ from service.app import create_app
 from service.content.problem import reason_of
 from service.content.scenes import Scene
 from service.conversation.action_results import Result, expire, settle
-from service.conversation.chat import lengthen
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
+from service.conversation.human import (
+    Heard,
+    cut_back,
+    give_word,
+    hand_over,
+    leave_unanswered,
+    lengthen,
+    take_back_answer,
+)
 from service.conversation.interventions import write_down
 from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import join, leave, stage, start_scene

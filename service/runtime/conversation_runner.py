@@ -20,7 +20,7 @@ from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
-from service.conversation.waiting import silent, stands
+from service.conversation.turn_taking import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
 from service.runtime.graph_relay import GraphRelay
 from service.runtime.tasks import cancel, repeat

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 from service.content.scenes import Scene, SceneParticipant
-from service.conversation.attitude import AttitudeContext
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.directing import AttitudeContext
 from service.conversation.engine import Engine
+from service.conversation.prompt import PromptContext
 from service.conversation.scenes import go_on, start_scene
 from service.llm.chat import Prompt
 from service.store.tables import ConversationRow

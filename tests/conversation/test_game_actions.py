@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.content.game_actions import GameActionEntry, game_actions
+from service.conversation.acting import NpcTurn
 from service.conversation.action_results import Result, settle
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.prompt import NpcTurn
 from service.conversation.transcript import end
 from service.errors import ActionOver, Invalid, NotFound
 from service.llm.chat import Prompt

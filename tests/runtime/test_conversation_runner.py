@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.conversation.closing import machine_time, reopen
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.prompt import PromptContext
 from service.conversation.scenes import go_on
 from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end

@@ -11,9 +11,8 @@ from service.api.chat.request import Begun, Wanted
 from service.api.chat.schemas import ChatIn
 from service.api.chat.speech import Speech, Spoken
 from service.api.dependencies import ApiDependencies
-from service.conversation.chat import break_off, lengthen
 from service.conversation.gather import gather
-from service.conversation.human import not_now
+from service.conversation.human import break_off, lengthen, not_now
 from service.conversation.speaking import go_on
 from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped, Stored
 from service.conversation.transcript import read_transcript

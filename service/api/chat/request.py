@@ -14,12 +14,11 @@ from service.api.chat.gesture import Gesture, Standing, fingerprint, gesture_of,
 from service.api.chat.schemas import ChatIn
 from service.api.dependencies import ApiDependencies
 from service.content.made import read_made
-from service.conversation.chat import MOST_TURNS, open_chat
-from service.conversation.human import WORDS_MAX, Words, not_now, say, take_back_answer
+from service.conversation.human import MOST_TURNS, WORDS_MAX, Words, not_now, open_chat, say, take_back_answer
 from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Ended, Said
 from service.conversation.transcript import end, turns_of
-from service.conversation.waiting import is_silent
+from service.conversation.turn_taking import is_silent
 from service.errors import Invalid, NoSuchModel
 from service.locales import Phrase
 from service.people.worlds import WorldView

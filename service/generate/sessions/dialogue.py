@@ -16,9 +16,9 @@ from sqlmodel import Session, col, select
 
 from service.content.load import Content
 from service.content.profile import CharacterProfile
-from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.prompt import Goal
 from service.conversation.start import Start, start
 from service.generate.checks import Said, fault
 from service.generate.making import failed

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TypedDict
+from typing import Any
 
 from sqlmodel import Session, col, select
 
@@ -26,7 +26,7 @@ from service.memory.record import FACTS, Kind, Memory, Recalled
 from service.memory.secrets import Discretion, discretion_among
 from service.memory.telling import clause, episode_told, ref_of
 from service.people.attitude import Attitude, attitudes_among, moods, stance
-from service.people.person import FeltNeed, felt_needs, levels_of, read_person
+from service.people.person import felt_needs, levels_of, read_person
 from service.people.worlds import WorldView
 from service.store.phase import ClockPolicy, Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
 from service.store.tables import (
@@ -351,14 +351,8 @@ def _present(world: WorldView, row: ConversationRow, rows: _Rows, person_id: str
     )
 
 
-class _Life(TypedDict, total=False):
-    """What a context tells of somebody who lives: an NPC has none of it."""
-
-    needs: tuple[FeltNeed, ...]
-    doing: str
-
-
-def _living(world: WorldView, row: PersonRow, life: LifeRow | None) -> _Life:
+def _living(world: WorldView, row: PersonRow, life: LifeRow | None) -> dict[str, Any]:
+    """What a context tells of somebody who lives, and of no NPC: `needs` and `doing`."""
     needs = world.setting.catalogue.needs
     person = read_person(life.person, needs) if life else None
     levels = levels_of(world, row.person_id, person)

@@ -1,6 +1,6 @@
 """Owns a speaker's prompt, and the value it is rendered from: what the speaker knows at that moment. The prompt is a
-record: what was sent once is sent again, letter by letter. Beside it is kept which memories stood in it, and how the speaker stood to the partner: a few hundred bytes that
-stay when the text is gone.
+record: what was sent once is sent again, letter by letter. Beside it is kept which memories stood in it, and how the
+speaker stood to the partner: a few hundred bytes that stay when the text is gone.
 
 The system message is authored text alone. The first user message is the context as it was when the two met, and the
 goal or the partner's first line. Whatever comes later is a note before the turn it came with. So each prompt begins

@@ -18,7 +18,7 @@ from service.content.profile import CharacterProfile
 from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import go_on, start_scene
+from service.conversation.scenes import begin, go_on
 from service.generate.checks import Said, fault
 from service.generate.dataset import Line
 from service.generate.making import Item, Plan, failed
@@ -157,7 +157,7 @@ class GroupsPlan(Plan):
             perceptions=self.file.perceptions,
             max_turns=self.file.rounds * len(group.wants),
         )
-        start_scene(session, world, scene, deps.models.names(), key.conversation_id)
+        begin(session, world, scene, deps.models.names(), key.conversation_id)
         go_on(session, deps.worlds, key)
 
 

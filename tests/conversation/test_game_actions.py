@@ -13,7 +13,7 @@ from sqlmodel import Session
 
 from service.content.game_actions import GameActionEntry, game_actions
 from service.conversation.acting import NpcTurn
-from service.conversation.action_results import Result, settle
+from service.conversation.action_results import settle
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import ActionOver, Invalid, NotFound
@@ -65,8 +65,8 @@ def answers(room: ConversationDependencies, conversation_id: str, *, ok: bool, m
     """The game says what became of what was asked last."""
     asked = calls(room)
     call_id = next((call["id"] for call in asked if call["state"] == CallState.REQUESTED), asked[-1]["id"])
-    result = Result(ok=ok, message=message)
-    room.database.write_now(lambda s: settle(s, room.worlds, main(conversation_id), call_id, result))
+    key = main(conversation_id)
+    room.database.write_now(lambda s: settle(s, room.worlds, key, call_id, ok=ok, message=message))
 
 
 def likes(room: ConversationDependencies, affinity: int) -> None:
@@ -255,7 +255,7 @@ def test_the_game_says_what_became_of_it_once_and_in_time(
     script.enqueue(gives())
     conversation_id, other = begin(played), begin(played, player_id="rei", waived=True)
     with pytest.raises(NotFound):
-        played.database.write_now(lambda s: settle(s, played.worlds, main(conversation_id), "none", Result(ok=True)))
+        played.database.write_now(lambda s: settle(s, played.worlds, main(conversation_id), "none", ok=True, message=""))
     speak(played, conversation_id, HELLO)
     carry_on(played, conversation_id)
     with pytest.raises(NotFound):

@@ -12,7 +12,6 @@ from sqlmodel import Session
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.problem import describe
 from service.api.scene_schemas import SceneId
-from service.conversation.hearing import interventions_in
 from service.conversation.scene_log import (
     Form,
     SceneLog,
@@ -26,6 +25,7 @@ from service.conversation.scene_log import (
 )
 from service.conversation.scenes import staged
 from service.conversation.transcript import turns_of
+from service.conversation.turn_taking import interventions_in
 from service.errors import NotFound
 from service.people.attitude import attitude_changes, sum_of
 from service.people.worlds import WorldView

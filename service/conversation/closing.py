@@ -16,6 +16,7 @@ from service.conversation.transcript import (
     drop_prompts,
     failure_of,
     held,
+    log_own,
     pay,
     read_transcript,
     require,
@@ -103,8 +104,7 @@ async def fail(
             pay(session, row, world.day, "closing", usage, failures=1)
         if row.phase != Phase.CLOSING:
             return row
-        if row.clock_policy == ClockPolicy.NONE:
-            log_in(session, key, clock.now, "closed")
+        log_own(session, row, clock, "closed")
         row.phase = Phase.CLOSING_FAILED
         row.failure = failure_of(error, "closing") | {"next_try_at": machine_time(_wait_seconds(row, error))}
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
@@ -225,12 +225,10 @@ async def _verified(
     return verified(checked, context, answer.value), answer.usage
 
 
-_Known = tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]
-"""What each remembers that is of use, and what bears on how one of two stands to the other; by person id."""
-
-
-async def _known(deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]) -> _Known:
-    """Of anybody, what answers what each heard; and of two, what bears on how they stand to each other."""
+async def _known(
+    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
+) -> tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]:
+    """What each remembers of what it heard, and of two what bears on how they stand to each other; by person id."""
     rows, world = {one.person_id: one for one in said.row.participants}, said.world
 
     def heard(person_id: str) -> str:
@@ -283,8 +281,7 @@ def _settle(
         embedded,
         clock.now,
     )
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, clock.now, "closed")
+    log_own(session, row, clock, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     closed = ConversationClosed(
         conversation_id=row.id,

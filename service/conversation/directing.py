@@ -19,10 +19,18 @@ from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import goes_on, interventions_in, names_of, told_of
 from service.conversation.prompt import TEMPLATES, Line, PromptContext, data
 from service.conversation.transcript import Transcript, count_calls, held, lines_for, world_of
-from service.conversation.turn_taking import Reached, by_place, reached, those_there
+from service.conversation.turn_taking import (
+    Reached,
+    by_place,
+    goes_on,
+    interventions_in,
+    names_of,
+    reached,
+    those_there,
+    told_of,
+)
 from service.errors import ModelError
 from service.llm.chat import Message, Prompt, Role, T
 from service.llm.prompt import PromptValues
@@ -301,13 +309,6 @@ def _write(
             **judged.model_dump(),
         )
         session.add(change)
-
-
-def judged_until(session: Session, row: ConversationRow, turn: TurnRow, other_id: str) -> Attitude:
-    """How the turn's speaker was judged to stand to the other in its conversation, the last time before the turn."""
-    ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
-    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], [other_id])
-    return sum_of(one for one in changes if one.id in ids)
 
 
 def attitude_prompt(context: AttitudeContext, answer: type[T]) -> Prompt[T]:

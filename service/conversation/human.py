@@ -31,7 +31,7 @@ from service.conversation.transcript import (
     takes_part,
     turns_of,
 )
-from service.conversation.turn_taking import OPENER, PARTNER, is_silent, keep_waiting, let_speak
+from service.conversation.turn_taking import OPENER, PARTNER, is_silent, let_speak
 from service.errors import Invalid, NotSpeaking, NotYourTurn, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks
@@ -295,7 +295,8 @@ def keep_listening(session: Session, worlds: WorldRepository, key: ConversationK
     last = last_of_an_utterance(session, key)
     if last is None or last.data["utterance_id"] != utterance_id:
         raise NotSpeaking(conversation_id=row.id, utterance_id=utterance_id)
-    keep_waiting(row, world)
+    if row.awaits is not None:
+        let_speak(row, row.seat_of(row.awaits), world)
 
 
 def hand_over(

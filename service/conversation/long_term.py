@@ -10,10 +10,9 @@ from pydantic import BaseModel, Field
 from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import interventions_in
 from service.conversation.prompt import TEMPLATES, Line, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
-from service.conversation.turn_taking import hears, sees
+from service.conversation.turn_taking import hears, interventions_in, sees
 from service.errors import ModelError, NotFound
 from service.llm.chat import Prompt
 from service.llm.prompt import PromptValues

@@ -257,10 +257,6 @@ class Knowledge(BaseModel, frozen=True):
     """how often the two had talked before"""
     mood: Mood = "neutral"
 
-    def stored(self) -> dict[str, Any]:
-        """As its row keeps it: what says nothing is left out."""
-        return self.model_dump(mode="json", exclude_defaults=True)
-
 
 NOTHING_KNOWN = Knowledge()
 
@@ -299,7 +295,7 @@ class Record:
             person_id=person_id,
             system=self.system,
             context=self.context,
-            knew=self.knew.stored(),
+            knew=self.knew.model_dump(mode="json", exclude_defaults=True),
         )
 
     @classmethod

@@ -14,7 +14,7 @@ from service.content.problem import ContentProblem, problem
 from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
 from service.content.schema_errors import schema_errors
 from service.conversation.start import insert_running, participants
-from service.conversation.transcript import conversation_of, end_row, held, require, turns_of, turns_said
+from service.conversation.transcript import conversation_of, end_row, held, log_own, require, turns_of, turns_said
 from service.conversation.turn_taking import FEWEST, those_there
 from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
@@ -121,8 +121,7 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
     else:
         _keep_what_it_perceived(session, row, again)
     again.joined_turn, again.left_turn, again.spot = turn, None, spot
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "joined", person_id=person_id, spot=spot)
+    log_own(session, row, world, "joined", person_id=person_id, spot=spot)
     session.flush()
     publish(session, row, world.now, ConversationJoined(conversation_id=row.id), person_id)
     return again
@@ -142,8 +141,7 @@ def leave(session: Session, row: ConversationRow, world: WorldView, person_id: s
     if person_id not in there:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
     there[person_id].left_turn = turn
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "left", person_id=person_id)
+    log_own(session, row, world, "left", person_id=person_id)
     publish(session, row, world.now, ConversationLeft(conversation_id=row.id), person_id)
     if len(there) - 1 < FEWEST:
         end_row(session, row, world, EndReason.WANTS_TO_END, said=turn)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from service.content.profile import Emotion
 from service.conversation.sentences import cut
-from service.store.phase import EndReason, Phase
+from service.store.phase import EndReason
 from service.store.tables import ConversationKey, TurnRow
 
 
@@ -41,10 +41,9 @@ class Discarded:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """A turn that is committed; `utterance_id` names the attempt that became it, "": a human found its words."""
+    """A turn that is committed."""
 
     row: TurnRow
-    utterance_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,9 +55,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settled:
-    """The closing is over, for good or not: `phase` is closed or closing_failed."""
-
-    phase: Phase
+    """The closing is over, for good or not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,15 +12,14 @@ from sqlmodel import Session, col, func, select
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
 from service.conversation.game_actions import ask_game, note_told
-from service.conversation.hearing import reaching
 from service.conversation.prompt import Goal, Line, Record, messages
 from service.conversation.start import release
-from service.conversation.turn_taking import FEWEST, OPENER, let_speak, next_step, those_there
+from service.conversation.turn_taking import FEWEST, OPENER, let_speak, next_step, reaching, those_there
 from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView, is_up
-from service.store.commands import log_in
+from service.store.commands import Command, log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
 from service.store.perceived import perceives
@@ -246,6 +245,12 @@ def held(session: Session, worlds: WorldRepository, key: ConversationKey) -> tup
     return found
 
 
+def log_own(session: Session, row: ConversationRow, world: WorldView, kind: Command, **data: Any) -> None:
+    """Log what comes to a conversation from outside, where the living world does not hold it itself."""
+    if row.clock_policy == ClockPolicy.NONE:
+        log_in(session, row.key, world.now, kind, **data)
+
+
 def commit_turn(
     session: Session,
     worlds: WorldRepository,
@@ -272,18 +277,15 @@ def commit_turn(
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     require_timeline(world, said.world.timeline)
     then = world_of(row, world, at)
-    is_due = row.phase == Phase.RUNNING and row.awaits is None
-    if is_due:  # before the row is changed, so that what is changed is written once
-        turn.at = then.now
-        insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
-        if checked is not None:
-            checked.row.at = then.now
-            insert_rows(session, [checked.row])
-    if not is_due:
+    if row.phase != Phase.RUNNING or row.awaits is not None:
         _pay_turn(session, row, then.day, role, usage, checked)
         return None
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "answered", turn=turn.turn)
+    turn.at = then.now  # inserted before the row is changed, so that what is changed is written once
+    insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
+    if checked is not None:
+        checked.row.at = then.now
+        insert_rows(session, [checked.row])
+    log_own(session, row, world, "answered", turn=turn.turn)
     if turn.goal_achieved and turn.turn > 0:
         row.goal_achieved = True
     if row.failure is not None:
@@ -411,8 +413,7 @@ def end(
         require_timeline(world, timeline)
     require(row, Phase.RUNNING)
     said = turns_said(session, row)
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "ended", reason=reason, failure=failure)
+    log_own(session, row, world, "ended", reason=reason, failure=failure)
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
     return row
 

@@ -10,17 +10,16 @@ from itertools import takewhile
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.directing import judged_until
 from service.conversation.gather import met_by
-from service.conversation.hearing import is_shared
 from service.conversation.prompt import Goal, Knowledge, Record
 from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
-from service.conversation.turn_taking import OPENER
+from service.conversation.turn_taking import OPENER, is_shared
 from service.llm.chat import Message
+from service.memory.record import turn_key
 from service.memory.telling import Remembered, look_up, remembered_line
-from service.people.attitude import stance
+from service.people.attitude import Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
-from service.store.tables import PromptRow, TurnRow
+from service.store.tables import ConversationRow, PromptRow, TurnRow
 from world.time import WorldTime
 
 
@@ -60,7 +59,7 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         knew = Knowledge.model_validate(kept.knew) if kept else None
         seat = row.seat_of(turn.speaker_id)
         partner_id = met_by(row, seat)[0][0]
-        if knew and (judged := stance(judged_until(session, row, turn, partner_id), world.language)):
+        if knew and (judged := stance(_judged_until(session, row, turn, partner_id), world.language)):
             knew = knew.model_copy(update={"stance": judged})
         before = turns_of(session, row.key)[: turn.turn]
         shown = takewhile(
@@ -83,6 +82,13 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
     known = why.knew.memories if why.knew else ()
     found = await look_up(deps.database, world, why.turn.speaker_id, [*known, *why.turn.reminded])
     return replace(why, memories=found[: len(known)], reminded=found[len(known) :])
+
+
+def _judged_until(session: Session, row: ConversationRow, turn: TurnRow, other_id: str) -> Attitude:
+    """How the turn's speaker was judged to stand to the other in its conversation, the last time before the turn."""
+    ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
+    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], [other_id])
+    return sum_of(one for one in changes if one.id in ids)
 
 
 def in_words(world: WorldView, why: TurnWhy) -> Iterator[str]:

@@ -167,7 +167,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
             self_told(session, world.id, writer.id)[writer.id],
             moods(session, world, [writer.id], cools)[writer.id],
             _did(session, world, writer.id) if wanted.form == "diary" else (),
-            _place(session, world, writer.id),
+            world.map.label(near(session, world, writer.id)),
         )
 
     recent, told, mood, did, place = await deps.database.read(work)
@@ -240,10 +240,6 @@ def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
         if what:
             lines[f"{hour}:{minute:02d} {what}{f' ({facility.name})' if facility else ''}"] = None
     return newest_within(tuple(lines), TODAY_TOKENS)
-
-
-def _place(session: Session, world: WorldView, person_id: str) -> str:
-    return world.map.label(near(session, world, person_id))
 
 
 LONGEST_ASIDE = 4000

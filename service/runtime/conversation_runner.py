@@ -134,7 +134,7 @@ class ConversationRunner:
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
-                self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
+                self._deps.stream.tell(key, Settled())
         except WorldRestored:
             return  # what is still to be said or remembered, the sweep finds
         except CassetteMiss as miss:

@@ -254,8 +254,9 @@ def test_the_game_says_what_became_of_it_once_and_in_time(
     played = with_actions(room, GIVE)
     script.enqueue(gives())
     conversation_id, other = begin(played), begin(played, player_id="rei", waived=True)
+    key = main(conversation_id)
     with pytest.raises(NotFound):
-        played.database.write_now(lambda s: settle(s, played.worlds, main(conversation_id), "none", ok=True, message=""))
+        played.database.write_now(lambda s: settle(s, played.worlds, key, "none", ok=True, message=""))
     speak(played, conversation_id, HELLO)
     carry_on(played, conversation_id)
     with pytest.raises(NotFound):

@@ -19,8 +19,9 @@ from service.conversation.closing import abandon, reopen
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
 from service.conversation.stream import Ended
-from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
+from service.conversation.transcript import conversation_of, end, takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
+from service.conversation.why import prompt_of
 from service.errors import Invalid
 from service.locales import Phrase
 from service.people.worlds import WorldView

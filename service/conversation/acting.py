@@ -2,7 +2,7 @@
 it asks of the game, and lines that it suggests to a player. The form that is offered, and what is read of what came.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, TypeVar
@@ -11,9 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationErr
 
 from service.content.game_actions import GameAction
 from service.content.profile import Emotion
-from service.errors import NotFound
 from service.store.phase import Loudness
-from service.store.tables import TurnRow
 from world.ids import SLUG_MAX
 
 T = TypeVar("T", bound=BaseModel)
@@ -111,19 +109,6 @@ def suggesting(turn: type[T], most: int) -> type[T]:
     schema = {"type": "array", "items": {"type": "string"}, "description": f"{most} lines"}
     field = Annotated[tuple[str, ...], BeforeValidator(partial(_lines, most)), WithJsonSchema(schema)]
     return create_model(turn.__name__, __base__=turn, __doc__=turn.__doc__, choices=(field, ()))
-
-
-def chosen(turns: Sequence[TurnRow], choice_id: str) -> tuple[TurnRow, str]:
-    """The turn with which the line was suggested, and the line's words.
-
-    Raises:
-        NotFound: no such line was.
-    """
-    known = ((turn, one.text) for turn in turns for one in turn.suggestions if one.id == choice_id)
-    found = next(known, None)
-    if found is None:
-        raise NotFound(kind="choice", id=choice_id)
-    return found
 
 
 def _lines(most: int, value: Any) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.conversation.acting import chosen
 from service.conversation.client_events import (
     drop_utterance,
     tell_failed,
@@ -32,7 +31,7 @@ from service.conversation.transcript import (
     turns_of,
 )
 from service.conversation.turn_taking import OPENER, PARTNER, is_silent, let_speak
-from service.errors import Invalid, NotSpeaking, NotYourTurn, StaleChoice
+from service.errors import Invalid, NotFound, NotSpeaking, NotYourTurn, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks
 from service.locales import Phrase
@@ -129,7 +128,10 @@ def choose(
     """
     row, _ = held(session, worlds, key)
     turns = turns_of(session, key)
-    turn, text = chosen(turns, choice_id)
+    found = ((turn, one.text) for turn in turns for one in turn.suggestions if one.id == choice_id)
+    turn, text = next(found, (None, ""))
+    if turn is None:
+        raise NotFound(kind="choice", id=choice_id)
     words = Words(text=text, message_id=message_id or f"choice {choice_id}")
     if turn is not turns[-1] and _said_before(session, key, words.message_id) is None:
         raise StaleChoice(conversation_id=row.id, choice_id=choice_id, text=text)

@@ -117,11 +117,10 @@ async def propose(deps: ConversationDependencies, key: ConversationKey, number: 
         ModelError: the model failed; the intervention says so.
     """
     person_id, context = await deps.database.read(lambda s: _context(s, deps, key, number))
-    usage = Usage(calls=1, estimated=True)
     try:
         answer = await deps.models.for_role("closing").complete(long_term_prompt(context, thread="/".join(key)))
     except ModelError as exc:
-        failure, usage = exc.slug, exc.usage or usage
+        failure, usage = exc.slug, exc.usage
         await deps.database.write(lambda s: fail(s, deps.worlds, key, number, failure, usage))
         raise
     found = valid_proposals(answer.value, context)

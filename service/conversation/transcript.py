@@ -12,11 +12,11 @@ from sqlmodel import Session, col, func, select
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
 from service.conversation.game_actions import ask_game, note_told
-from service.conversation.prompt import Goal, Line, Record, messages
+from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
-from service.conversation.turn_taking import FEWEST, OPENER, let_speak, next_step, reaching, those_there
+from service.conversation.turn_taking import FEWEST, let_speak, next_step, reaching, those_there
 from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
-from service.llm.chat import Message, Role
+from service.llm.chat import Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.commands import Command, log_in
@@ -123,42 +123,6 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str,
         for turn, *both in found
         if turn.text and all(perceives(one, turn.turn, turn.speaker_id, turn.heard_by) for one in both)
     ]
-
-
-def prompt_of(
-    session: Session, world: WorldView, row: ConversationRow, index: int
-) -> tuple[TurnRow, tuple[Message, ...]]:
-    """A turn, and the messages its speaker was sent for it: for the last time, where it was asked twice.
-
-    Raises:
-        NotFound: the conversation has no such turn; or its prompts were not kept: it is closed, or was read in from an
-            export.
-    """
-    turn = turn_of(session, row, index)
-    kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
-    record = Record.of(kept) if kept else None
-    if record is None:
-        raise NotFound(kind="prompt", id=f"{row.id}/{index}")
-    return turn, prompt_messages(session, world, row, turn, record)
-
-
-def turn_of(session: Session, row: ConversationRow, index: int) -> TurnRow:
-    """Raises: NotFound: the conversation has no such turn."""
-    turn = session.get(TurnRow, (row.world_id, row.id, index))
-    if turn is None:
-        raise NotFound(kind="turn", id=index)
-    return turn
-
-
-def prompt_messages(
-    session: Session, world: WorldView, row: ConversationRow, turn: TurnRow, record: Record
-) -> tuple[Message, ...]:
-    """The messages that the turn's speaker was sent, whose prompts begin with `record`."""
-    opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
-    own_goal = goal_of(row) if opens and turn.turn > 0 else None
-    said = lines_for(world, row, turn.speaker_id, turns_of(session, row.key)[: turn.turn])
-    before = "\n".join(filter(None, (turn.note, turn.recalled)))
-    return messages(record, said, turn.speaker_id, before, own_goal)
 
 
 def drop_prompts(session: Session, key: ConversationKey, turns: Sequence[TurnRow]) -> None:

@@ -23,8 +23,8 @@ from benchmarks.recall import TableEmbedder
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.closing import close
-from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.prompt import Goal
 from service.conversation.start import Start, start
 from service.conversation.stream import Stream
 from service.conversation.transcript import end

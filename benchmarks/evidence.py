@@ -19,7 +19,7 @@ import httpx
 from benchmarks.turn import common_prefix
 from service.app import create_app
 from service.content.files import bundled_content
-from service.conversation.prompt import NpcTurn
+from service.conversation.acting import NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.memory.lexical import normal

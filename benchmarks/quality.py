@@ -20,11 +20,11 @@ from service.app import conversations_apart
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.content.profile import PlayerProfile
-from service.conversation.context import PromptContext
+from service.conversation.acting import NpcTurn
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, say
-from service.conversation.prompt import NpcTurn
+from service.conversation.prompt import PromptContext
 from service.conversation.start import Start, start_with_player
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models

@@ -18,8 +18,8 @@ from benchmarks.turn import SAID, Stopwatch
 from service.api.server import settle_memory
 from service.content.files import bundled_content
 from service.content.load import load_content
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.prompt import PromptContext
 from service.conversation.stream import ALL, Listener, Said, Settled, Speaking, Stream
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models

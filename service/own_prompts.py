@@ -12,8 +12,8 @@ from service.content.check import examine
 from service.content.fields import ContentProblem, hint, problem, quote
 from service.content.load import Content, ContentRefused, load_content
 from service.conversation import prompt as speaking
-from service.conversation.context import PromptContext
-from service.conversation.relevance import PERSONA_TOKENS
+from service.conversation.memory_share import PERSONA_TOKENS
+from service.conversation.prompt import PromptContext
 from service.decision import context as deciding
 from service.llm.chat import OwnPrompts, Templates, estimate_tokens
 from service.locales import Language

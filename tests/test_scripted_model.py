@@ -6,7 +6,7 @@ import time
 import pytest
 from pydantic import ValidationError
 
-from service.conversation.prompt import CharacterTurn, NpcTurn
+from service.conversation.acting import CharacterTurn, NpcTurn
 from service.errors import ModelRefused
 from service.llm.chat import Answer, Prompt
 from tests.llm.prompts import TURN, ask

@@ -23,11 +23,12 @@ from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen
-from service.conversation.context import Goal
-from service.conversation.ending import OPENER, PARTNER
+from service.conversation.prompt import Goal
 from service.conversation.start import Start
 from service.conversation.stream import Ended
-from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
+from service.conversation.transcript import conversation_of, end, takes_part
+from service.conversation.turn_taking import OPENER, PARTNER
+from service.conversation.why import prompt_of
 from service.errors import Invalid
 from service.locales import Phrase
 from service.people.worlds import WorldView

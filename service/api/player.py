@@ -23,7 +23,7 @@ from service.api.schemas import (
     SpeakerIn,
     TurnOut,
 )
-from service.conversation.action_results import Result, settle
+from service.conversation.action_results import settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
 from service.conversation.stream import Discarded, Ended, Listener, Restored, Said, Stopped, Stored
 from service.store.phase import Phase, Speaker
@@ -168,8 +168,10 @@ async def say_what_became_of_action(
     The speaker is told before its next words, and only what is done is remembered. What nobody says anything of has
     come to nothing.
     """
-    result = Result(ok=body.ok, message=body.message)
-    call = await deps.conversation.database.write(lambda s: settle(s, deps.conversation.worlds, key, call_id, result))
+    worlds = deps.conversation.worlds
+    call = await deps.conversation.database.write(
+        lambda s: settle(s, worlds, key, call_id, ok=body.ok, message=body.message)
+    )
     deps.conversation.stream.tell(key, Stored())
     deps.runner.carry_on(key)
     return ActionCallOut.of(call)

@@ -12,11 +12,20 @@ from sqlmodel import Session
 from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
 from service.api.problem import describe
 from service.api.scene_schemas import SceneId
-from service.conversation.hearing import interventions_in
-from service.conversation.scene_log import Form, SceneLog, as_json, as_script, as_yaml, scene_log, view_of
-from service.conversation.scene_report import SceneReport, scene_report
+from service.conversation.scene_log import (
+    Form,
+    SceneLog,
+    SceneReport,
+    as_json,
+    as_script,
+    as_yaml,
+    scene_log,
+    scene_report,
+    view_of,
+)
 from service.conversation.scenes import staged
 from service.conversation.transcript import turns_of
+from service.conversation.turn_taking import interventions_in
 from service.errors import NotFound
 from service.people.attitude import attitude_changes, sum_of
 from service.people.worlds import WorldView

@@ -40,11 +40,11 @@ from service.api.scene_schemas import (
 from service.api.schemas import FailureOut
 from service.api.snapshots import branch_to, rewritten
 from service.content.scenes import Effect, Scene
-from service.conversation.hearing import interventions_in
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
 from service.conversation.scenes import begin, following, go_on, read_scene, scenes_of, staged
 from service.conversation.transcript import conversation_of, turns_of, turns_said
+from service.conversation.turn_taking import interventions_in
 from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
 from service.offline.model import REHEARSAL

@@ -21,8 +21,8 @@ from service.content.profile import (
 )
 from service.conversation.acting import MOST as CHOICES_MAX
 from service.conversation.action_results import MESSAGE_MAX
-from service.conversation.context import Goal
 from service.conversation.human import WORDS_MAX
+from service.conversation.prompt import Goal
 from service.llm.chat import Message
 from service.locales import Language
 from service.memory.mid_term import OnMind

@@ -1,8 +1,8 @@
-"""Owns the forms of answers: what a speaker of a scene answers, and what an answer may hold behind its words: something
+"""Owns the forms of answers: what a speaker answers, also in a scene, and what may stand behind its words: something
 it asks of the game, and lines that it suggests to a player. The form that is offered, and what is read of what came.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, TypeVar
@@ -11,12 +11,37 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationErr
 
 from service.content.actions import GameAction
 from service.content.profile import Emotion
-from service.errors import NotFound
 from service.store.phase import Loudness
-from service.store.tables import TurnRow
 from world.ids import SLUG_MAX
 
 T = TypeVar("T", bound=BaseModel)
+
+
+Utterance = Annotated[str, Field(min_length=1, max_length=400)]
+
+
+class NpcTurn(BaseModel, extra="forbid"):
+    """What somebody answers who was spoken to. The emotion comes first: it is known when the first words are spoken."""
+
+    emotion: Emotion
+    utterance: Utterance
+    wants_to_end: bool
+
+
+class CharacterTurn(NpcTurn):
+    """What the opener answers: it knows whether its goal is reached."""
+
+    goal_achieved: bool
+
+
+class OpeningTurn(BaseModel, extra="forbid"):
+    """The opener's first answer when nobody gave it a goal: it sets one, within the guidelines, and speaks."""
+
+    goal: str = Field(min_length=1, max_length=200)
+    success_criteria: str = Field(min_length=1, max_length=200)
+    emotion: Emotion
+    utterance: Utterance
+    wants_to_end: bool
 
 
 class Act(BaseModel, frozen=True, extra="forbid"):
@@ -84,19 +109,6 @@ def suggesting(turn: type[T], most: int) -> type[T]:
     schema = {"type": "array", "items": {"type": "string"}, "description": f"{most} lines"}
     field = Annotated[tuple[str, ...], BeforeValidator(partial(_lines, most)), WithJsonSchema(schema)]
     return create_model(turn.__name__, __base__=turn, __doc__=turn.__doc__, choices=(field, ()))
-
-
-def chosen(turns: Sequence[TurnRow], choice_id: str) -> tuple[TurnRow, str]:
-    """The turn with which the line was suggested, and the line's words.
-
-    Raises:
-        NotFound: no such line was.
-    """
-    known = ((turn, one.text) for turn in turns for one in turn.suggestions if one.id == choice_id)
-    found = next(known, None)
-    if found is None:
-        raise NotFound(kind="choice", id=choice_id)
-    return found
 
 
 def _lines(most: int, value: Any) -> Any:

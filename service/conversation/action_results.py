@@ -1,7 +1,6 @@
 """Owns what the game says of what it was asked for: each thing once, in time."""
 
 import time
-from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
@@ -18,18 +17,11 @@ MESSAGE_MAX = 300
 """Most characters of what the game says beside it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """What became of something that was asked: it is done or not, and a word about it, which the speaker is told."""
-
-    ok: bool
-    message: str = ""
-
-
 def settle(
-    session: Session, worlds: WorldRepository, key: ConversationKey, call_id: str, result: Result
+    session: Session, worlds: WorldRepository, key: ConversationKey, call_id: str, *, ok: bool, message: str
 ) -> ActionCallRow:
-    """Take the game's word; the caller commits, and has the conversation carried on.
+    """Take the game's word, that it is done or not, and what it says beside it, which the speaker is told; the caller
+    commits, and has the conversation carried on.
 
     Raises:
         NotFound: no such conversation, or nothing was asked in it under that id.
@@ -43,10 +35,10 @@ def settle(
         raise ActionOver(call_id=call_id, state=call.state)
     if call.deadline <= time.time():  # somebody comes by soon, and writes it down
         raise ActionOver(call_id=call_id, state=CallState.EXPIRED.value)
-    call.state = CallState.DONE if result.ok else CallState.FAILED
-    call.reason = None if result.ok else "client"
-    call.message = " ".join(plain(result.message).split())
-    log_in(session, key, world.now, "action_settled", call_id=call_id, ok=result.ok, message=call.message)
+    call.state = CallState.DONE if ok else CallState.FAILED
+    call.reason = None if ok else "client"
+    call.message = " ".join(plain(message).split())
+    log_in(session, key, world.now, "action_settled", call_id=call_id, ok=ok, message=call.message)
     tell_came_of_it(session, row, world, call)
     return call
 

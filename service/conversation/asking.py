@@ -13,9 +13,8 @@ from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.memory_share import KNOWN_TOKENS
+from service.conversation.memory_share import KNOWN_TOKENS, persona_told
 from service.conversation.prompt import told_prompt
-from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.writing import counted
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter

@@ -8,7 +8,7 @@ from typing import Any
 from sqlmodel import Session
 
 from service.content.profile import Profile
-from service.conversation.perception import hears, sees
+from service.conversation.turn_taking import hears, sees
 from service.people.worlds import WorldView
 from service.store.client_event_kinds import (
     ActionCallDone,

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from service.conversation.transcript import (
     drop_prompts,
     failure_of,
     held,
+    log_own,
     pay,
     read_transcript,
     require,
@@ -41,7 +41,7 @@ from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.perceived import perceives
 from service.store.phase import CallState, ClockPolicy, Phase, TurnForm
 from service.store.publish import publish
-from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, WorldRow
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, WorldRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -58,17 +58,6 @@ REPLACEABLE = frozenset({*FACTS, Kind.SELF, Kind.MID_TERM})
 """What may be over by what was said."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Extracted:
-    """What the model calls gave, what they cost by role, and what of it may be stored."""
-
-    usage: Mapping[Role, Usage]
-    turns: list[TurnRow]
-    question: ClosingQuestion
-    checked: Checked
-    timeline: int
-
-
 async def close(deps: ConversationDependencies, key: ConversationKey) -> ConversationRow:
     """Close a conversation that is due. Answers the row as it then stands: closed, or closing_failed with the reason.
 
@@ -82,13 +71,13 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
     if said.row.phase != Phase.CLOSING or any(call.state == CallState.REQUESTED for call in calls):
         return said.row
     try:
-        extracted = await _extract(deps, said, before, promised, calls)
+        question, checked, usage = await _extract(deps, said, before, promised, calls)
     except ModelError as exc:
         return await fail(deps, key, exc, exc.usage, timeline=said.world.timeline)
     except NotFound as exc:  # the author has taken one of them out of the game meanwhile
         return await fail(deps, key, exc, timeline=said.world.timeline)
-    embedded = await deps.memory.embed(extracted.checked.texts)
-    return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, embedded))
+    embedded = await deps.memory.embed(checked.texts)
+    return await deps.database.write_later(lambda s: _settle(s, deps, said, question, checked, usage, embedded))
 
 
 async def fail(
@@ -115,8 +104,7 @@ async def fail(
             pay(session, row, world.day, "closing", usage, failures=1)
         if row.phase != Phase.CLOSING:
             return row
-        if row.clock_policy == ClockPolicy.NONE:
-            log_in(session, key, clock.now, "closed")
+        log_own(session, row, clock, "closed")
         row.phase = Phase.CLOSING_FAILED
         row.failure = failure_of(error, "closing") | {"next_try_at": machine_time(_wait_seconds(row, error))}
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
@@ -190,8 +178,8 @@ async def _extract(
     before: Before,
     promised: Sequence[Commitment],
     calls: Sequence[ActionCallRow],
-) -> _Extracted:
-    """Ask for the closing, check it and have it verified.
+) -> tuple[ClosingQuestion, Checked, dict[Role, Usage]]:
+    """Ask for the closing, check it and have it verified: what may be stored, and what the calls cost by role.
 
     Raises:
         ModelError: the closing's model failed.
@@ -217,10 +205,7 @@ async def _extract(
     answer = await ask(deps.models.for_role("closing"), question.context, thread)
     checked = check(answer.value, question, affinity_step=settings.affinity_step)
     checked, spent = await _verified(deps, question, checked, thread)
-    usage: dict[Role, Usage] = {"closing": answer.usage}
-    if spent.calls:
-        usage["verify"] = spent
-    return _Extracted(usage=usage, turns=said.turns, question=question, checked=checked, timeline=world.timeline)
+    return question, checked, {"closing": answer.usage, "verify": spent}
 
 
 async def _verified(
@@ -236,16 +221,14 @@ async def _verified(
         answer = await verify(deps.models.for_role("verify"), context, thread)
     except ModelError as exc:
         _log.warning("the closing of %s is not verified: %s", thread, exc)
-        return checked, exc.usage or NOTHING_SPENT
+        return checked, exc.usage
     return verified(checked, context, answer.value), answer.usage
 
 
-_Known = tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]
-"""What each remembers that is of use, and what bears on how one of two stands to the other; by person id."""
-
-
-async def _known(deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]) -> _Known:
-    """Of anybody, what answers what each heard; and of two, what bears on how they stand to each other."""
+async def _known(
+    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
+) -> tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]:
+    """What each remembers of what it heard, and of two what bears on how they stand to each other; by person id."""
     rows, world = {one.person_id: one for one in said.row.participants}, said.world
 
     def heard(person_id: str) -> str:
@@ -270,28 +253,35 @@ async def _evidence(
 
 
 def _settle(
-    session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, embedded: Embedded
+    session: Session,
+    deps: ConversationDependencies,
+    said: Transcript,
+    question: ClosingQuestion,
+    checked: Checked,
+    usage: Mapping[Role, Usage],
+    embedded: Embedded,
 ) -> ConversationRow:
-    row, clock = held(session, deps.worlds, key)
-    require_timeline(clock, extracted.timeline)
+    """Write it all at once, unless it was closed meanwhile; what it cost is paid in any case."""
+    row, clock = held(session, deps.worlds, said.row.key)
+    require_timeline(clock, said.world.timeline)
     world = world_of(row, clock, row.ended_at)
-    for role, usage in extracted.usage.items():
-        pay(session, row, world.day, role, usage)
+    for role, spent in usage.items():
+        if spent.calls:
+            pay(session, row, world.day, role, spent)
     if row.phase != Phase.CLOSING:
         return row
     row.changes = write_closing(
         session,
         world,
         row,
-        extracted.question,
-        extracted.checked,
+        question,
+        checked,
         deps.settings.memory,
         deps.memory,
         embedded,
         clock.now,
     )
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, key, clock.now, "closed")
+    log_own(session, row, clock, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     closed = ConversationClosed(
         conversation_id=row.id,
@@ -302,7 +292,7 @@ def _settle(
     publish(session, row, row.closed_at, closed, row.opener_id)
     tell_closed(session, row, clock, row.changes)
     if row.form != TurnForm.SCENE and not deps.settings.keep_prompts:  # a scene may go on from any of its turns
-        drop_prompts(session, key, extracted.turns)
+        drop_prompts(session, row.key, said.turns)
     return row
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from service.conversation.context import PromptContext
+from service.conversation.prompt import PromptContext
 from service.conversation.stream import Stream
 from service.llm.chat import Answer, Role
 from service.llm.choose import Models

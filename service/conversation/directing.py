@@ -1,6 +1,10 @@
-"""Owns the two questions that a scene asks beside its turns, by one call each: who is next, and who perceives a turn.
+"""Owns what a model is asked beside a turn: how the one about to speak stands to the other, who is next, and who
+perceives the turn. Where it does not answer, all stays as it was, or the rule decides: in the order of the seats, and
+by place.
 
-Where a model does not answer, the rule does: in the order of the seats, and by place.
+How somebody stands is judged as LoCoMo's relationship reflection does: a model reads the last words and asks three
+questions, one for each dimension; memory is asked each of them; then the model gives the three values, beginning from
+the ones before. They are written before the turn is spoken, so whoever goes on from there asks no model again.
 """
 
 import asyncio
@@ -11,24 +15,41 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from sqlmodel import Session
 
+from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import goes_on, interventions_in, names_of, told_of
-from service.conversation.perception import Perceivers, by_place, those_there
-from service.conversation.prompt import TEMPLATES, data
-from service.conversation.transcript import Transcript, count_calls, count_failure
+from service.conversation.prompt import TEMPLATES, Line, PromptContext, data
+from service.conversation.transcript import Transcript, count_calls, held, lines_for, world_of
+from service.conversation.turn_taking import (
+    Reached,
+    by_place,
+    goes_on,
+    interventions_in,
+    names_of,
+    reached,
+    those_there,
+    told_of,
+)
 from service.errors import ModelError
-from service.llm.chat import Prompt, PromptValues, Role, T
+from service.llm.chat import Message, Prompt, PromptValues, Role, T
+from service.memory.attitude_evidence import Evidence, ask_each, evidence
+from service.memory.closing.answer import AttitudeDraft
+from service.memory.record import turn_key
+from service.memory.secrets import discretion_among
+from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
-from service.store.phase import Loudness, Modulator, Speaker, TurnForm, TurnPolicy
-from service.store.tables import ConversationRow, TurnRow
+from service.store.phase import Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
+from service.store.tables import AttitudeChangeRow, ConversationRow, TurnRow
+from service.store.usage import Purpose
 from service.usage import Usage
+from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 
 MAX_TOKENS = 300
 LATELY = 6
-"""How many last turns a moderator is shown."""
+"""How many last turns a moderator is shown, and how many last lines are judged."""
 NOTICED = 5
 """From so much on (0 to 10) what is done or said reaches somebody."""
 
@@ -102,16 +123,16 @@ async def moderated(deps: ConversationDependencies, said: Transcript, seat: int,
         addressed=tuple(name for name, one in known.items() if one in (turns[-1].addressed or ())),
         own_prompts=world.cast.own_prompts,
     )
-    answer = await _ask(deps, said, "moderator", context, choosing(tuple(known)), at)
+    answer = await _ask(deps, said, directed("moderator", context, choosing(tuple(known))), "moderator", at)
     return seat if answer is None else row.seat_of(known[answer.next])
 
 
-async def perceivers(deps: ConversationDependencies, said: Transcript, turn: TurnRow, at: int | None) -> Perceivers:
+async def perceivers(deps: ConversationDependencies, said: Transcript, turn: TurnRow, at: int | None) -> Reached:
     """Who perceives the turn that is about to be committed."""
     row = said.row
     spots = {one.person_id: one.spot for one in those_there(row, turn.turn)}
     if row.modulator == Modulator.ALL:
-        return Perceivers()
+        return None, None
     loudness = Loudness(turn.loudness)
     ruled = by_place(spots, turn.speaker_id, turn.addressed or (), loudness)
     others = [one for one in spots if one != turn.speaker_id]
@@ -119,12 +140,12 @@ async def perceivers(deps: ConversationDependencies, said: Transcript, turn: Tur
         return ruled
     known = names_of(said.world, others)
     context = _modulated(said.world, row, turn, spots, known, ruled)
-    answer = await _ask(deps, said, "modulator", context, reaching(tuple(known)), at)
+    answer = await _ask(deps, said, directed("modulator", context, reaching(tuple(known))), "modulator", at)
     if answer is None:
         return ruled
     reach: Mapping[str, Reach] = {one: getattr(answer, f"person_{n}") for n, one in enumerate(known.values(), 1)}
     hears = {one for one in others if reach[one].hears >= NOTICED and loudness != Loudness.ASIDE}
-    return Perceivers.among(others, {one for one in others if reach[one].sees >= NOTICED}, hears)
+    return reached(others, {one for one in others if reach[one].sees >= NOTICED}, hears)
 
 
 def _modulated(
@@ -133,7 +154,7 @@ def _modulated(
     turn: TurnRow,
     spots: Mapping[str, str],
     known: Mapping[str, str],
-    ruled: Perceivers,
+    ruled: Reached,
 ) -> ModulatorContext:
     def of(some: Sequence[str] | None) -> tuple[str, ...]:
         return tuple(name for name, one in known.items() if some is None or one in some)
@@ -145,7 +166,7 @@ def _modulated(
         spot=spots[turn.speaker_id],
         line=data(told_of(world, turn, turn.text, turn.act)),
         others=tuple(Bystander(name=name, spot=spots[one]) for name, one in known.items()),
-        near=(of(ruled.seen_by), of(ruled.heard_by)),
+        near=(of(ruled[0]), of(ruled[1])),
         own_prompts=world.cast.own_prompts,
     )
 
@@ -170,26 +191,144 @@ def directed(role: Role, context: ModeratorContext | ModulatorContext, answer: t
 
 
 async def _ask(
+    deps: ConversationDependencies, said: Transcript, prompt: Prompt[T], purpose: Purpose, at: int | None
+) -> T | None:
+    """What the prompt's role answers, its cost counted for that purpose; None: it failed."""
+    key, value = said.row.key, None
+    spent, failures = Usage(calls=1, estimated=True), 1
+    try:
+        found = await deps.models.for_role(prompt.role).complete(replace(prompt, thread="/".join(key)))
+        spent, failures, value = found.usage, 0, found.value
+    except ModelError as exc:
+        _log.warning("conversation %s goes on without its %s: %s", key.conversation_id, purpose, exc)
+        spent = exc.usage
+    finally:  # what was sent is paid for, whoever interrupted it
+        count = deps.database.write(lambda s: count_calls(s, deps.worlds, key, purpose, spent, at, failures=failures))
+        await asyncio.shield(count)
+    return value
+
+
+Question = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Questions(BaseModel, extra="forbid"):
+    """What memory is asked, for each dimension."""
+
+    power: Question
+    intimacy: Question
+    task_oriented: Question
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttitudeContext(PromptValues):
+    """All that is judged from. `attitude` is how the speaker stood until now; `questions` and `evidence`, what memory
+    says to them, are there once the questions are.
+    """
+
+    speaker: CharacterProfile | NpcProfile
+    partner_name: str
+    attitude: Attitude
+    lines: tuple[Line, ...]
+    questions: Questions | None = None
+    evidence: Evidence = ()
+
+
+async def changed_stance(
+    deps: ConversationDependencies, met: WorldView, context: PromptContext, said: Transcript, at: WorldTime | None
+) -> str:
+    """How the speaker of the next turn stands to the partner by now, in words; "" where these are the words it was told
+    last, or nothing has been said yet. `met` is the world as it was when the two met; `at` as for `speak`.
+
+    A model that fails leaves it as it was, and the turn is spoken.
+    """
+    if deps.settings.memory.attitude != "per_turn" or not said.turns:
+        return ""
+    world, change_id = world_of(said.row, said.world, at), turn_key(said.row.id, len(said.turns))
+    pair = ([context.speaker.id], [context.partner_id])
+    changes = await deps.database.read(lambda s: attitude_changes(s, world.id, world.now, *pair))
+    before = sum_of(one for one in changes if one.id != change_id)
+    if any(one.id == change_id for one in changes):  # somebody stopped after it was judged
+        now = sum_of(changes)
+    else:
+        now = await _judge(deps, met, context, said, at, before)
+    told, words = (stance(one, context.language) for one in (before, now))
+    return "" if words == told else words
+
+
+async def _judge(
+    deps: ConversationDependencies,
+    met: WorldView,
+    context: PromptContext,
+    said: Transcript,
+    at: WorldTime | None,
+    before: Attitude,
+) -> Attitude:
+    """The attitude as it is judged and written now; as it was `before`, where a model fails."""
+    heard = lines_for(said.world, said.row, context.speaker.id, said.turns)
+    asked = AttitudeContext(
+        language=context.language,
+        speaker=context.speaker,
+        partner_name=context.partner_name,
+        attitude=before,
+        lines=tuple(line for line in heard if line.text)[-LATELY:],
+        own_prompts=context.own_prompts,
+    )
+    questions = await _ask(deps, said, attitude_prompt(asked, Questions), "attitude", at)
+    if questions is None:
+        return before
+    asks = {name: getattr(questions, name) for name in DIMENSIONS}
+    found = await ask_each(deps.memory, met, context.speaker.id, context.partner_id, asks)
+    known = evidence(met, discretion_among(context.speaker, context.affinities), found, context.speaker.id)
+    asked = replace(asked, questions=questions, evidence=known)
+    judged = await _ask(deps, said, attitude_prompt(asked, AttitudeDraft), "attitude", at)
+    if judged is None:
+        return before
+    await deps.database.write(lambda s: _write(s, deps, said, context, judged, at))
+    return replace(before, **judged.model_dump())
+
+
+def _write(
+    session: Session,
     deps: ConversationDependencies,
     said: Transcript,
-    role: Role,
-    context: ModeratorContext | ModulatorContext,
-    answer: type[T],
-    at: int | None,
-) -> T | None:
-    """What the model of that role answers, counted apart; None: it failed."""
-    key = said.row.key
-    prompt = replace(directed(role, context, answer), thread="/".join(key))
-    try:
-        found = await deps.models.for_role(role).complete(prompt)
-    except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
-        spent = Usage(calls=1, estimated=True)
-        await asyncio.shield(deps.database.write(lambda s: count_failure(s, deps.worlds, key, role, spent, at)))
-        raise
-    except ModelError as exc:
-        _log.warning("conversation %s goes on without its %s: %s", key.conversation_id, role, exc)
-        spent = exc.usage
-        await deps.database.write(lambda s: count_failure(s, deps.worlds, key, role, spent, at))
-        return None
-    await deps.database.write(lambda s: count_calls(s, deps.worlds, key, role, found.usage, at))
-    return found.value
+    context: PromptContext,
+    judged: AttitudeDraft,
+    at: WorldTime | None,
+) -> None:
+    """Write what was judged before the next turn, unless the conversation was ended meanwhile."""
+    row, clock = held(session, deps.worlds, said.row.key)
+    if row.phase == Phase.RUNNING:
+        change = AttitudeChangeRow(
+            world_id=row.world_id,
+            owner_id=context.speaker.id,
+            other_id=context.partner_id,
+            id=turn_key(row.id, len(said.turns)),
+            at=world_of(row, clock, at).now,
+            conversation_id=row.id,
+            **judged.model_dump(),
+        )
+        session.add(change)
+
+
+def attitude_prompt(context: AttitudeContext, answer: type[T]) -> Prompt[T]:
+    """The question as it is sent: for the `Questions`, or, where they are there, for the values; this one begins as the
+    other did.
+    """
+    messages = [Message(role="system", content=_render("system", context))]
+    messages.append(Message(role="user", content=_render("asks", context)))
+    if context.questions is not None:
+        messages.append(Message(role="assistant", content=context.questions.model_dump_json()))
+        messages.append(Message(role="user", content=_render("judges", context)))
+    return Prompt(
+        name="attitude",
+        role=context.speaker.kind,
+        language=context.language,
+        messages=tuple(messages),
+        answer=answer,
+        given=context,
+        max_tokens=MAX_TOKENS,
+    )
+
+
+def _render(block: str, context: AttitudeContext) -> str:
+    return TEMPLATES.render("attitude", block, context.language, context, context.own_prompts)

@@ -107,7 +107,7 @@ class Engine:
         except Exception as exc:  # noqa: BLE001
             row = await fail(self._deps, key, self._given_up(key, exc))
         if row.phase not in (Phase.RUNNING, Phase.CLOSING):
-            self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
+            self._deps.stream.tell(key, Settled())
 
     async def give_up(self, key: ConversationKey, error: KataribeError) -> None:
         """Leave it as one whose model has failed: what is said next, or the closing, cannot be had."""
@@ -116,7 +116,7 @@ class Engine:
             await finish(self._deps, said, EndReason.MODEL_FAILURE, failure_of(error, "character"))
         elif said is not None:
             await fail(self._deps, key, error)
-            self._deps.stream.tell(key, Settled(phase=Phase.CLOSING_FAILED))
+            self._deps.stream.tell(key, Settled())
 
     def begin_anew(self, world_id: str) -> None:
         """Forget what is known of the world's talks, for somebody has changed the world: it is read anew."""

@@ -13,7 +13,7 @@ from service.content.actions import GameAction
 from service.content.fields import same_flag
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_asked, tell_came_of_it
-from service.conversation.context import Outcome
+from service.conversation.prompt import Outcome
 from service.people.attitude import attitude
 from service.people.worlds import WorldView
 from service.store.ids import derived_id

@@ -4,22 +4,18 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TypedDict
+from typing import Any
 
 from sqlmodel import Session, select
 
 from service.content.profile import Mood
-from service.conversation.context import LastMeeting, Present, PromptContext, ScenePart
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
-from service.conversation.hearing import goes_on, interventions_in
-from service.conversation.memory_share import Found, fitted, scaled
-from service.conversation.perception import those_there
-from service.conversation.prompt import Record, knowledge, render_record
-from service.conversation.relevance import always_told, bearing, brought_to_mind, persona_told
+from service.conversation.memory_share import Found, always_told, bearing, brought_to_mind, fitted, persona_told, scaled
+from service.conversation.prompt import LastMeeting, Present, PromptContext, Record, ScenePart, knowledge, render_record
 from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
+from service.conversation.turn_taking import OPENER, goes_on, interventions_in, those_there
 from service.errors import NotFound
 from service.locales import ago
 from service.memory.episodes import acquainted, episode_of
@@ -29,7 +25,7 @@ from service.memory.record import FACTS, Kind, Memory, Recalled
 from service.memory.secrets import Discretion, discretion_among
 from service.memory.telling import clause, episode_told, ref_of
 from service.people.attitude import Attitude, attitudes_among, moods, stance
-from service.people.person import FeltNeed, felt_needs, levels_of, read_person
+from service.people.person import felt_needs, levels_of, read_person
 from service.people.worlds import WorldView
 from service.store.phase import ClockPolicy, Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
 from service.store.tables import (
@@ -121,24 +117,17 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         context = _context(world, row, rows, seat, [*there, *later], discreet[person_id])
         moment = " ".join((query if seat == OPENER else "", *context.company, context.place, *context.told))
         hears_human = any(one.speaker == Speaker.HUMAN and one.seat != seat for one in row.participants)
+        lore, others = always_told(world, person_id), context.others
         context = replace(
             context,
             persona=persona_told(world, context.speaker, moment, context.affinities),
             actions=allowed(world, row, person_id),
             choices=row.choices if hears_human else 0,
+            lore=lore.lines,
+            others=others[: len(there) - 1],
         )
-        if seat == OPENER:
-            context = replace(
-                context,
-                goal=goal,
-                sets_goal=goal is None and context.part is None,
-                opened_for=None if row.opened_for is None else OpenedFor(row.opened_for),
-                matter=row.matter,
-            )
-        lore, others = always_told(world, person_id), context.others
-        context = replace(context, lore=lore.lines, others=others[: len(there) - 1])
-        found = _found(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, moment)
-        found = replace(found, lore=brought_to_mind(world, person_id, query) if seat == OPENER else ())
+        in_mind = brought_to_mind(world, person_id, query) if seat == OPENER else ()
+        found = _found(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, in_mind, moment)
         context, refs = fitted(world, context, found, deps.settings.llm.context_tokens)
         knew = knowledge(context, rows.recent[person_id], (*refs, *lore.refs))
         record = rows.records.get(person_id) or render_record(context, knew)
@@ -254,12 +243,12 @@ def _context(
     said_today, said_before = _own_words(rows, world, person_id)
     has_own_time = bool(conversation.place or rows.setting.time)
     lives_there = person_id in world.cast.characters and not has_own_time
-    before = rows.setting.before.get(person_id, "")
+    before, opens = rows.setting.before.get(person_id, ""), seat == OPENER
     return PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
         speaker=world.cast.actor(person_id),
-        begins=seat == OPENER,
+        begins=opens,
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),
         place=conversation.place or world.map.label(conversation.node_id),
@@ -281,6 +270,10 @@ def _context(
         said_today=said_today,
         said_before=said_before,
         turns_left=conversation.max_turns,
+        goal=goal_of(conversation) if opens and conversation.goal_given else None,
+        sets_goal=opens and not conversation.goal_given and conversation.form != TurnForm.SCENE,
+        opened_for=OpenedFor(conversation.opened_for) if opens and conversation.opened_for is not None else None,
+        matter=conversation.matter if opens else "",
         items=tuple(recent.person.items),
         part=_part(conversation, seat, partner_id),
         others=tuple(_present(world, conversation, rows, person_id, other) for other in company[1:]),
@@ -294,9 +287,12 @@ def _found(
     person_id: str,
     there: Mapping[str, Sequence[Recalled]],
     bears: Sequence[Recalled],
+    lore: Sequence[Line],
     moment: str,
 ) -> Found:
-    """What the person remembers: of each who is `there`, the partner first, and what `bears` on its goal."""
+    """What the person remembers: of each who is `there`, the partner first, and what `bears` on its goal;
+    `lore` too.
+    """
     (partner_id, known), *others = there.items()
     recent = rows.recent[person_id]
     own = [one.memory for one in (*known, *bears) if _is_own(one)]
@@ -305,6 +301,7 @@ def _found(
         others=dict(others),
         mid_term=[on_mind_line(world, one) for one in reversed(recent.mid_term)],
         heard=[one for one in bears if not _is_own(one)],
+        lore=lore,
         learned=_has_told(world, moment, own, rows.told[person_id]),
         today=[talk_line(world, one) for one in reversed(recent.today) if one.partner_id != partner_id],
     )
@@ -350,14 +347,8 @@ def _present(world: WorldView, row: ConversationRow, rows: _Rows, person_id: str
     )
 
 
-class _Life(TypedDict, total=False):
-    """What a context tells of somebody who lives: an NPC has none of it."""
-
-    needs: tuple[FeltNeed, ...]
-    doing: str
-
-
-def _living(world: WorldView, row: PersonRow) -> _Life:
+def _living(world: WorldView, row: PersonRow) -> dict[str, Any]:
+    """What a context tells of somebody who lives, and of no NPC: `needs` and `doing`."""
     needs = world.setting.catalogue.needs
     person = read_person(row.life, needs) if row.life else None
     levels = levels_of(world, row.person_id, person)

@@ -1,13 +1,15 @@
-"""Owns what a human does in a conversation: says something, takes over from a model, hands back."""
+"""Owns what a human does in a conversation: says something, takes over from a model, hands back. And what a chat client
+does, which has one conversation for a person and a player, wherever the two are: no word of the person ends it, but
+that the client begins another, that it is long enough, or silence.
+"""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.conversation.acting import chosen
 from service.conversation.client_events import (
     drop_utterance,
     tell_failed,
@@ -23,19 +25,23 @@ from service.conversation.transcript import (
     commit_words,
     end,
     held,
+    pay,
     require,
+    takes_part,
     turns_of,
 )
-from service.conversation.waiting import is_silent, keep_waiting, let_speak
-from service.errors import Invalid, NotSpeaking, NotYourTurn, StaleChoice
+from service.conversation.turn_taking import OPENER, PARTNER, is_silent, let_speak
+from service.errors import Invalid, NotFound, NotSpeaking, NotYourTurn, StaleChoice
+from service.llm.chat import Role
 from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
-from service.store.client_event_kinds import UtteranceCompleted, UtteranceStarted
+from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.client_events import last_of_an_utterance
 from service.store.commands import log_in
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
+from service.usage import Usage
 
 WORDS_MAX = 2000
 """Most characters of what a human says at once."""
@@ -122,7 +128,10 @@ def choose(
     """
     row, _ = held(session, worlds, key)
     turns = turns_of(session, key)
-    turn, text = chosen(turns, choice_id)
+    found = ((turn, one.text) for turn in turns for one in turn.suggestions if one.id == choice_id)
+    turn, text = next(found, (None, ""))
+    if turn is None:
+        raise NotFound(kind="choice", id=choice_id)
     words = Words(text=text, message_id=message_id or f"choice {choice_id}")
     if turn is not turns[-1] and _said_before(session, key, words.message_id) is None:
         raise StaleChoice(conversation_id=row.id, choice_id=choice_id, text=text)
@@ -288,7 +297,8 @@ def keep_listening(session: Session, worlds: WorldRepository, key: ConversationK
     last = last_of_an_utterance(session, key)
     if last is None or last.data["utterance_id"] != utterance_id:
         raise NotSpeaking(conversation_id=row.id, utterance_id=utterance_id)
-    keep_waiting(row, world)
+    if row.awaits is not None:
+        let_speak(row, row.seat_of(row.awaits), world)
 
 
 def hand_over(
@@ -359,3 +369,63 @@ def not_now(world: WorldView, row: ConversationRow, speaker_id: str) -> NotYourT
         partner_id=partner_id,
         conversation_id=row.id,
     )
+
+
+MOST_TURNS = 40
+"""A conversation of so many turns is ended, and remembered, before the next words: those open another."""
+
+
+def open_chat(session: Session, world: WorldView, player_id: str, partner_id: str) -> ConversationRow | None:
+    """The open conversation of the two; None: there is none. The caller has locked the world."""
+    query = select(ConversationRow).where(
+        ConversationRow.world_id == world.id,
+        ConversationRow.phase == Phase.RUNNING,
+        col(ConversationRow.chat_idle_minutes).is_not(None),
+        takes_part(player_id, OPENER),
+        takes_part(partner_id, PARTNER),
+    )
+    return session.exec(query.with_for_update(of=ConversationRow)).unique().first()
+
+
+def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, index: int, heard: str) -> None:
+    """The player has heard no more than this of turn `index`, and nobody speaks on: that is all that was said, unless
+    more was said since. The caller commits.
+    """
+    row, world = held(session, worlds, key)
+    if row.phase != Phase.RUNNING or turns_of(session, key)[-1].turn > index:
+        return
+    begun = last_of_an_utterance(session, key)
+    if begun is not None and begun.data["turn"] == index and begun.kind != UtteranceDiscarded.kind:
+        interrupt(session, worlds, key, Heard(utterance_id=begun.data["utterance_id"], text=heard), None)
+    else:  # nobody had set about it
+        give_word(session, row, world, OPENER)
+
+
+def lengthen(
+    session: Session,
+    worlds: WorldRepository,
+    key: ConversationKey,
+    index: int,
+    begun: int,
+    more: str,
+    role: Role,
+    usage: Usage,
+) -> bool:
+    """Add to turn `index`, which was so many characters long; the caller commits. False: it is no longer the last one,
+    or no longer so long, and stays as it is; what was spent is counted all the same.
+    """
+    row, world = held(session, worlds, key)
+    spent = {"role": role, "usage": asdict(usage)}
+    log_in(session, key, world.now, "lengthened", index=index, begun=begun, more=more, **spent)
+    pay(session, row, world.day, role, usage)
+    last = turns_of(session, key)[-1]
+    if row.phase != Phase.RUNNING or row.awaits is None or (last.turn, len(last.text)) != (index, begun):
+        return False
+    last.text += more
+    last.calls += usage.calls
+    last.prompt_tokens += usage.prompt_tokens
+    last.completion_tokens += usage.completion_tokens
+    last.cached_tokens += usage.cached_tokens
+    tell_said(session, row, world, last)
+    let_speak(row, OPENER, world)
+    return True

@@ -13,11 +13,10 @@ from sqlmodel import Session, select
 from service.content.fields import Flag, same_flag
 from service.content.scenes import MOST_PEOPLE, Condition, Effect, Intervention, Scene
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import TEXTS, interventions_in
 from service.conversation.long_term import due_requests, propose
-from service.conversation.perception import those_there
 from service.conversation.scenes import join, leave
 from service.conversation.transcript import end_row, held, turns_of
+from service.conversation.turn_taking import TEXTS, interventions_in, those_there
 from service.errors import Invalid, ModelError, SceneOver, TurnPassed
 from service.locales import Phrase
 from service.people.person import levels_of, person_row, read_person

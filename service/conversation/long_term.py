@@ -9,12 +9,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 from sqlmodel import Session
 
-from service.conversation.context import Line
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import interventions_in
-from service.conversation.perception import hears, sees
-from service.conversation.prompt import TEMPLATES, data
+from service.conversation.prompt import TEMPLATES, Line, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
+from service.conversation.turn_taking import hears, interventions_in, sees
 from service.errors import ModelError, NotFound
 from service.llm.chat import Prompt, PromptValues
 from service.memory.closing.answer import Sentence, Turn, Weight
@@ -116,11 +114,10 @@ async def propose(deps: ConversationDependencies, key: ConversationKey, number: 
         ModelError: the model failed; the intervention says so.
     """
     person_id, context = await deps.database.read(lambda s: _context(s, deps, key, number))
-    usage = Usage(calls=1, estimated=True)
     try:
         answer = await deps.models.for_role("closing").complete(long_term_prompt(context, thread="/".join(key)))
     except ModelError as exc:
-        failure, usage = exc.slug, exc.usage or usage
+        failure, usage = exc.slug, exc.usage
         await deps.database.write(lambda s: fail(s, deps.worlds, key, number, failure, usage))
         raise
     found = valid_proposals(answer.value, context)

@@ -12,10 +12,9 @@ from sqlmodel import Session, col, or_, select
 from service.content.fields import ContentProblem, problem, schema_errors
 from service.content.made import wrong_texts
 from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
-from service.conversation.ending import FEWEST
-from service.conversation.perception import those_there
 from service.conversation.start import insert_running, participants
-from service.conversation.transcript import conversation_of, end_row, held, require, turns_of, turns_said
+from service.conversation.transcript import conversation_of, end_row, held, log_own, require, turns_of, turns_said
+from service.conversation.turn_taking import FEWEST, those_there
 from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.locales import Phrase
@@ -32,11 +31,12 @@ MOST = 8
 """People in one conversation."""
 
 
-def start_scene(
+def begin(
     session: Session, world: WorldView, scene: Scene, models: Mapping[Role, str], conversation_id: str = ""
-) -> ConversationRow:
-    """Insert a scene, which stands until somebody lets it go on (`go_on`); the caller has locked the world, and
-    commits. Nobody is engaged: wherever they are in the world, they play. `conversation_id`: "": a new one.
+) -> SceneRow:
+    """Begin the scene, which stands before its first turn until somebody lets it go on (`go_on`); the caller has locked
+    the world, and commits. Nobody is engaged: wherever they are in the world, they play. Where it was played before, a
+    number is put behind its id. `conversation_id`: "": a new one.
 
     Raises:
         NotFound: there is no such character or NPC.
@@ -69,8 +69,19 @@ def start_scene(
     for one, person in zip(row.participants, scene.participants, strict=True):
         one.goal, one.plan, one.spot = person.goal, person.plan, person.spot
     insert_running(session, world, row)
-    log_in(session, row.key, world.now, "started", scene=scene.model_dump(mode="json"), conversation_id=row.id)
-    return row
+    before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
+    begun = SceneRow(
+        world_id=world.id,
+        id=_free(scene.id, {one.id for one in _played(session, world.id, scene.id)}),
+        conversation_id=row.id,
+        definition=scene.model_dump(mode="json"),
+        carried=_summary(session, before[-1]) if before else "",
+        at=world.now,
+    )
+    session.add(begun)
+    log_in(session, row.key, world.now, "started", scene=begun.definition, conversation_id=row.id)
+    session.flush()
+    return begun
 
 
 def go_on(session: Session, worlds: WorldRepository, key: ConversationKey, turns: int | None = None) -> ConversationRow:
@@ -109,8 +120,7 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
     else:
         _keep_what_it_perceived(session, row, again)
     again.joined_turn, again.left_turn, again.spot = turn, None, spot
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "joined", person_id=person_id, spot=spot)
+    log_own(session, row, world, "joined", person_id=person_id, spot=spot)
     session.flush()
     publish(session, row, world.now, ConversationJoined(conversation_id=row.id), person_id)
     return again
@@ -130,8 +140,7 @@ def leave(session: Session, row: ConversationRow, world: WorldView, person_id: s
     if person_id not in there:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
     there[person_id].left_turn = turn
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "left", person_id=person_id)
+    log_own(session, row, world, "left", person_id=person_id)
     publish(session, row, world.now, ConversationLeft(conversation_id=row.id), person_id)
     if len(there) - 1 < FEWEST:
         end_row(session, row, world, EndReason.WANTS_TO_END, said=turn)
@@ -154,34 +163,6 @@ def _require_many(person_ids: tuple[str, ...]) -> None:
     twice = next((one for one in person_ids if person_ids.count(one) > 1), None)
     if twice is not None:
         raise Invalid(field="people", reason=Phrase("answers.invalid_fields.takes_part_twice", id=twice))
-
-
-def begin(session: Session, world: WorldView, scene: Scene, models: Mapping[Role, str]) -> SceneRow:
-    """Begin the scene, which stands before its first turn; the caller has locked the world, and commits. Where it was
-    played before, a number is put behind its id.
-
-    Raises:
-        NotFound: there is no such character or NPC.
-        Invalid: as `start_scene`.
-    """
-    return stage(session, world, start_scene(session, world, scene, models).key, scene)
-
-
-def stage(session: Session, world: WorldView, key: ConversationKey, scene: Scene) -> SceneRow:
-    """Write down that the conversation, which has just begun, is this scene; the caller commits."""
-    before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
-    staged = SceneRow(
-        world_id=world.id,
-        id=_free(scene.id, {one.id for one in _played(session, world.id, scene.id)}),
-        conversation_id=key.conversation_id,
-        definition=scene.model_dump(mode="json"),
-        carried=_summary(session, before[-1]) if before else "",
-        at=world.now,
-    )
-    session.add(staged)
-    log_in(session, key, world.now, "staged", scene=staged.definition)
-    session.flush()
-    return staged
 
 
 def read_scene(session: Session, world: WorldView, said: dict[str, Any]) -> Scene:
@@ -223,11 +204,6 @@ def staged(session: Session, world_id: str, scene_id: str) -> tuple[SceneRow, Co
     if row is None:
         raise NotFound(kind="scene", id=scene_id)
     return row, conversation_of(session, world_id, row.conversation_id)
-
-
-def key_of(session: Session, world_id: str, scene_id: str) -> ConversationKey:
-    """Of its conversation. Raises: NotFound."""
-    return staged(session, world_id, scene_id)[1].key
 
 
 def scenes_of(session: Session, world_id: str) -> list[SceneRow]:

@@ -5,21 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.conversation.acting import Act, SceneTurn
-from service.conversation.attitude import changed_stance
-from service.conversation.context import Nudge, PromptContext, SharedLine
+from service.conversation.acting import Act, CharacterTurn, OpeningTurn, SceneTurn
 from service.conversation.dependencies import ConversationDependencies, Spoken
-from service.conversation.directing import perceivers
+from service.conversation.directing import changed_stance, perceivers
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
-from service.conversation.hearing import among, happened, interventions_in, is_shared, names_of
 from service.conversation.human import leave_unanswered
 from service.conversation.memory_share import reminded_of
-from service.conversation.perception import those_there
 from service.conversation.prompt import (
-    CharacterTurn,
-    OpeningTurn,
+    Nudge,
+    PromptContext,
     Record,
+    SharedLine,
     data,
     render_note,
     render_reminder,
@@ -29,7 +26,8 @@ from service.conversation.prompt import (
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
-from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
+from service.conversation.transcript import Transcript, commit_turn, count_calls, end, failure_of, goal_of, lines_for
+from service.conversation.turn_taking import among, happened, interventions_in, is_shared, names_of, those_there
 from service.errors import (
     BudgetExhausted,
     ModelEmpty,
@@ -60,6 +58,10 @@ class Stalled(Exception):
         self.usage = usage
 
 
+ENDS_WITH = {Stalled: EndReason.STALLED, BudgetExhausted: EndReason.BUDGET_EXHAUSTED}
+"""What keeps a turn from being spoken, and is no failure of the model."""
+
+
 async def speak(
     deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, at: WorldTime | None = None
 ) -> Transcript | None:
@@ -76,19 +78,14 @@ async def speak(
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
         await asyncio.shield(_count(deps, row, role, Usage(calls=1, estimated=True), at))
         raise
-    except Stalled as stalled:
-        await _count(deps, row, role, stalled.usage, at)
-        await finish(deps, said, EndReason.STALLED)
-        return None
-    except ModelError as exc:
+    except (Stalled, ModelError) as exc:
         await _count(deps, row, role, exc.usage, at)
-        spent = isinstance(exc, BudgetExhausted)
-        reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
-        await finish(deps, said, reason, failure_of(exc, role))
+        failure = failure_of(exc, role) if isinstance(exc, ModelError) else None
+        await finish(deps, said, ENDS_WITH.get(type(exc), EndReason.MODEL_FAILURE), failure)
         return None
     now_said = await _commit(deps, known, said, seat, utterance, at)
     if now_said is not None:
-        deps.stream.tell(row.key, Said(row=now_said.turns[-1], utterance_id=utterance.id))
+        deps.stream.tell(row.key, Said(row=now_said.turns[-1]))
         if now_said.row.end_reason is not None:
             deps.stream.tell(row.key, Ended(reason=EndReason(now_said.row.end_reason)))
     return now_said
@@ -118,7 +115,6 @@ async def finish(
 
 @dataclass(frozen=True, kw_only=True)
 class _Utterance:
-    id: str
     answer: Answer[Any]
     note: str
     recalled: str
@@ -153,7 +149,6 @@ async def _utter(
     finally:
         await speech.leave()
     return _Utterance(
-        id=speech.id,
         answer=answer,
         note=note,
         recalled=render_reminder(context),
@@ -448,12 +443,10 @@ async def _add_scene(
     turn.loudness = getattr(answer, "loudness", Loudness.NORMAL)
     turn.urgency = getattr(answer, "urgency", None)
     turn.shifts = [(ids[one.to], one.by) for one in answer.shifts if one.to in ids] or None
-    by = await perceivers(deps, said, turn, at)
-    turn.seen_by = None if by.seen_by is None else list(by.seen_by)
-    turn.heard_by = None if by.heard_by is None else list(by.heard_by)
+    turn.seen_by, turn.heard_by = await perceivers(deps, said, turn, at)
 
 
 async def _count(
     deps: ConversationDependencies, row: ConversationRow, role: Purpose, usage: Usage, at: WorldTime | None
 ) -> None:
-    await deps.database.write(lambda s: count_failure(s, deps.worlds, row.key, role, usage, at))
+    await deps.database.write(lambda s: count_calls(s, deps.worlds, row.key, role, usage, at, failures=1))

@@ -7,9 +7,8 @@ from pydantic import TypeAdapter
 from sqlmodel import Session, col, select
 
 from service.conversation.client_events import tell_started
-from service.conversation.context import Goal
-from service.conversation.ending import OPENER
-from service.conversation.waiting import let_speak
+from service.conversation.prompt import Goal
+from service.conversation.turn_taking import OPENER, let_speak
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.locales import Phrase

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from service.content.profile import Emotion
 from service.conversation.sentences import cut
-from service.store.phase import EndReason, Phase
+from service.store.phase import EndReason
 from service.store.tables import ConversationKey, TurnRow
 
 
@@ -41,10 +41,9 @@ class Discarded:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """A turn that is committed; `utterance_id` names the attempt that became it, "": a human found its words."""
+    """A turn that is committed."""
 
     row: TurnRow
-    utterance_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,9 +55,7 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settled:
-    """The closing is over, for good or not: `phase` is closed or closing_failed."""
-
-    phase: Phase
+    """The closing is over, for good or not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,8 +91,7 @@ class Stream:
 
     def __init__(self) -> None:
         self._left: dict[ConversationKey, float] = {}
-        self._listeners: defaultdict[ConversationKey, set[Listener]] = defaultdict(set)
-        self._boxes: defaultdict[ConversationKey, set[Mailbox]] = defaultdict(set)
+        self._listeners: defaultdict[ConversationKey, set[Listener | Mailbox]] = defaultdict(set)
         self._boxes_of: defaultdict[tuple[str, str], set[Mailbox]] = defaultdict(set)
         self._words: dict[ConversationKey, Speaking] = {}
         self._stopped = False
@@ -103,46 +99,41 @@ class Stream:
     def stop(self) -> None:
         """Tell everybody who listens to a conversation, now or later, that the service stops."""
         self._stopped = True
-        for key, listeners in self._listeners.items():
-            for listener in listeners:
-                listener.put(key, Stopped())
-        for box in chain(*self._boxes.values(), *self._boxes_of.values()):
-            box.put(None, Stopped())
+        for listener in {*chain(*self._listeners.values(), *self._boxes_of.values())}:
+            listener.put(ALL, Stopped())
 
     def tell(self, key: ConversationKey, moment: Moment) -> None:
         """Tell everybody who listens now."""
-        for listener in chain(self._listeners.get(key, ()), self._listeners.get(ALL, ())):
+        for listener in (*self._listeners.get(key, ()), *self._listeners.get(ALL, ())):
             listener.put(key, moment)
+            if isinstance(moment, Settled) and isinstance(listener, Mailbox):
+                self._leave(listener, key)
         if isinstance(moment, Speaking):
             self._words[key] = moment
         elif not isinstance(moment, Stored):
             self._words.pop(key, None)
-        for box in tuple(self._boxes.get(key, ())):
-            box.put(key, moment)
-            if isinstance(moment, Settled):
-                self._leave(box, key)
 
     def tell_people(self, world_id: str, person_ids: Iterable[str]) -> None:
         """Tell those who follow one of these people that something new of it is in the store."""
         for person_id in person_ids:
             for box in self._boxes_of.get((world_id, person_id), ()):
-                box.put(None, Stored())
+                box.put(ALL, Stored())
 
     def tell_restored(self, world_id: str) -> None:
         """Tell everybody who listens to, or follows, anything of the world that it was brought back to an earlier
         moment.
         """
-        for key in {*self._listeners, *self._words, *self._boxes}:
+        for key in {*self._listeners, *self._words}:
             if key.world_id == world_id:
                 self.tell(key, Restored())
         for (world, _), boxes in self._boxes_of.items():
             for box in boxes if world == world_id else ():
-                box.put(None, Restored())
+                box.put(ALL, Restored())
 
     def follow(self, box: "Mailbox", key: ConversationKey) -> None:
         """Put into the box what is told of the conversation from now on, and the words that are being spoken."""
-        if box not in self._boxes[key]:
-            self._boxes[key].add(box)
+        if key not in box.keys:
+            self._listeners[key].add(box)
             box.keys.add(key)
             if key in self._words:
                 box.put(key, self._words[key])
@@ -152,7 +143,7 @@ class Stream:
         """A mailbox, for the conversations it is told to follow, and for what a person begins."""
         box = Mailbox()
         if self._stopped:
-            box.put(None, Stopped())
+            box.put(ALL, Stopped())
         if person_id is not None:
             self._boxes_of[world_id, person_id].add(box)
         try:
@@ -168,7 +159,7 @@ class Stream:
 
     def _leave(self, box: "Mailbox", key: ConversationKey) -> None:
         box.keys.discard(key)
-        _drop(self._boxes, key, box)
+        _drop(self._listeners, key, box)
 
     def sentences_told(self, key: ConversationKey) -> int:
         """How many sentences of the utterance in the making were told."""
@@ -181,8 +172,7 @@ class Stream:
 
     def has_listener(self, key: ConversationKey) -> bool:
         """Whether anybody here is told the words of the conversation while they are spoken, or was until now."""
-        listeners = chain(self._listeners.get(key, ()), self._listeners.get(ALL, ()))
-        if key in self._boxes or any(one.to_words for one in listeners):
+        if any(one.to_words for one in (*self._listeners.get(key, ()), *self._listeners.get(ALL, ()))):
             return True
         return key in self._left and time.monotonic() - self._left[key] < COMES_BACK_SECONDS
 
@@ -226,6 +216,8 @@ class Mailbox:
     utterance in the making its newest words. However slow the client is, it holds no more.
     """
 
+    to_words = True
+
     def __init__(self) -> None:
         self.keys: set[ConversationKey] = set()
         self.is_stopped = False
@@ -233,9 +225,9 @@ class Mailbox:
         self._has_stored = False
         self._words: dict[ConversationKey, Speaking] = {}
 
-    def put(self, key: ConversationKey | None, moment: Moment) -> None:
-        """Take note of what is told; of no conversation in particular where `key` is None."""
-        if key is not None and isinstance(moment, Speaking):
+    def put(self, key: ConversationKey, moment: Moment) -> None:
+        """Take note of what is told of a conversation, or of `ALL`."""
+        if isinstance(moment, Speaking):
             self._words[key] = moment
         else:
             self._has_stored = True

@@ -11,19 +11,15 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
-from service.conversation.context import Goal, Line
-from service.conversation.ending import FEWEST, OPENER, next_step
 from service.conversation.game_actions import ask_game, note_told
-from service.conversation.hearing import reaching
-from service.conversation.perception import those_there
-from service.conversation.prompt import Record, messages
+from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
-from service.conversation.waiting import let_speak
+from service.conversation.turn_taking import FEWEST, let_speak, next_step, reaching, those_there
 from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
-from service.llm.chat import Message, Role
+from service.llm.chat import Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
-from service.store.commands import log_in
+from service.store.commands import Command, log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
 from service.store.perceived import perceives
@@ -128,42 +124,6 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str,
     ]
 
 
-def prompt_of(
-    session: Session, world: WorldView, row: ConversationRow, index: int
-) -> tuple[TurnRow, tuple[Message, ...]]:
-    """A turn, and the messages its speaker was sent for it: for the last time, where it was asked twice.
-
-    Raises:
-        NotFound: the conversation has no such turn; or its prompts were not kept: it is closed, or was read in from an
-            export.
-    """
-    turn = turn_of(session, row, index)
-    kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
-    record = Record.of(kept) if kept else None
-    if record is None:
-        raise NotFound(kind="prompt", id=f"{row.id}/{index}")
-    return turn, prompt_messages(session, world, row, turn, record)
-
-
-def turn_of(session: Session, row: ConversationRow, index: int) -> TurnRow:
-    """Raises: NotFound: the conversation has no such turn."""
-    turn = session.get(TurnRow, (row.world_id, row.id, index))
-    if turn is None:
-        raise NotFound(kind="turn", id=index)
-    return turn
-
-
-def prompt_messages(
-    session: Session, world: WorldView, row: ConversationRow, turn: TurnRow, record: Record
-) -> tuple[Message, ...]:
-    """The messages that the turn's speaker was sent, whose prompts begin with `record`."""
-    opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
-    own_goal = goal_of(row) if opens and turn.turn > 0 else None
-    said = lines_for(world, row, turn.speaker_id, turns_of(session, row.key)[: turn.turn])
-    before = "\n".join(filter(None, (turn.note, turn.recalled)))
-    return messages(record, said, turn.speaker_id, before, own_goal)
-
-
 def drop_prompts(session: Session, key: ConversationKey, turns: Sequence[TurnRow]) -> None:
     """Let go of the text of a conversation's prompts; what it held stays. The `turns` are all that was said."""
     gone: dict[type[PromptRow] | type[TurnRow], dict[str, str | None]] = {PromptRow: {"system": None, "context": None}}
@@ -248,6 +208,12 @@ def held(session: Session, worlds: WorldRepository, key: ConversationKey) -> tup
     return found
 
 
+def log_own(session: Session, row: ConversationRow, world: WorldView, kind: Command, **data: Any) -> None:
+    """Log what comes to a conversation from outside, where the living world does not hold it itself."""
+    if row.clock_policy == ClockPolicy.NONE:
+        log_in(session, row.key, world.now, kind, **data)
+
+
 def commit_turn(
     session: Session,
     worlds: WorldRepository,
@@ -274,18 +240,15 @@ def commit_turn(
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     require_timeline(world, said.world.timeline)
     then = world_of(row, world, at)
-    is_due = row.phase == Phase.RUNNING and row.awaits is None
-    if is_due:  # before the row is changed, so that what is changed is written once
-        turn.at = then.now
-        insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
-        if checked is not None:
-            checked.row.at = then.now
-            insert_rows(session, [checked.row])
-    if not is_due:
+    if row.phase != Phase.RUNNING or row.awaits is not None:
         _pay_turn(session, row, then.day, role, usage, checked)
         return None
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "answered", turn=turn.turn)
+    turn.at = then.now  # inserted before the row is changed, so that what is changed is written once
+    insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
+    if checked is not None:
+        checked.row.at = then.now
+        insert_rows(session, [checked.row])
+    log_own(session, row, world, "answered", turn=turn.turn)
     if turn.goal_achieved and turn.turn > 0:
         row.goal_achieved = True
     if row.failure is not None:
@@ -373,14 +336,6 @@ def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: T
     publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
 
 
-def count_failure(
-    session: Session, worlds: WorldRepository, key: ConversationKey, role: Purpose, usage: Usage, at: int | None = None
-) -> None:
-    """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_of`."""
-    if usage.calls:
-        count_calls(session, worlds, key, role, usage, at, failures=1)
-
-
 def count_calls(
     session: Session,
     worlds: WorldRepository,
@@ -391,9 +346,10 @@ def count_calls(
     *,
     failures: int = 0,
 ) -> None:
-    """Count calls that are no turn; so many of them gave nothing. `at`: see `world_of`."""
-    row, world = held(session, worlds, key)
-    pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
+    """Count calls that are no turn, if there were any; so many of them gave nothing. `at`: see `world_of`."""
+    if usage.calls:
+        row, world = held(session, worlds, key)
+        pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
 
 
 def end(
@@ -420,8 +376,7 @@ def end(
         require_timeline(world, timeline)
     require(row, Phase.RUNNING)
     said = turns_said(session, row)
-    if row.clock_policy == ClockPolicy.NONE:
-        log_in(session, row.key, world.now, "ended", reason=reason, failure=failure)
+    log_own(session, row, world, "ended", reason=reason, failure=failure)
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
     return row
 

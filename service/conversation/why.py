@@ -1,4 +1,5 @@
-"""Owns why somebody said a turn: what its speaker wanted, how it stood to the other, what it had in mind, who answered.
+"""Owns what a turn was asked with, and why somebody said it: what its speaker wanted, how it stood to the other, what
+it had in mind, who answered.
 
 The text of a prompt may be gone; what it held is kept beside it.
 """
@@ -9,19 +10,18 @@ from itertools import takewhile
 
 from sqlmodel import Session
 
-from service.conversation.attitude import judged_until
-from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.ending import OPENER
 from service.conversation.gather import met_by
-from service.conversation.hearing import is_shared
-from service.conversation.prompt import Knowledge, Record
-from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
+from service.conversation.prompt import Goal, Knowledge, Record, messages
+from service.conversation.transcript import conversation_of, goal_of, lines_for, turns_of
+from service.conversation.turn_taking import OPENER, is_shared
+from service.errors import NotFound
 from service.llm.chat import Message
+from service.memory.record import turn_key
 from service.memory.telling import Remembered, look_up, remembered_line
-from service.people.attitude import stance
+from service.people.attitude import Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
-from service.store.tables import PromptRow, TurnRow
+from service.store.tables import ConversationRow, PromptRow, TurnRow
 from world.time import WorldTime
 
 
@@ -46,6 +46,44 @@ class TurnWhy:
     messages: tuple[Message, ...] | None
 
 
+def prompt_of(
+    session: Session, world: WorldView, row: ConversationRow, index: int
+) -> tuple[TurnRow, tuple[Message, ...]]:
+    """A turn, and the messages its speaker was sent for it: for the last time, where it was asked twice.
+
+    Raises:
+        NotFound: the conversation has no such turn; or its prompts were not kept: it is closed, or was read in from an
+            export.
+    """
+    turn, _, sent = _read(session, world, row, index)
+    if sent is None:
+        raise NotFound(kind="prompt", id=f"{row.id}/{index}")
+    return turn, sent
+
+
+def _read(
+    session: Session, world: WorldView, row: ConversationRow, index: int
+) -> tuple[TurnRow, PromptRow | None, tuple[Message, ...] | None]:
+    """The turn, what is kept of how its speaker's prompts begin (None: nothing), and the messages that were sent for it
+    (None: their text is gone).
+
+    Raises:
+        NotFound: the conversation has no such turn.
+    """
+    turn = session.get(TurnRow, (row.world_id, row.id, index))
+    if turn is None:
+        raise NotFound(kind="turn", id=index)
+    kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
+    record = Record.of(kept) if kept else None
+    if record is None:
+        return turn, kept, None
+    opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
+    own_goal = goal_of(row) if opens and index > 0 else None
+    said = lines_for(world, row, turn.speaker_id, turns_of(session, row.key)[:index])
+    before = "\n".join(filter(None, (turn.note, turn.recalled)))
+    return turn, kept, messages(record, said, turn.speaker_id, before, own_goal)
+
+
 async def why_said(deps: ConversationDependencies, world: WorldView, conversation_id: str, index: int) -> TurnWhy:
     """Why the turn was said, as `world` calls people and places.
 
@@ -55,13 +93,11 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
 
     def work(session: Session) -> TurnWhy:
         row = conversation_of(session, world.id, conversation_id)
-        turn = turn_of(session, row, index)
-        kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
-        record = Record.of(kept) if kept else None
+        turn, kept, sent = _read(session, world, row, index)
         knew = Knowledge.model_validate(kept.knew) if kept else None
         seat = row.seat_of(turn.speaker_id)
         partner_id = met_by(row, seat)[0][0]
-        if knew and (judged := stance(judged_until(session, row, turn, partner_id), world.language)):
+        if knew and (judged := stance(_judged_until(session, row, turn, partner_id), world.language)):
             knew = knew.model_copy(update={"stance": judged})
         before = turns_of(session, row.key)[: turn.turn]
         shown = takewhile(
@@ -77,13 +113,20 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
             perceived=tuple(line.shown for line in shown)[::-1],
             knew=knew,
             told=tuple(line for lines in (row.told, *(one.told for one in before)) for line in lines or ()),
-            messages=prompt_messages(session, world, row, turn, record) if record else None,
+            messages=sent,
         )
 
     why = await deps.database.read(work)
     known = why.knew.memories if why.knew else ()
     found = await look_up(deps.database, world, why.turn.speaker_id, [*known, *why.turn.reminded])
     return replace(why, memories=found[: len(known)], reminded=found[len(known) :])
+
+
+def _judged_until(session: Session, row: ConversationRow, turn: TurnRow, other_id: str) -> Attitude:
+    """How the turn's speaker was judged to stand to the other in its conversation, the last time before the turn."""
+    ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
+    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], [other_id])
+    return sum_of(one for one in changes if one.id in ids)
 
 
 def in_words(world: WorldView, why: TurnWhy) -> Iterator[str]:

@@ -13,9 +13,8 @@ from sqlmodel import Session, col, select
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import name_of_doing
-from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS
+from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS, persona_told
 from service.conversation.prompt import told_prompt
-from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
@@ -167,7 +166,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
             self_told(session, world.id, writer.id)[writer.id],
             moods(session, world, [writer.id], cools)[writer.id],
             _did(session, world, writer.id) if wanted.form == "diary" else (),
-            _place(session, world, writer.id),
+            world.map.label(near(session, world, writer.id)),
         )
 
     recent, told, mood, did, place = await deps.database.read(work)
@@ -240,10 +239,6 @@ def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
         if what:
             lines[f"{hour}:{minute:02d} {what}{f' ({facility.name})' if facility else ''}"] = None
     return newest_within(tuple(lines), TODAY_TOKENS)
-
-
-def _place(session: Session, world: WorldView, person_id: str) -> str:
-    return world.map.label(near(session, world, person_id))
 
 
 LONGEST_ASIDE = 4000

@@ -18,7 +18,7 @@ from service.content.profile import CharacterProfile
 from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import go_on, start_scene
+from service.conversation.scenes import begin, go_on
 from service.generate.dataset import Dropped, Line, PlanRefused
 from service.generate.making import Item, Plan, failed
 from service.generate.stage import PLACE, Said, fault, on_stage, stage
@@ -155,7 +155,7 @@ class GroupsPlan(Plan):
             perceptions=self.file.perceptions,
             max_turns=self.file.rounds * len(group.wants),
         )
-        start_scene(session, world, scene, deps.models.names(), key.conversation_id)
+        begin(session, world, scene, deps.models.names(), key.conversation_id)
         go_on(session, deps.worlds, key)
 
 

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from service.conversation.attitude import AttitudeContext, Questions
+from service.conversation.directing import AttitudeContext, Questions
 from service.conversation.long_term import LongTermContext, LongTermDraft, LongTermUpdate
 from service.locales import sentence
 from service.memory.closing.answer import AttitudeDraft, ClosingAnswer

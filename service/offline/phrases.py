@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.context import Goal
+from service.conversation.prompt import Goal
 from service.locales import Language, room, sentence
 from service.memory.lexical import sentences, share, squeezed, telling
 

@@ -10,10 +10,14 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from service.content.profile import Emotion
-from service.conversation.acting import SceneTurn
-from service.conversation.context import PromptContext, ScenePart, SharedLine
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
 from service.conversation.directing import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
+from service.conversation.prompt import (
+    PromptContext,
+    ScenePart,
+    SharedLine,
+    answer_of,
+)
 from service.memory.lexical import likeness, sentences
 from service.offline.phrases import (
     Kind,

@@ -16,8 +16,8 @@ from service.conversation.asking import (
     SurveyContext,
     answer_of,
 )
-from service.conversation.context import PromptContext
-from service.conversation.relevance import bearing
+from service.conversation.memory_share import bearing
+from service.conversation.prompt import PromptContext
 from service.conversation.writing import AsideContext, AsideText, WriteContext, WrittenText
 from service.locales import sentence
 from service.offline.phrases import clip, phrases, recollections

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from service.conversation.context import PromptContext, SharedLine
 from service.conversation.dependencies import Again, Spoken
-from service.conversation.prompt import data
+from service.conversation.prompt import PromptContext, SharedLine, data
 from service.decision.context import (
     Asked,
     Deciding,

@@ -13,15 +13,22 @@ from sqlmodel import Session
 from service.app import create_app
 from service.content.fields import reason_of
 from service.content.scenes import Scene
-from service.conversation.action_results import Result, expire, settle
-from service.conversation.chat import lengthen
+from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
+from service.conversation.human import (
+    Heard,
+    cut_back,
+    give_word,
+    hand_over,
+    leave_unanswered,
+    lengthen,
+    take_back_answer,
+)
 from service.conversation.interventions import write_down
 from service.conversation.long_term import fail, judge, propose
-from service.conversation.scenes import join, leave, stage, start_scene
+from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError
@@ -168,7 +175,7 @@ class _Replay:
         if "scene" in data:
             scene, named = Scene.model_validate(data["scene"]), data["conversation_id"]
             await self._deps.database.write(
-                lambda s: start_scene(s, worlds.open(s, self._world_id, lock=True), scene, names, named)
+                lambda s: begin(s, worlds.open(s, self._world_id, lock=True), scene, names, named)
             )
             return
         wanted = START.validate_python(data)
@@ -209,7 +216,7 @@ def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, 
         case "handed_over":
             hand_over(session, worlds, key, data["person_id"], Speaker(data["speaker"]))
         case "action_settled" if "ok" in data:
-            settle(session, worlds, key, data["call_id"], Result(ok=data["ok"], message=data["message"]))
+            settle(session, worlds, key, **data)
         case "action_settled":
             expire(session, worlds, key.world_id, **data)
         case "ended":
@@ -222,8 +229,6 @@ def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, 
             leave(session, row, world, **data)
         case "intervened":
             write_down(session, row, world, **data)
-        case "staged":
-            stage(session, world, key, Scene.model_validate(data["scene"]))
         case "proposed":
             fail(session, worlds, key, **data)
         case "judged":

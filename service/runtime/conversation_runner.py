@@ -20,7 +20,7 @@ from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
-from service.conversation.waiting import silent, stands
+from service.conversation.turn_taking import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
 from service.runtime.graph_relay import GraphRelay
 from service.runtime.tasks import cancel, repeat
@@ -134,7 +134,7 @@ class ConversationRunner:
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
-                self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
+                self._deps.stream.tell(key, Settled())
         except WorldRestored:
             return  # what is still to be said or remembered, the sweep finds
         except CassetteMiss as miss:

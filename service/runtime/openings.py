@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from sqlmodel import Session, col, select
 
-from service.conversation.context import Goal
+from service.conversation.prompt import Goal
 from service.conversation.start import Start, open_to_player
 from service.llm.chat import Role
 from service.memory.mid_term import mid_term_memories

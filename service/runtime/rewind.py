@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from service.conversation.ending import next_step
+from service.conversation.turn_taking import next_step
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.store.event_kinds import (

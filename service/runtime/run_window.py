@@ -6,8 +6,8 @@ from operator import itemgetter
 
 from sqlmodel import Session
 
-from service.conversation.context import Goal
 from service.conversation.engine import Outcome
+from service.conversation.prompt import Goal
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
 from service.decision.choose import Chosen

@@ -34,13 +34,12 @@ Command = Literal[
     "joined",
     "left",
     "intervened",
-    "staged",
     "proposed",
     "judged",
 ]
 """What a client has asked of the living world; in a conversation that clients began, what was said by whom, or taken
-back, who joined or left, when it was remembered, and what a writer did to it: that it is a scene of that definition,
-what was done to it, what was proposed for long and what became of that; `looked`: those who live have found out
+back, who joined or left, when it was remembered, and what a writer did to it, what was proposed for long and what
+became of that; `looked`: those who live have found out
 who is free and what is promised; `opened`: they have spoken to players first.
 """
 

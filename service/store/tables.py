@@ -247,14 +247,14 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     living world. `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works on
     it. `awaits`: the person whose words a human is to find next (None: nobody waits for a human); silence ends it at
     `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often somebody set
-    about its next turn, or its closing. `chat_idle_minutes` (of the machine) is set where it is a chat client's (see
-    conversation/chat.py): so long may its user be silent. `holds_clock`: the world's clock stands while it runs. `told`
-    is what the game said was going on when it began, line by line. `actions`: ids of all that may be asked of the game
-    in it (None: what the content allows). `choices`: so many lines are suggested to the player after each turn of a
-    model. `opened_for`: why somebody spoke to a player first, by the world's rule (phase.OpenedFor; None: a client
-    began it, or the living world), and `matter` what of. `form`: what a turn is made of, `turn_policy`: who is next,
-    `modulator`: who perceives a turn (all in store/phase.py); before its turn a speaker is shown the newest
-    `perceptions` of what it has perceived since its last. `place`: in words, where it is at no node of the map.
+    about its next turn, or its closing. `chat_idle_minutes` (of the machine) is set where it is a chat client's: so
+    long may its user be silent. `holds_clock`: the world's clock stands while it runs. `told` is what the game said was
+    going on when it began, line by line. `actions`: ids of all that may be asked of the game in it (None: what the
+    content allows). `choices`: so many lines are suggested to the player after each turn of a model. `opened_for`: why
+    somebody spoke to a player first, by the world's rule (phase.OpenedFor; None: a client began it, or the living
+    world), and `matter` what of. `form`: what a turn is made of, `turn_policy`: who is next, `modulator`: who perceives
+    a turn (all in store/phase.py); before its turn a speaker is shown the newest `perceptions` of what it has perceived
+    since its last. `place`: in words, where it is at no node of the map.
     `stands_at`: before that turn it stands until somebody lets it go on (None: it goes on by itself).
     """
 

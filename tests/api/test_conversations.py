@@ -16,7 +16,7 @@ from sqlmodel import Session
 
 from service.api.schemas import TurnOut
 from service.app import create_app
-from service.conversation.prompt import NpcTurn
+from service.conversation.acting import NpcTurn
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.locales import Language

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from service.app import create_app
-from service.conversation.context import PromptContext
+from service.conversation.prompt import PromptContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.locales import Language

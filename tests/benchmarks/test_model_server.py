@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from benchmarks.model_server import answer, model_server
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.decision.context import DayPlan, Decision
 from service.llm.chat import Answer, TextListener
 from service.llm.openai import OpenAIChat

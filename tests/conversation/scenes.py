@@ -4,11 +4,11 @@ import asyncio
 from typing import Any
 
 from service.content.scenes import Scene, SceneParticipant
-from service.conversation.attitude import AttitudeContext
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.directing import AttitudeContext
 from service.conversation.engine import Engine
-from service.conversation.scenes import go_on, start_scene
+from service.conversation.prompt import PromptContext
+from service.conversation.scenes import begin, go_on
 from service.llm.chat import Prompt
 from service.store.tables import ConversationRow
 from tests.conversation.talks import talk
@@ -30,7 +30,9 @@ def begin_scene(room: ConversationDependencies, *people: str | SceneParticipant,
     usual: dict[str, Any] = {"location": "a room without windows", "max_turns": 12, "situation": ""}
     wanted = Scene(id="scene", participants=cast, **usual | more)
     names = room.models.names()
-    return room.database.write_now(lambda s: start_scene(s, room.worlds.open(s, "main", lock=True), wanted, names)).id
+    return room.database.write_now(
+        lambda s: begin(s, room.worlds.open(s, "main", lock=True), wanted, names)
+    ).conversation_id
 
 
 def play(room: ConversationDependencies, scene_id: str, turns: int | None = None) -> ConversationRow:

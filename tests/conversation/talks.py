@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlmodel import Session, SQLModel, col, select
 
-from service.conversation.context import Goal
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.prompt import Goal
 from service.conversation.start import Start, start, start_talk
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Budgeted

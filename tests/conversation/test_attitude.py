@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from service.conversation.attitude import Questions
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.directing import Questions
 from service.conversation.engine import Engine
 from service.conversation.why import why_said
 from service.errors import ModelServerError
@@ -188,7 +188,7 @@ def test_where_a_model_fails_the_turn_is_spoken_with_the_values_of_before(
     calls, failures = _counted(room)["attitude"]
     assert failures == 2
     assert row.calls == 4 + calls
-    assert "npc_taro stands to aoi as before" in caplog.text
+    assert "goes on without its attitude" in caplog.text
 
 
 def test_who_goes_on_after_a_stop_asks_nothing_twice(room: ConversationDependencies, script: ScriptedModel) -> None:

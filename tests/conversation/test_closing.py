@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from service.content.load import Content
 from service.conversation.closing import close, machine_time, reopen
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.prompt import PromptContext
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingContext

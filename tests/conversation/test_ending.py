@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.conversation.ending import OPENER, PARTNER
-from service.conversation.ending import next_step as step_of
+from service.conversation.turn_taking import OPENER, PARTNER
+from service.conversation.turn_taking import next_step as step_of
 from service.store.phase import EndReason
 from service.store.tables import TurnRow
 from tests.store.conversations import conversation_row

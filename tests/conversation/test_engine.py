@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.closing import close
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.prompt import PromptContext
 from service.conversation.stream import Ended, Moment, Said, Speaking
 from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable

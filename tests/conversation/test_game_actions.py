@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.content.actions import GameActionEntry, game_actions
-from service.conversation.action_results import Result, settle
+from service.conversation.acting import NpcTurn
+from service.conversation.action_results import settle
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.prompt import NpcTurn
 from service.conversation.transcript import end
 from service.errors import ActionOver, Invalid, NotFound
 from service.llm.chat import Prompt
@@ -65,8 +65,8 @@ def answers(room: ConversationDependencies, conversation_id: str, *, ok: bool, m
     """The game says what became of what was asked last."""
     asked = calls(room)
     call_id = next((call["id"] for call in asked if call["state"] == CallState.REQUESTED), asked[-1]["id"])
-    result = Result(ok=ok, message=message)
-    room.database.write_now(lambda s: settle(s, room.worlds, main(conversation_id), call_id, result))
+    key = main(conversation_id)
+    room.database.write_now(lambda s: settle(s, room.worlds, key, call_id, ok=ok, message=message))
 
 
 def likes(room: ConversationDependencies, affinity: int) -> None:
@@ -254,8 +254,9 @@ def test_the_game_says_what_became_of_it_once_and_in_time(
     played = with_actions(room, GIVE)
     script.enqueue(gives())
     conversation_id, other = begin(played), begin(played, player_id="rei", waived=True)
+    key = main(conversation_id)
     with pytest.raises(NotFound):
-        played.database.write_now(lambda s: settle(s, played.worlds, main(conversation_id), "none", Result(ok=True)))
+        played.database.write_now(lambda s: settle(s, played.worlds, key, "none", ok=True, message=""))
     speak(played, conversation_id, HELLO)
     carry_on(played, conversation_id)
     with pytest.raises(NotFound):

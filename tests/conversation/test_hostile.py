@@ -11,10 +11,10 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from service.conversation.acting import NpcTurn
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, say
-from service.conversation.prompt import NpcTurn
 from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end
 from service.llm.chat import Prompt

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from service.content.profile import PlayerProfile
+from service.conversation.acting import NpcTurn
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, leave_in_silence, say
-from service.conversation.prompt import NpcTurn
 from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Discarded, Moment, Speaking
 from service.conversation.transcript import end
-from service.conversation.waiting import silent
+from service.conversation.turn_taking import silent
 from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
 from service.memory.recall import remembered
 from service.people.worlds import WorldRepository

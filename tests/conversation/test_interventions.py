@@ -9,9 +9,9 @@ import pytest
 from service.content.scenes import Condition, Effect, Intervention, Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.hearing import interventions_in
 from service.conversation.interventions import SceneState, intervene, is_due
 from service.conversation.scenes import begin, go_on, scenes_of
+from service.conversation.turn_taking import interventions_in
 from service.errors import Invalid, NotFound, SceneOver, TurnPassed
 from service.llm.choose import ROLES, Models
 from service.store.phase import EndReason, Phase

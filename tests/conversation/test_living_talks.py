@@ -8,10 +8,10 @@ import pytest
 from sqlmodel import Session
 
 from service.conversation.closing import close, reopen
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.memory_share import KNOWN_TOKENS, scaled
+from service.conversation.prompt import PromptContext
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import estimate_tokens

@@ -3,7 +3,7 @@
 import asyncio
 
 from service.conversation.stream import Discarded, Ended, Mailbox, Settled, Speaking, Stream
-from service.store.phase import EndReason, Phase
+from service.store.phase import EndReason
 from service.store.tables import ConversationKey
 
 KEY = ConversationKey("main", "c1")
@@ -67,7 +67,7 @@ def test_a_settled_conversation_is_followed_no_more() -> None:
     stream = Stream()
     with stream.mailbox("main") as box:
         stream.follow(box, KEY)
-        stream.tell(KEY, Settled(phase=Phase.CLOSED))
+        stream.tell(KEY, Settled())
         assert box.keys == set()
         stream.tell(KEY, words("late"))
         assert box.take() == (True, {})

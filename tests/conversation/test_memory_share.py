@@ -4,9 +4,8 @@ import pytest
 
 from service.content.load import Content
 from service.content.profile import NpcProfile
-from service.conversation.context import LastMeeting, PromptContext
 from service.conversation.memory_share import LEAST_TOKENS, Found, fitted, reminded_tokens
-from service.conversation.prompt import render_record
+from service.conversation.prompt import LastMeeting, PromptContext, render_record
 from service.llm.chat import estimate_tokens
 from service.locales import Language
 from service.memory.recall import Line

@@ -17,9 +17,20 @@ from jinja2 import UndefinedError
 
 import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.asking import AnswerForm, ScanContext, Shown, SurveyContext, scan_prompt, survey_prompt
-from service.conversation.attitude import AttitudeContext, Questions, attitude_prompt
-from service.conversation.context import (
+from service.conversation.directing import (
+    AttitudeContext,
+    Bystander,
+    ModeratorContext,
+    ModulatorContext,
+    Questions,
+    attitude_prompt,
+    choosing,
+    directed,
+    reaching,
+)
+from service.conversation.prompt import (
     Goal,
     LastMeeting,
     Line,
@@ -28,19 +39,6 @@ from service.conversation.context import (
     PromptContext,
     ScenePart,
     SharedLine,
-)
-from service.conversation.directing import (
-    Bystander,
-    ModeratorContext,
-    ModulatorContext,
-    choosing,
-    directed,
-    reaching,
-)
-from service.conversation.prompt import (
-    CharacterTurn,
-    NpcTurn,
-    OpeningTurn,
     messages,
     render_note,
     render_record,

@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.transcript import prompt_of
+from service.conversation.why import prompt_of
 from service.errors import NotFound
 from service.llm.chat import Message, Prompt
 from service.memory.record import Embedded, Group, Kind, Memory

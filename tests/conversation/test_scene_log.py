@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.conversation.scene_log import SceneLog, as_json, as_script, as_yaml, scene_log, view_of
-from service.conversation.scene_report import scene_report
+from service.conversation.scene_log import SceneLog, as_json, as_script, as_yaml, scene_log, scene_report, view_of
 from service.locales import Language
 from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
 

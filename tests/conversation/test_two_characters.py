@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from service.conversation.closing import close, reopen
-from service.conversation.context import Goal, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.prompt import Goal, PromptContext
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.memory.closing.context import ClosingContext

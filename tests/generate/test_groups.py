@@ -8,7 +8,7 @@ import pytest
 
 from service.content.check import examine
 from service.content.files import bundled_content
-from service.conversation.context import PromptContext
+from service.conversation.prompt import PromptContext
 from service.errors import ModelBroken
 from service.generate.dataset import PlanRefused
 from service.generate.groups import groups_plan

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.dialogues import generated, recall_of
-from service.conversation.context import PromptContext
+from service.conversation.prompt import PromptContext
 from service.errors import ModelBroken, ModelError, ModelUnreachable
 from service.generate.dataset import GenerationStopped, PlanRefused
 from service.generate.making import Order, make_dataset

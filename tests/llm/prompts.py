@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from service.conversation.prompt import CharacterTurn
+from service.conversation.acting import CharacterTurn
 from service.llm.chat import Message, Prompt, Role
 from service.locales import Language
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from service.conversation.prompt import CharacterTurn
+from service.conversation.acting import CharacterTurn
 from service.errors import ModelBroken
 from service.llm.reply import mend_surrogates, read_answer, without_thought
 from tests.llm.prompts import TURN

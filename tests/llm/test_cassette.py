@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.conversation.prompt import CharacterTurn, NpcTurn
+from service.conversation.acting import CharacterTurn, NpcTurn
 from service.errors import (
     CassetteMiss,
     CassetteUnusable,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.conversation.prompt import CharacterTurn
+from service.conversation.acting import CharacterTurn
 from service.errors import (
     ModelBroken,
     ModelEmpty,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from service.conversation.prompt import CharacterTurn
+from service.conversation.acting import CharacterTurn
 from service.errors import (
     ModelBroken,
     ModelEmpty,

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.llm.schema import schema_name, schema_text
 from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.verify import Verdicts

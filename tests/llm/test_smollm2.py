@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 from pydantic import BaseModel
 
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.errors import ModelTruncated
 from service.llm.chat import Answer, Message, Prompt, TextListener
 from service.llm.openai import OpenAIChat

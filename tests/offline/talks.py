@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
-from service.conversation.context import Goal, Line, PromptContext
-from service.conversation.prompt import CharacterTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, OpeningTurn
+from service.conversation.prompt import Goal, Line, PromptContext
 from service.locales import Language
 from service.memory.closing.context import ClosingContext, Known, Participant, SpokenLine
 from service.offline.speaker import speak

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from service.content.actions import GameActionEntry, game_actions
-from service.conversation.context import Line, PromptContext
+from service.conversation.prompt import Line, PromptContext
 from service.locales import Language
 from service.offline.phrases import phrases
 from service.offline.speaker import speak

@@ -11,7 +11,8 @@ from service.content.load import Content
 from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import go_on, start_scene
+from service.conversation.scenes import begin as begin_scene
+from service.conversation.scenes import go_on
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.offline.model import OfflineModel
@@ -44,8 +45,8 @@ def rehearse(
     )
 
     def begin(session: Session) -> str:
-        scene = start_scene(session, worlds.open(session, "main", lock=True), wanted, deps.models.names())
-        return go_on(session, worlds, scene.key).id
+        scene = begin_scene(session, worlds.open(session, "main", lock=True), wanted, deps.models.names())
+        return go_on(session, worlds, main(scene.conversation_id)).id
 
     scene_id = deps.database.write_now(begin)
     asyncio.run(Engine(deps).converse(main(scene_id)))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
-from service.conversation.context import Goal, LastMeeting, Line
-from service.conversation.prompt import CharacterTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, OpeningTurn
+from service.conversation.prompt import Goal, LastMeeting, Line
 from service.locales import Language
 from service.memory.lexical import sentences
 from service.offline.phrases import keys, phrases

@@ -282,7 +282,7 @@ def test_scenes_are_replayed_too_with_what_a_writer_did_to_them(tmp_path: Path) 
         ask("/scenes/S002/end?wait=true")
         log = client.get("/world/commands").content
     kinds = [json.loads(line).get("kind") for line in log.splitlines()]
-    assert {"staged", "intervened", "joined", "left", "proposed", "judged", "answered", "closed"} <= {*kinds}
+    assert {"started", "intervened", "joined", "left", "proposed", "judged", "answered", "closed"} <= {*kinds}
     (tmp_path / "commands.jsonl").write_bytes(log)
     asyncio.run(replay(again, "main", tmp_path / "commands.jsonl"))
     assert told(again) == told(lived)

@@ -14,10 +14,10 @@ from sqlmodel import Session, select
 from service.content.load import Content
 from service.content.profile import Secret, TellFrom
 from service.conversation.closing import close
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.perception import those_there
+from service.conversation.prompt import PromptContext
+from service.conversation.turn_taking import those_there
 from service.export.write import Span, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.conversation.closing import machine_time, reopen
-from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.prompt import PromptContext
 from service.conversation.scenes import go_on
 from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
@@ -161,7 +161,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
     assert _texts(room, conversation_id) == WHOLE
     assert facts == ["Taro has two children called Mio and Riku."]
     assert f"What Taro has told you: {facts[0]}" in graph.held[AOI].values()
-    assert heard[-2:] == [Ended(reason=EndReason.GOAL_ACHIEVED), Settled(phase=Phase.CLOSED)]
+    assert heard[-2:] == [Ended(reason=EndReason.GOAL_ACHIEVED), Settled()]
 
 
 @pytest.mark.parametrize("committed", range(5))
@@ -354,7 +354,7 @@ def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
                 await runner.interrupt(main(conversation_id))
                 return await listener.next(PATIENCE_SECONDS)
 
-    assert asyncio.run(run()) == Settled(phase=Phase.CLOSED)
+    assert asyncio.run(run()) == Settled()
 
 
 def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(

@@ -15,7 +15,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from service.content.load import Content
-from service.conversation.context import PromptContext
+from service.conversation.prompt import PromptContext
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.author_changes import Amendment, amend

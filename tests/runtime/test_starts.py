@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session
 
 from service.content.load import Content, load_content
-from service.conversation.context import Goal
+from service.conversation.prompt import Goal
 from service.conversation.start import Start
 from service.errors import Busy
 from service.runtime.client_actions import talk

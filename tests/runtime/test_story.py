@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel
 
 from service.content.load import Content
-from service.conversation.context import PromptContext
-from service.conversation.prompt import CharacterTurn, NpcTurn
+from service.conversation.acting import CharacterTurn, NpcTurn
+from service.conversation.prompt import PromptContext
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.offline.model import OfflineModel

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from service.conversation.context import PromptContext
+from service.conversation.prompt import PromptContext
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.offline.model import OfflineModel

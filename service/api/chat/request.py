@@ -18,14 +18,23 @@ from service.api.chat.schemas import ChatIn
 from service.api.chat.speech import Speech, Spoken
 from service.api.dependencies import ApiDependencies
 from service.content.made import read_made
-from service.conversation.chat import MOST_TURNS, break_off, lengthen, open_chat
 from service.conversation.gather import gather
-from service.conversation.human import WORDS_MAX, Words, not_now, say, take_back_answer
+from service.conversation.human import (
+    MOST_TURNS,
+    WORDS_MAX,
+    Words,
+    break_off,
+    lengthen,
+    not_now,
+    open_chat,
+    say,
+    take_back_answer,
+)
 from service.conversation.speaking import go_on
 from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped, Stored
 from service.conversation.transcript import end, read_transcript, turns_of
-from service.conversation.waiting import is_silent
+from service.conversation.turn_taking import is_silent
 from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt
 from service.errors import AnswerFailed, Invalid, ModelError, NoSuchModel, NotFound, Stopping
 from service.locales import Phrase

@@ -16,9 +16,9 @@ from sqlmodel import Session, col, select
 
 from service.content.load import Content
 from service.content.profile import CharacterProfile
-from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.prompt import Goal
 from service.conversation.start import Start, start
 from service.generate.dataset import Dropped
 from service.generate.making import failed

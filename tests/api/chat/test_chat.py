@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.conversation.chat import MOST_TURNS
+from service.conversation.human import MOST_TURNS
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from tests.api.chat.shapes import (

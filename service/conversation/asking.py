@@ -22,7 +22,7 @@ from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, estimate_tokens
 from service.llm.prompt import PromptValues
 from service.locales import Phrase
-from service.memory.closing.answer import Ref, Sentence
+from service.memory.closing.context import Ref, Sentence
 from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import on_mind_line, remembered
 from service.memory.record import Group, HeardTurn, Item, Kind, Memory, known_since

@@ -18,7 +18,18 @@ import numpy.typing as npt
 
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.fading import NOTHING, WHOLE, Faded
-from service.memory.lexical import normal, query_tokens, says_little, tokens, tokens_a_word
+from service.memory.lexical import (
+    asks,
+    asks_when,
+    dates_named,
+    names_in,
+    normal,
+    query_tokens,
+    says_little,
+    tells_a_time,
+    tokens,
+    tokens_a_word,
+)
 from service.memory.ranking import (
     LIKE_ENOUGH,
     NOBODY,
@@ -56,7 +67,6 @@ from service.memory.record import (
     known_since,
     turn_key,
 )
-from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024

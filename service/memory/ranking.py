@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.signs import Named
+from service.memory.lexical import Named
 from world.time import parse_time
 
 Ints = npt.NDArray[np.int64]

@@ -13,11 +13,10 @@ from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
 from service.memory.episodes import episode_of
-from service.memory.lexical import normal
+from service.memory.lexical import asks_of, normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
-from service.memory.signs import asks_of
 from service.memory.telling import MemoryKind, Told, episode_told, ref
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows

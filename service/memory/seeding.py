@@ -5,8 +5,9 @@ that the person remembers, and is found as a turn of any talk is. Nothing is wri
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
@@ -14,12 +15,24 @@ from sqlmodel import Session, col, select
 from service.content.profile import importance_word
 from service.errors import LinesWrong, WrongLine
 from service.locales import Phrase
-from service.memory.authoring import Author, audit
+from service.memory.authoring import Author, audit, memory_id
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import expires_at
-from service.memory.record import Group, Kind, Memory, Source, Support, row_of, turn_key
+from service.memory.record import (
+    Episode,
+    Group,
+    HeardTurn,
+    Item,
+    Kind,
+    Memory,
+    Source,
+    Support,
+    known_since,
+    row_of,
+    turn_key,
+)
 from service.memory.seed_lines import Given, Line, Statement, Summary, Thought, Turn
-from service.memory.telling import MemoryKind, ref
+from service.memory.telling import MemoryKind, ref, ref_of
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.tables import MemoryRow
@@ -314,3 +327,71 @@ def _given(session: Session, group: Group, column: Mapped[str], values: Collecti
     for start in range(0, len(asked), _AT_ONCE):
         which = column.in_(asked[start : start + _AT_ONCE])
         yield from session.exec(select(MemoryRow).where(*group.owns(MemoryRow), which, MemoryRow.given_id != ""))
+
+
+def past_lines(items: Iterable[Item], given: Mapping[str, MemoryRow]) -> Iterator[dict[str, Any]]:
+    """A line for each, oldest first, what was drawn from others behind those, a talk's turns in their order. `given`:
+    the lines some came of, by `memory_id`: those keep the caller's ids, the others are called as they are here.
+    """
+    items = sorted(items, key=_order)
+    talks = {item.conversation_id: row.given_in for item in items if (row := given.get(memory_id(item)))}
+    ids = {ref_of(one): given[name].given_id if (name := memory_id(one)) in given else name for one in items}
+    for item in items:
+        line = {
+            "id": ids[ref_of(item)],
+            "conversation": talks.get(item.conversation_id) or item.conversation_id,
+            "partner": item.partner_id,
+            **(_remembered(item, ids, talks) if isinstance(item, Memory) else _heard(item)),
+        }
+        yield {key: value for key, value in line.items() if value not in (None, "", [])}
+
+
+def _order(item: Item) -> tuple[bool, WorldTime, str]:
+    return isinstance(item, Memory) and bool(item.evidence), known_since(item), memory_id(item)
+
+
+def _heard(item: HeardTurn | Episode) -> dict[str, Any]:
+    if isinstance(item, Episode):
+        return {"summary": item.summary, "topics": list(item.topics), "at": iso(item.at)}
+    return {
+        "speaker": item.speaker_id or item.speaker_name,
+        "text": item.text,
+        "turn": item.turn,
+        "at": iso(item.known_since),
+    }
+
+
+def _remembered(one: Memory, ids: Mapping[str, str], talks: Mapping[str, str]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "at": iso(one.known_from),
+        "valid_to": None if one.valid_to is None else iso(one.valid_to),
+        "ended_at": None if one.known_until is None else iso(one.known_until),
+        "importance": one.importance,
+        "support": one.support,
+        "evidence": [_evidence(named, ids, talks) for named in one.evidence],
+    }
+    if one.kind is Kind.INSIGHT:
+        return {"insight": one.text, **told, "conversation": None}
+    return {
+        "statement": one.text,
+        **told,
+        "kind": one.kind,
+        "about": one.subject_id or one.about,
+        "told_by": one.told_by,
+        "via": list(one.via),
+        "mode": one.mode,
+        "quote": one.quote,
+        "slot": one.slot.rpartition("/")[2],
+        "valid_from": iso(one.valid_from),
+        "turns": list(one.turns),
+        "level": one.level,
+        "expires_at": None if one.expires_at is None else iso(one.expires_at),
+    }
+
+
+def _evidence(named: str, ids: Mapping[str, str], talks: Mapping[str, str]) -> str:
+    """The reference as the lines call it."""
+    kind, _, key = named.partition(":")
+    if kind == MemoryKind.TALK:
+        return ref(MemoryKind.TALK, talks.get(key) or key)
+    return ref(MemoryKind.MEMORY, ids[named]) if kind == MemoryKind.MEMORY and named in ids else named

@@ -11,22 +11,20 @@ from sqlmodel import Session, col
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import CassetteMiss, ModelError
 from service.memory.record import FACTS, Episode, Group, Item, Memory
-from service.memory.reflect import (
+from service.memory.reflections import (
+    DUE,
     MOST_EPISODES,
     MOST_MEMORIES,
     Evidence,
-    ReflectionContext,
-    reflect,
-    valid_insights,
-)
-from service.memory.reflections import (
-    DUE,
     LivedThrough,
+    ReflectionContext,
     ReflectionKey,
     due_reflections,
     fail_reflection,
     lived_through,
+    reflect,
     settle_reflection,
+    valid_insights,
 )
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of

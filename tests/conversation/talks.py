@@ -15,7 +15,7 @@ from service.conversation.start import Start, start, start_talk
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.llm.wrappers import Budgeted
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.recall import todays_summaries
 from service.people.whereabouts import move
 from service.settings import LlmSettings

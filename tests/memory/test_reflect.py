@@ -1,4 +1,4 @@
-"""What a person draws from its day, and what of it may stand: tests of service/memory/reflect.py."""
+"""What a person draws from its day, and what of it may stand: tests of service/memory/reflections.py."""
 
 import asyncio
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from service.llm.scripted import ScriptedModel
-from service.memory.reflect import (
+from service.memory.reflections import (
     Evidence,
     InsightDraft,
     ReflectionContext,

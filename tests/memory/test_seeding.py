@@ -13,10 +13,9 @@ from service.content.load import Content
 from service.errors import Invalid, LinesWrong
 from service.memory.authoring import Author, Change, change_memory, find, memory_id, seeds_of
 from service.memory.memory_store import MemoryStore
-from service.memory.past_lines import past_lines
 from service.memory.record import Embedded, Group, Item, Kind, Memory, Source, Support
 from service.memory.seed_lines import read_lines, read_past
-from service.memory.seeding import Seeded, seed
+from service.memory.seeding import Seeded, past_lines, seed
 from service.memory.telling import remembered_as
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings

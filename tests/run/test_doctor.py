@@ -8,7 +8,7 @@ from service.errors import ModelBroken, ModelError, ModelNotConfigured, ModelRef
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import Scripted, ScriptedModel
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.doctor import LabelledTalk, labelled_talks
 from service.memory.closing.verify import Finding, Verdict, Verdicts
 from service.run.doctor import show_doctor

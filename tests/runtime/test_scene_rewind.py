@@ -16,8 +16,7 @@ from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.closing.answer import ClosingAnswer
-from service.memory.closing.context import ClosingContext
+from service.memory.closing.context import ClosingAnswer, ClosingContext
 from service.memory.record import Group, Kind
 from service.people.attitude import attitude
 from service.runtime.scene_rewind import without_turns

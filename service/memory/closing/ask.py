@@ -10,8 +10,8 @@ from service.llm.chat import Answer, ChatModel, Prompt, estimate_tokens
 from service.llm.prompt import Templates
 from service.locales import Language, sentence, sentences
 from service.memory.attitude_evidence import Evidence
-from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.context import (
+    ClosingAnswer,
     ClosingContext,
     Known,
     OpenPromise,

@@ -26,8 +26,7 @@ from service.errors import (
 from service.llm.failure import failure
 from service.locales import Phrase
 from service.memory.embedding.embedder import VectorSpace
-from service.memory.graphiti.connection import Neo4jConnection, run, translate
-from service.memory.graphiti.groups import GraphGroup
+from service.memory.graphiti.connection import GraphGroup, Neo4jConnection, run, translate
 from service.memory.graphiti.rows import MINUTES_BEFORE_1970, episode_name, episode_uuid, moment, world_time
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,

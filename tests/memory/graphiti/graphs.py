@@ -11,13 +11,12 @@ from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.embedding.embedder import Embedder
-from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.connection import Groups, Neo4jConnection
 from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
-from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, Group, Kind, Memory
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.store.tables import ConversationRow, SummaryRow, TurnRow
 from tests.servers.neo4j import Neo4jServer
 from tests.store.conversations import conversation_row

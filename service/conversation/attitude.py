@@ -21,7 +21,7 @@ from service.conversation.transcript import Transcript, count_failure, held, lin
 from service.errors import ModelError
 from service.llm.chat import Answer, Message, Prompt, T
 from service.llm.prompt import PromptValues
-from service.memory.attitude_evidence import Evidence, ask_each, evidence
+from service.memory.closing.ask import Evidence, ask_each, evidence
 from service.memory.closing.context import AttitudeDraft
 from service.memory.record import turn_key
 from service.memory.secrets import discretion_among

@@ -101,12 +101,25 @@ class Weights:
 RECIPE = Weights()
 
 
+class Cues(NamedTuple):
+    """What shows in each item, or line, besides its words: when it was said and by whom (`NOBODY`: it is no turn),
+    whether it asks and whether it tells a time (1 or 0), and the logarithm of one more than how many words it has.
+    """
+
+    at: Ints
+    speaker: Ints
+    asks: Ints
+    tells_a_time: Ints
+    length: Scores
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lines:
     """The order in which items stand: the turns of each conversation one after another; then what stands alone.
 
     `places` are the items of the lines. `line` has the line of each item: a fact has that of the turn it came from.
     `talk` numbers the conversation of each line, `starts` is where each begins. The first `turns` lines are turns.
+    `cues` are those of the lines.
     """
 
     places: Ints
@@ -114,6 +127,7 @@ class Lines:
     talk: Ints
     starts: Ints
     turns: int
+    cues: Cues
 
     def __len__(self) -> int:
         return self.places.size
@@ -152,8 +166,8 @@ class Lines:
         return found
 
 
-def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
-    """Put items in order; `turns` is -1 where an item came of no turn."""
+def in_order(is_turn: Mask, conversations: Ints, turns: Ints, shown: Cues) -> Lines:
+    """Put items, in which that is `shown`, in order; `turns` is -1 where an item came of no turn."""
     keys = conversations << 20 | np.maximum(turns, 0)
     heard = np.flatnonzero(is_turn)
     heard = heard[np.argsort(keys[heard], kind="stable")]
@@ -164,12 +178,14 @@ def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
     line = beside.copy()
     line[alone] = heard.size + np.arange(alone.size)
     begins = np.append(np.diff(conversations[heard], prepend=-1) != 0, np.ones(alone.size, dtype=np.bool_))
+    places = np.concatenate([heard, alone])
     return Lines(
-        places=np.concatenate([heard, alone]),
+        places=places,
         line=line,
         talk=np.cumsum(begins) - 1,
         starts=np.flatnonzero(begins),
         turns=heard.size,
+        cues=Cues(*(column[places] for column in shown)),
     )
 
 
@@ -280,27 +296,14 @@ class Wanted(NamedTuple):
     dates: Named
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cues:
-    """What shows in each line besides its words: when it was said and by whom (`NOBODY`: it is no turn), whether it
-    asks and whether it tells a time (1 or 0), and the logarithm of one more than how many words it has.
-    """
-
-    at: Ints
-    speaker: Ints
-    asks: Ints
-    tells_a_time: Ints
-    length: Scores
-
-
-def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, weights: Weights) -> Scores:
+def in_context(found: ByWords, scale: float, lines: Lines, weights: Weights) -> Scores:
     """What each line is worth for what stands around it. `scale`: the best by its own words."""
     own = found.own[lines.places] / scale
     scores: Scores = (
         weights.around * found.around / (float(found.around.max()) or 1.0)
         + weights.talk * lines.best(own)
         + weights.share * (found.three + found.seven) / (found.asked or 1.0)
-        + weights.asked * lines.before(own * cues.asks, 1)
+        + weights.asked * lines.before(own * lines.cues.asks, 1)
         + weights.two_back * lines.before(own, 2)
     )
     return scores

@@ -24,7 +24,6 @@ from service.memory.record import (
     Mode,
     Recalled,
     Support,
-    known_since,
     turn_key,
 )
 from service.people.commitments import as_commitment, commitment_line
@@ -91,8 +90,8 @@ def told_of(world: WorldView, item: Item, owner_id: str) -> str:
 def episode_told(world: WorldView, one: Episode) -> str:
     """A summary; but for an author's, as what one recalls of the talk: a second model may obey what was said in it."""
     if one.support is Support.AUTHOR or not one.partner_id:
-        return one.summary
-    return world.say("remembered.recalled_talk", name=world.name_of(one.partner_id), summary=one.summary)
+        return one.text
+    return world.say("remembered.recalled_talk", name=world.name_of(one.partner_id), summary=one.text)
 
 
 def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
@@ -111,7 +110,7 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
     groups: dict[_Group, list[str]] = {}
     refs: list[str] = []
     for item, is_old in _newest_first(found):
-        said = normal(item.text if not isinstance(item, Episode) else item.summary).rstrip(_ENDS + "!?")
+        said = normal(item.text).rstrip(_ENDS + "!?")
         turns = _turns(item)
         if any(said in text for text in known) or (isinstance(item, HeardTurn) and turns & sources):
             continue
@@ -144,7 +143,7 @@ def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
             slots.setdefault(item.slot, []).append(place)
     old = set[int]()
     for places in slots.values():
-        values = sorted((items[place] for place in places), key=lambda one: -known_since(one))
+        values = sorted((items[place] for place in places), key=lambda one: -one.known_from)
         for place, value in zip(places, values, strict=True):
             items[place] = value
         old.update(places[1:])
@@ -153,7 +152,7 @@ def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
 
 def _turns(item: Item) -> set[str]:
     if isinstance(item, HeardTurn):
-        return {item.key}
+        return {item.id}
     return {turn_key(item.conversation_id, turn) for turn in item.turns} if isinstance(item, Memory) else set()
 
 
@@ -179,7 +178,7 @@ def _grouped(world: WorldView, group: _Group, told: Sequence[str]) -> str:
 
 
 def _since(world: WorldView, item: Item) -> str:
-    return ago(known_since(item), world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    return ago(item.known_from, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
 RowT = TypeVar("RowT", bound=SQLModel)

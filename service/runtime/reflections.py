@@ -120,7 +120,7 @@ class Reflections:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
         memories = [one for one in await self._memories(key) if one.known_from > lived.since and kept.lets_item(one)]
-        episodes = [one for one in lived.episodes if kept.lets(one.summary)]
+        episodes = [one for one in lived.episodes if kept.lets(one.text)]
         return ReflectionContext(
             language=world.language,
             person_id=key.person_id,

@@ -76,7 +76,7 @@ def episode(
     topics: tuple[str, ...] = (),
 ) -> Episode:
     """The episode of a conversation."""
-    return Episode(conversation_id=conversation, partner_id=partner, summary=summary, topics=topics, at=at)
+    return Episode(conversation_id=conversation, partner_id=partner, text=summary, topics=topics, at=at)
 
 
 def draft(of: Episode, index: int, text: str, *, about: str = "太郎", turn: int | None = 1, **fields: Any) -> Memory:

@@ -308,7 +308,7 @@ def test_who_asks_several_things_at_once_reads_once_and_who_asks_later_misses_no
 
 def test_what_is_read_for_nobody_any_more_ends_with_the_store(database: Database) -> None:
     class Watched(MemoryStore):
-        async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+        async def _read(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
             begun.set()
             return await asyncio.Future()
 

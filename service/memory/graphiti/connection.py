@@ -191,14 +191,10 @@ class Neo4jConnection:
         await self.driver()
 
     async def aclose(self) -> None:
-        """Close the drivers of every loop that still runs."""
-        here = asyncio.get_running_loop()
-        for loop, held in list(self._loops.items()):
-            del self._loops[loop]
-            if loop is here:
-                await held.driver.close()
-            elif loop.is_running():
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(held.driver.close(), loop))
+        """Close the running loop's driver."""
+        held = self._loops.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held.driver.close()
 
     def _mine(self) -> _PerLoop:
         loop = asyncio.get_running_loop()

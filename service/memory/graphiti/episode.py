@@ -139,7 +139,7 @@ class EpisodeReader:
             await graphiti.add_episode(
                 uuid=uuid,
                 name=episode_name(episode),
-                episode_body=episode.summary,
+                episode_body=episode.text,
                 source_description=episode.partner_id,
                 reference_time=at,
                 source=EpisodeType.message,

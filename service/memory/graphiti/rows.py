@@ -69,7 +69,7 @@ def episode_node(group: Group, episode: Episode, fact_uuids: Sequence[str]) -> E
         labels=[],
         source=EpisodeType.message,
         source_description=episode.partner_id,
-        content=episode.summary,
+        content=episode.text,
         created_at=moment(episode.at),
         valid_at=moment(episode.at),
         entity_edges=list(fact_uuids),

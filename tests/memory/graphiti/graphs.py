@@ -89,7 +89,7 @@ def told(text: str, **given: Any) -> Memory:
 
 def talked(conversation_id: str, at: WorldTime = MONDAY, summary: str = "Aoi and Taro spoke of the sea.") -> Episode:
     """A talk with Taro."""
-    return Episode(conversation_id=conversation_id, partner_id="npc_taro", summary=summary, topics=("sea",), at=at)
+    return Episode(conversation_id=conversation_id, partner_id="npc_taro", text=summary, topics=("sea",), at=at)
 
 
 def remember(
@@ -100,7 +100,7 @@ def remember(
     said: Sequence[str] = ("Hello.",),
 ) -> None:
     """Let the person remember these, and the talk as a whole, as a closing does."""
-    texts = [one.text for one in memories] + ([episode.summary] if episode else [])
+    texts = [one.text for one in memories] + ([episode.text] if episode else [])
     embedded = asyncio.run(room.memory.embed(texts))
 
     def work(session: Session) -> None:
@@ -113,7 +113,7 @@ def remember(
                     **group.whose,
                     conversation_id=episode.conversation_id,
                     partner_id=episode.partner_id,
-                    summary=episode.summary,
+                    summary=episode.text,
                     topics=list(episode.topics),
                     others=list(episode.others),
                     at=episode.at,

@@ -88,7 +88,7 @@ def heard_of(number: int) -> Episode:
     return Episode(
         conversation_id=f"c{number}",
         partner_id="ren",
-        summary="Ren told Aoi about his bees.",
+        text="Ren told Aoi about his bees.",
         topics=(),
         at=(MONDAY, TUESDAY)[number - 1],
     )

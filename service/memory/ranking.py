@@ -29,7 +29,7 @@ Postings = Mapping[str, tuple[Sequence[int], Sequence[int]]]
 NOBODY = -1
 """Who speaks where nobody does."""
 
-_MINUTES_BEFORE_1970 = parse_time("1970-01-01")
+MINUTES_BEFORE_1970 = parse_time("1970-01-01")
 
 # Okapi BM25 for texts of about one sentence: the length says little.
 K1 = 0.9
@@ -324,7 +324,7 @@ def by_cues(cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
 
 def _of(dates: Named, at: Ints) -> Mask:
     """Which of the times lie in the months and years named."""
-    months = (at - _MINUTES_BEFORE_1970).astype("datetime64[m]").astype("datetime64[M]").astype(np.int64)
+    months = (at - MINUTES_BEFORE_1970).astype("datetime64[m]").astype("datetime64[M]").astype(np.int64)
     fits = np.ones(at.size, dtype=np.bool_)
     if dates.months:
         fits &= np.isin(months % 12 + 1, dates.months)

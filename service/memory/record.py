@@ -306,17 +306,6 @@ class Recalled:
             return self.item
         raise TypeError(f"{type(self.item).__name__} is no memory")
 
-    @property
-    def turn(self) -> HeardTurn:
-        """The item of a search for turns.
-
-        Raises:
-            TypeError: it is none.
-        """
-        if isinstance(self.item, HeardTurn):
-            return self.item
-        raise TypeError(f"{type(self.item).__name__} is no turn")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Embedded:

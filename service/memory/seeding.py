@@ -100,11 +100,6 @@ def seed(
     return done
 
 
-def past_conversation(person_id: str, conversation: str) -> str:
-    """The id of a talk of a given past: that of no talk that was held here, whatever the caller calls it."""
-    return derived_id(person_id, "past", conversation)
-
-
 class _Wrong(Exception):
     """A line cannot be taken."""
 
@@ -276,7 +271,8 @@ class _Past:
         self._next[conversation] = max(self._next[conversation], number + 1)
 
     def _talk(self, conversation: str | None) -> str:
-        return "" if conversation is None else past_conversation(self._group.person_id, conversation)
+        """The id of a talk of the past: that of no talk that was held here, whatever the caller calls it."""
+        return "" if conversation is None else derived_id(self._group.person_id, "past", conversation)
 
     def _past_time(self, name: str, text: str) -> WorldTime:
         at = _time(name, text)

@@ -17,6 +17,7 @@ from service.locales.time import ago
 from service.memory.lexical import normal
 from service.memory.record import (
     Episode,
+    Group,
     HeardTurn,
     Item,
     Kind,
@@ -250,15 +251,13 @@ _Key = tuple[MemoryKind, str]
 
 
 def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence[_Key]) -> Mapping[_Key, Remembered]:
+    own = Group(world_id=world.id, person_id=person_id)
     ids = {kind: [item_id for one, item_id in wanted if one is kind] for kind in MemoryKind}
 
     def rows(kind: MemoryKind, table: type[RowT], key: str, *mine: Any) -> Iterable[RowT]:
         columns: Any = table
         which = select(table).where(columns.world_id == world.id, getattr(columns, key).in_(ids[kind]), *mine)
         return session.exec(which) if ids[kind] else ()
-
-    def own(table: Any) -> Any:
-        return table.person_id == person_id
 
     turns = [(talk, int(turn)) for talk, _, turn in (one.partition("/") for one in ids[MemoryKind.TURN])]
     said = select(TurnRow).where(
@@ -272,11 +271,11 @@ def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence
         ),
         *(
             _known(kind.TALK, row.conversation_id, row.summary, row.at, row)
-            for row in rows(kind.TALK, SummaryRow, "conversation_id", own(SummaryRow))
+            for row in rows(kind.TALK, SummaryRow, "conversation_id", *own.owns(SummaryRow))
         ),
         *(
             _known(kind.MEMORY, row.id, row.text, row.known_from, row)
-            for row in rows(kind.MEMORY, MemoryRow, "id", own(MemoryRow), col(MemoryRow.deleted).is_(False))
+            for row in rows(kind.MEMORY, MemoryRow, "id", *own.owns(MemoryRow), col(MemoryRow.deleted).is_(False))
         ),
         *(
             _known(kind.PROMISE, row.id, commitment_line(world, as_commitment(row), person_id), row.made_at, row)

@@ -520,7 +520,7 @@ class HeardContract(MemoryStoreContract):
             assert await memory.recall(TARO, "煮付け", at=TUESDAY) == []
             assert await memory.recall(HANAKO, "煮付け", at=TUESDAY, kinds={Kind.TURN}) == []
             (found, *beside) = await memory.recall(TARO, "煮付け", at=TUESDAY, kinds={Kind.TURN})
-            assert {one.turn.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
+            assert {one.item.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
             assert found.item == HeardTurn(
                 conversation_id="c1",
                 turn=2,

@@ -27,7 +27,7 @@ from service.llm.failure import failure
 from service.locales import Phrase
 from service.memory.embedding.embedder import VectorSpace
 from service.memory.graphiti.connection import GraphGroup, Neo4jConnection, run, translate
-from service.memory.graphiti.rows import MINUTES_BEFORE_1970, episode_name, episode_uuid, moment, world_time
+from service.memory.graphiti.rows import episode_name, episode_uuid, moment, world_time
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,
@@ -38,6 +38,7 @@ from service.memory.graphiti.vendor import (
 )
 from service.memory.memory_store import EMBEDDER_SETTINGS
 from service.memory.projection import Found
+from service.memory.ranking import MINUTES_BEFORE_1970
 from service.memory.record import Embedded, Episode
 
 PREVIOUS_EPISODES = 10

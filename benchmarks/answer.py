@@ -14,9 +14,16 @@ from benchmarks.turn import SAID
 from service.llm.chat import estimate_tokens, prompt_tokens
 from service.llm.schema import schema_text
 from service.locales import Language
-from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.ask import closing_prompt
-from service.memory.closing.context import ClosingContext, Known, OpenPromise, Participant, SpokenLine, answer_to
+from service.memory.closing.context import (
+    ClosingAnswer,
+    ClosingContext,
+    Known,
+    OpenPromise,
+    Participant,
+    SpokenLine,
+    answer_to,
+)
 from world.time import parse_time
 
 BEFORE = Path(__file__).parent / "answer_before"

@@ -31,15 +31,14 @@ from service.conversation.transcript import end
 from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
-from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.connection import Groups, Neo4jConnection
 from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
-from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.people.person import move
 from service.people.worlds import WorldRepository
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase

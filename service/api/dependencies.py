@@ -27,7 +27,7 @@ from service.people.worlds import WorldView
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner
-from service.runtime.vector_filler import VectorFiller
+from service.runtime.memory_jobs import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.store.commands import Asked
 from service.store.idempotency import Once

@@ -24,9 +24,8 @@ from service.api.memory_schemas import (
 from service.api.problem import describe, media_type
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
-from service.memory.index import key_of
 from service.memory.lexical import is_named, normal
-from service.memory.record import Episode, Group, Item, Kind, Memory, company, known_since
+from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
@@ -95,11 +94,11 @@ _CHANGES: dict[str, Example] = {
 async def give_past(
     person_id: Slug, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
 ) -> SeededOut:
-    """Give a person a past: statements, talks with who said what and when, insights. At most 10,000 lines a call, no
+    """Give a person a past: statements, talks with who said what and when. At most 10,000 lines a call, no
     model is asked, and what is answered is found by its words.
 
     As `application/json` one object, or as `application/x-ndjson` a line each (a `statement`, a `text` that was said,
-    the `summary` of a talk, or an `insight`), which is read as it comes:
+    or the `summary` of a talk), which is read as it comes:
 
         {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro"}
         {"id": "f1", "conversation": "feast", "speaker": "Sato", "text": "Did you hear it?", "at": "2025-10-12T20:00"}
@@ -345,20 +344,20 @@ async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: It
 
 def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:
     """Those of the kinds, and about that, the latest first; what is lived ahead of the clock is not there yet."""
-    chosen = [one for one in items if key_of(one)[0] in kinds and known_since(one) <= world.now]
+    chosen = [one for one in items if one.kind in kinds and one.known_from <= world.now]
     if about is not None:
         person = world.cast.find(about)
         name = about if person is None else world.own_name(person.id)
         chosen = [one for one in chosen if _touches(one, name, about)]
-    return sorted(chosen, key=lambda one: (-known_since(one), memory_id(one)))
+    return sorted(chosen, key=lambda one: (-one.known_from, memory_id(one)))
 
 
 def _touches(item: Item, name: str | None, person_id: str) -> bool:
-    if name is None or person_id in (item.partner_id, *company(item)):
-        return person_id in (item.partner_id, *company(item))
+    if name is None or person_id in (item.partner_id, *item.others):
+        return person_id in (item.partner_id, *item.others)
     if isinstance(item, Memory) and normal(name) == normal(item.about):
         return True
-    return is_named(name, item.summary if isinstance(item, Episode) else item.text)
+    return is_named(name, item.text)
 
 
 _Gone = Mapping[tuple[Kind, str], WorldTime]
@@ -371,5 +370,5 @@ def _item(item: Item, person_id: str, world: WorldView, given: Mapping[str, Memo
         **views.memory(item, world, person_id),
         given_id=None if line is None else line.given_id,
         given_conversation=None if line is None else line.given_in or None,
-        forgotten_at=gone.get(key_of(item)),
+        forgotten_at=gone.get((item.kind, item.id)),
     )

@@ -106,6 +106,7 @@ async def read_memory_graph(
             EpisodeOut.of(
                 episode,
                 id=episode.conversation_id,
+                summary=episode.text,
                 name=world.say("answers.episode", partner=partner),
                 partner_name=partner,
             )

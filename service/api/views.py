@@ -23,9 +23,8 @@ from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.locales import Phrase, ago
 from service.memory.authoring import memory_id
-from service.memory.index import key_of
 from service.memory.mid_term import OnMind
-from service.memory.record import Episode, HeardTurn, Item, Memory, Recalled, known_since
+from service.memory.record import HeardTurn, Item, Memory, Recalled
 from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
 from service.people.person import segment_of
@@ -95,10 +94,10 @@ def today(row: SummaryRow, world: WorldView) -> TodayOut:
 
 def memory(item: Item, world: WorldView, owner_id: str) -> dict[str, Any]:
     """Something that the person remembers, as OneMemoryOut has it."""
-    since = known_since(item)
+    since = item.known_from
     every = {
         "id": memory_id(item),
-        "kind": key_of(item)[0],
+        "kind": item.kind,
         "line": remembered_as(world, item, owner_id),
         "valid_from": item.valid_from if isinstance(item, Memory) else item.at,
         "known_from": since,
@@ -107,8 +106,6 @@ def memory(item: Item, world: WorldView, owner_id: str) -> dict[str, Any]:
     own = {name: getattr(item, name) for name in OneMemoryOut.model_fields if hasattr(item, name)}
     if isinstance(item, HeardTurn):
         own |= {"told_by": item.speaker_id, "turns": [item.turn]}
-    elif isinstance(item, Episode):
-        own["text"] = item.summary
     empty = {"via": [], "topics": [], "turns": [], "evidence": [], "quote": "", "slot": ""}
     told = {name: value for name, value in own.items() if value != ""}
     return {**dict.fromkeys(OneMemoryOut.model_fields), **empty, **told, **every}

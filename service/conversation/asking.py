@@ -20,10 +20,10 @@ from service.conversation.writing import counted
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, PromptValues, estimate_tokens
 from service.locales import Phrase
-from service.memory.closing.answer import Ref, Sentence
+from service.memory.closing.context import Ref, Sentence
 from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import on_mind_line, remembered
-from service.memory.record import Group, HeardTurn, Item, Kind, Memory, known_since
+from service.memory.record import Group, HeardTurn, Item, Kind, Memory
 from service.memory.telling import one_line, ref_of, remembered_as
 from service.people.attitude import moods
 from service.people.worlds import WorldView
@@ -323,7 +323,7 @@ async def _everything(
     neither a memory that has ended, nor the turn in which that was said.
     """
     group = Group(world_id=world.id, person_id=person.id)
-    items = [one for one in await deps.memory.items(group, world.now) if known_since(one) <= world.now]
+    items = [one for one in await deps.memory.items(group, world.now) if one.known_from <= world.now]
     memories = [one for one in items if isinstance(one, Memory)]
     said = {
         holds: {
@@ -338,7 +338,7 @@ async def _everything(
             return one.known_at(world.now)
         return not isinstance(one, HeardTurn) or (one.conversation_id, one.turn) not in over
 
-    held = sorted(filter(is_held, items), key=lambda one: (known_since(one), ref_of(one)))
+    held = sorted(filter(is_held, items), key=lambda one: (one.known_from, ref_of(one)))
     own = await deps.database.read(lambda s: _on_mind(s, world, person.id))
     return _numbered([[_shown_of(world, one, person.id) for one in held], own])
 

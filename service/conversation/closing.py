@@ -25,8 +25,18 @@ from service.conversation.transcript import (
 )
 from service.errors import BudgetExhausted, KataribeError, ModelError, NotFound
 from service.llm.chat import Role
-from service.memory.attitude_evidence import Evidence, ask_each, evidence, fixed_questions
-from service.memory.closing.ask import Before, ClosingQuestion, ask, perceiving, prepare, read_before
+from service.memory.closing.ask import (
+    Before,
+    ClosingQuestion,
+    Evidence,
+    ask,
+    ask_each,
+    evidence,
+    fixed_questions,
+    perceiving,
+    prepare,
+    read_before,
+)
 from service.memory.closing.check import Checked, check
 from service.memory.closing.verify import claims_of, verified, verify
 from service.memory.closing.write import write_closing

@@ -33,8 +33,8 @@ from service.conversation.turn_taking import (
 )
 from service.errors import ModelError
 from service.llm.chat import Message, Prompt, PromptValues, Role, T
-from service.memory.attitude_evidence import Evidence, ask_each, evidence
-from service.memory.closing.answer import AttitudeDraft
+from service.memory.closing.ask import Evidence, ask_each, evidence
+from service.memory.closing.context import AttitudeDraft
 from service.memory.record import turn_key
 from service.memory.secrets import discretion_among
 from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of

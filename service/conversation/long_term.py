@@ -15,7 +15,7 @@ from service.conversation.transcript import conversation_of, held, pay, turns_of
 from service.conversation.turn_taking import hears, interventions_in, sees
 from service.errors import ModelError, NotFound
 from service.llm.chat import Prompt, PromptValues
-from service.memory.closing.answer import Sentence, Turn, Weight
+from service.memory.closing.context import Sentence, Turn, Weight
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, Kind, Memory, Source, Support, row_of

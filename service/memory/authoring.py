@@ -13,7 +13,6 @@ from sqlmodel import Session, col, select
 
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
-from service.memory.index import key_of
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.record import (
@@ -26,7 +25,6 @@ from service.memory.record import (
     Mode,
     Source,
     Support,
-    company,
     turn_key,
 )
 from service.memory.revision import next_epoch, next_revision, state_of
@@ -73,7 +71,7 @@ class _Moved(Exception):
 
 def memory_id(item: Item) -> str:
     """What an item is called towards clients."""
-    return called(*key_of(item))
+    return called(item.kind, item.id)
 
 
 def called(kind: str, key: str) -> str:
@@ -143,7 +141,10 @@ async def _change_once(
                 audit(session, world, group.person_id, author, "deleted", one)
             return None
         after = _changed(item, change, world.now)
-        _write(session, memory, group, after)
+        if isinstance(after, HeardTurn):
+            _write_turn(session, group, after)
+        else:
+            memory.replace(session, group, after)
         audit(session, world, group.person_id, author, change.action, item, after=shown(after))
         return after
 
@@ -167,8 +168,8 @@ def audit(
             person_id=person_id,
             id=new_id(),
             action=action,
-            kind=None if item is None else key_of(item)[0].value,
-            memory_id=None if item is None else key_of(item)[1],
+            kind=None if item is None else item.kind.value,
+            memory_id=None if item is None else item.id,
             before=None if item is None else shown(item),
             after=None if after is None else dict(after),
             author=author.name,
@@ -187,7 +188,7 @@ def audit_rows(session: Session, group: Group) -> list[MemoryAuditRow]:
 
 def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str, MemoryRow]:
     """Of items that were given: the row that says by which line, by `memory_id`."""
-    keys = list({key_of(item)[1] for item in items})
+    keys = list({item.id for item in items})
     found: dict[str, MemoryRow] = {}
     mine = (*group.owns(MemoryRow), col(MemoryRow.given_id) != "")
     for start in range(0, len(keys), 500):
@@ -201,7 +202,7 @@ def shown(item: Item) -> dict[str, Any]:
     if isinstance(item, HeardTurn):
         return {"speaker": item.speaker_name, "text": item.text, "at": iso(item.at)}
     if isinstance(item, Episode):
-        return {"summary": item.summary, "topics": list(item.topics), "at": iso(item.at)}
+        return {"summary": item.text, "topics": list(item.topics), "at": iso(item.at)}
     return {
         "text": item.text,
         "told_by": item.told_by,
@@ -216,9 +217,9 @@ def _together(item: Item, items: Sequence[Item]) -> list[Item]:
     """What is deleted with an item, itself first."""
     gone = [item]
     if isinstance(item, HeardTurn):
-        gone += [one for one in items if isinstance(one, Memory) and item.key in _cited(one)]
+        gone += [one for one in items if isinstance(one, Memory) and item.id in _cited(one)]
     elif isinstance(item, Memory):
-        gone += [one for one in items if isinstance(one, HeardTurn) and one.key in _cited(item)]
+        gone += [one for one in items if isinstance(one, HeardTurn) and one.id in _cited(item)]
     return with_thoughts(gone, items)
 
 
@@ -245,7 +246,7 @@ def _changed(item: Item, change: Change, now: WorldTime) -> Item:
     if change.text is None:
         return item
     if isinstance(item, Episode):
-        return replace(item, summary=change.text, support=Support.AUTHOR)
+        return replace(item, text=change.text, support=Support.AUTHOR)
     return replace(item, text=change.text)
 
 
@@ -264,18 +265,11 @@ def _changed_memory(one: Memory, change: Change, now: WorldTime) -> Memory:
     return replace(one, valid_to=ends, known_until=learned, replaced_by=None)
 
 
-def _write(session: Session, memory: MemoryStore, group: Group, item: Item) -> None:
-    if isinstance(item, HeardTurn):
-        _write_turn(session, group, item)
-    else:
-        memory.replace(session, group, item)
-
-
 def _write_turn(session: Session, group: Group, turn: HeardTurn) -> None:
     """A turn of a talk that was held here gets a row of its own, for the talk keeps what was said."""
-    row = session.get(MemoryRow, group.key(turn.key)) or MemoryRow(
+    row = session.get(MemoryRow, group.key(turn.id)) or MemoryRow(
         **group.whose,
-        id=turn.key,
+        id=turn.id,
         kind=Kind.TURN,
         text=turn.text,
         about=turn.speaker_name,
@@ -286,7 +280,7 @@ def _write_turn(session: Session, group: Group, turn: HeardTurn) -> None:
         turns=[turn.turn],
         partner_id=turn.partner_id,
         valid_from=turn.at,
-        known_from=turn.known_since,
+        known_from=turn.known_from,
         revision=0,
     )
     row.text, row.revision = turn.text, next_revision(session, group)
@@ -303,7 +297,7 @@ def telling_of(items: Sequence[Item], person_id: str, names: Callable[[str], boo
     """What others than the person have told of it: that its words name it (see `naming`), or that it tells of it or
     came from it; and what was thought of that. Turns and summaries of its own talks are not among it.
     """
-    found = [one for one in items if person_id in (one.partner_id, *company(one)) or any(map(names, _words(one)))]
+    found = [one for one in items if person_id in (one.partner_id, *one.others) or any(map(names, _words(one)))]
     return [
         one
         for one in with_thoughts(found, items)
@@ -316,10 +310,10 @@ def _words(item: Item) -> tuple[str, ...]:
         return item.text, item.quote, item.about
     if isinstance(item, HeardTurn):
         return item.text, item.speaker_name
-    return item.summary, *item.topics
+    return item.text, *item.topics
 
 
 def delete_memories(session: Session, memory: MemoryStore, group: Group, items: Iterable[Item]) -> None:
     """Let the person forget these for good; the caller commits."""
     for item in items:
-        memory.remove(session, group, *key_of(item))
+        memory.remove(session, group, item.kind, item.id)

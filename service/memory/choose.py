@@ -45,9 +45,8 @@ def choose_projection(
         return None
     if settings.memory.ingestion == "episode" and cassette is not None:
         raise Misconfigured(setting="KATARIBE_MEMORY__INGESTION", reason=Phrase("recording.episode"))
-    from service.memory.graphiti.connection import Neo4jConnection
+    from service.memory.graphiti.connection import Groups, Neo4jConnection
     from service.memory.graphiti.episode import EpisodeReader
-    from service.memory.graphiti.groups import Groups
     from service.memory.graphiti.projection import GraphitiProjection
 
     own = settings.memory

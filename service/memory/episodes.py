@@ -42,7 +42,7 @@ def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Ep
         Episode(
             conversation_id=given.id,
             partner_id=given.partner_id,
-            summary=given.text,
+            text=given.text,
             topics=tuple(given.topics),
             at=WorldTime(given.known_from),
             support=Support.AUTHOR,
@@ -57,7 +57,7 @@ def episode_of(row: SummaryRow) -> Episode:
     return Episode(
         conversation_id=row.conversation_id,
         partner_id=row.partner_id,
-        summary=row.summary,
+        text=row.summary,
         topics=tuple(row.topics),
         at=WorldTime(row.at),
         others=tuple(row.others),
@@ -71,9 +71,9 @@ def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1)
     """
     given = {one.id: _given_turn(one) for one in _views(session, group, Kind.TURN, -1)}
     heard = _perceived(session, group, faded, after)
-    took_part = {one.key for one in heard}
-    heard += [one for one in _overheard(session, group, faded, after) if one.key not in took_part]
-    heard = [replace(one, text=given.pop(one.key).text) if one.key in given else one for one in heard]
+    took_part = {one.id for one in heard}
+    heard += [one for one in _overheard(session, group, faded, after) if one.id not in took_part]
+    heard = [replace(one, text=given.pop(one.id).text) if one.id in given else one for one in heard]
     past = {one.id for one in _views(session, group, Kind.TURN, after) if one.source != Source.AUTHOR}
     return heard + [one for key, one in given.items() if key in past]
 

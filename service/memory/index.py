@@ -18,7 +18,18 @@ import numpy.typing as npt
 
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.fading import NOTHING, WHOLE, Faded
-from service.memory.lexical import normal, query_tokens, says_little, tokens, tokens_a_word
+from service.memory.lexical import (
+    asks,
+    asks_when,
+    dates_named,
+    names_in,
+    normal,
+    query_tokens,
+    says_little,
+    tells_a_time,
+    tokens,
+    tokens_a_word,
+)
 from service.memory.ranking import (
     LIKE_ENOUGH,
     NOBODY,
@@ -52,11 +63,8 @@ from service.memory.record import (
     Kind,
     Memory,
     Recalled,
-    company,
-    known_since,
     turn_key,
 )
-from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024
@@ -115,10 +123,10 @@ class Question:
 
 
 class PersonIndex:
-    """One person's memory. Whoever fills it holds its `lock` from reading `states` on; asking takes the lock itself.
+    """One person's memory. Whoever fills it holds its `lock` from reading `state` on; asking takes the lock itself.
 
-    `is_read`: the store was asked. `states`: how far each source of it has been read. `space`: which vectors the memory
-    has. `day`: the world day by which memories have faded in it.
+    `is_read`: the store was asked. `state`: how far it has been read (None: not at all). `space`: which vectors the
+    memory has. `day`: the world day by which memories have faded in it.
     """
 
     def __init__(self) -> None:
@@ -129,7 +137,7 @@ class PersonIndex:
     def clear(self) -> None:
         """Let go of everything, to read it anew. What is deleted is so still."""
         self.is_read = False
-        self.states: dict[str, State] = {}
+        self.state: State | None = None
         self.space: VectorSpace = NO_VECTORS
         self.day = WHOLE
         self.faded: Faded = NOTHING
@@ -141,7 +149,6 @@ class PersonIndex:
         self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64), by_column=True)
         self._matrix: _Rows | None = None
         self._lines: Lines | None = None
-        self._shown: Cues | None = None
         self._speakers: dict[str, int] = {}
         self._cited = array("q")
         self._uncited: list[tuple[int, tuple[Kind, str]]] = []
@@ -165,18 +172,6 @@ class PersonIndex:
         return self._embeddable - self._embedded
 
     @property
-    def lacks_vectors(self) -> bool:
-        """Whether anything that is to have a vector has none."""
-        return self.lacking > 0
-
-    def known(self, source: str, now: State | None) -> State | None:
-        """How far the source has been read; a memory of another epoch than `now` is let go of wholly first."""
-        held = self.states.get(source)
-        if held is not None and (now is None or now.epoch != held.epoch):
-            self.clear()
-        return self.states.get(source)
-
-    @property
     def bytes(self) -> int:
         """About how many bytes are held."""
         matrix = 0 if self._matrix is None else self._matrix.bytes
@@ -194,7 +189,7 @@ class PersonIndex:
             self.clear()
         else:
             self._numbers.filled[:, _FADED] = gone
-            self._lines = self._shown = None
+            self._lines = None
         self.day, self.faded = day, faded
 
     def take(self, items: Iterable[Item]) -> None:
@@ -203,7 +198,7 @@ class PersonIndex:
         """
         new: list[list[int]] = []
         for item in items:
-            key = key_of(item)
+            key = item.kind, item.id
             if key in self._barred:
                 continue
             place = self._places.get(key)
@@ -212,7 +207,7 @@ class PersonIndex:
                     continue
                 place = self._places[key] = len(self._items)
                 self._items.append(item)
-                for other_id in company(item):
+                for other_id in item.others:
                     self._company.setdefault(other_id, []).append(place)
                 for turn in item.turns if isinstance(item, Memory) else ():
                     self._uncited.append((place, (Kind.TURN, turn_key(item.conversation_id, turn))))
@@ -220,10 +215,10 @@ class PersonIndex:
             else:
                 self._items[place] = item
                 self._numbers.filled[place, :_LENGTH] = self._row(item)
-                self._shown = None
+                self._lines = None
         self._numbers.append(np.array(new, dtype=np.int64).reshape(-1, _COLUMNS))
         if new:
-            self._lines = self._shown = None
+            self._lines = None
 
     def take_vectors(self, rows: Sequence[Packed]) -> None:
         """Take in vectors of items; those of items that are not held are passed over."""
@@ -325,7 +320,14 @@ class PersonIndex:
         if self._lines is None:
             numbers = self._numbers.filled
             is_turn = (numbers[:, _KIND] == _KINDS[Kind.TURN]) & (numbers[:, _FADED] == 0)
-            self._lines = in_order(is_turn, numbers[:, _CONVERSATION], numbers[:, _TURN])
+            shown = Cues(
+                at=numbers[:, _CREATED],
+                speaker=numbers[:, _SPEAKER],
+                asks=numbers[:, _ASKS],
+                tells_a_time=numbers[:, _TIME],
+                length=np.log1p(numbers[:, _WORDS]),
+            )
+            self._lines = in_order(is_turn, numbers[:, _CONVERSATION], numbers[:, _TURN], shown)
         return self._lines
 
     def _touches(self, about: str | None) -> Mask:
@@ -364,11 +366,10 @@ class PersonIndex:
             when=asks_when(asked.query),
             dates=dates_named(asked.query),
         )
-        cues = self._cues(lines)
         parts = {
             "words": own / scale,
-            "around": in_context(found, scale, lines, cues, weights)[lines.line],
-            "cues": by_cues(cues, wanted, weights)[lines.line],
+            "around": in_context(found, scale, lines, weights)[lines.line],
+            "cues": by_cues(lines.cues, wanted, weights)[lines.line],
             "importance": weights.importance * (self._numbers.filled[:, _IMPORTANCE] - DEFAULT_IMPORTANCE),
         }
         beside, bears = found.seven[lines.line] > 0, own > 0
@@ -390,19 +391,6 @@ class PersonIndex:
         if asked.about is not None:
             parts["about"] = np.where(self._touches(asked.about), weights.touches, 0.0)
         return (chosen if asked.is_filtered else chosen & beside), parts, bears, answers
-
-    def _cues(self, lines: Lines) -> Cues:
-        """What shows in the lines besides their words, until something is taken in."""
-        if self._shown is None:
-            numbers, places = self._numbers.filled, lines.places
-            self._shown = Cues(
-                at=numbers[places, _CREATED],
-                speaker=numbers[places, _SPEAKER],
-                asks=numbers[places, _ASKS],
-                tells_a_time=numbers[places, _TIME],
-                length=np.log1p(numbers[places, _WORDS]),
-            )
-        return self._shown
 
     def _terms(self, query: str, lines: Lines, visible: Mask) -> tuple[list[Term], frozenset[str]]:
         """What the query asks for, and which speakers it names.
@@ -441,9 +429,12 @@ class PersonIndex:
             last, after = order[limit - 1], order[limit:]
             equal = (scores[places[after]] == scores[places[last]]) & (created[after] == created[last])
             places = places[order[: limit + np.count_nonzero(equal)]]  # they follow one another
-        best = places.tolist()
-        best.sort(key=lambda place: (-scores[place], -known_since(self._items[place]), key_of(self._items[place])))
-        return [(place, float(scores[place])) for place in best[:limit]]
+
+        def order_of(place: int) -> tuple[float, int, Kind, str]:
+            item = self._items[place]
+            return -scores[place], -item.known_from, item.kind, item.id
+
+        return [(place, float(scores[place])) for place in sorted(places.tolist(), key=order_of)[:limit]]
 
     def _row(self, item: Item) -> list[int]:
         """The first columns, up to the length."""
@@ -454,21 +445,17 @@ class PersonIndex:
             if item.about:
                 entity = self._intern("entity", normal(item.about))
         else:
-            times = [item.at, NEVER, known_since(item), NEVER]
-        kind, key = key_of(item)
+            times = [item.at, NEVER, item.known_from, NEVER]
         partner = self._intern("partner", item.partner_id) if item.partner_id else NOBODY
         # What came of no conversation stands alone.
-        conversation = self._intern("conversation", item.conversation_id or f"{kind}:{key}")
+        conversation = self._intern("conversation", item.conversation_id or f"{item.kind}:{item.id}")
         turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
         importance = item.importance if isinstance(item, Memory) else DEFAULT_IMPORTANCE
-        return [_KINDS[kind], *times, entity, partner, conversation, turn, *self._signs(item), importance]
-
-    def _signs(self, item: Item) -> tuple[int, int, int]:
-        """Who speaks, whether it asks, and whether it tells a time."""
         speaker = NOBODY
         if isinstance(item, HeardTurn):
             speaker = self._speakers.setdefault(item.speaker_name, len(self._speakers))
-        return speaker, asks(text_of(item)), tells_a_time(text_of(item))
+        signs = speaker, asks(item.text), tells_a_time(item.text)
+        return [_KINDS[item.kind], *times, entity, partner, conversation, turn, *signs, importance]
 
     def _post(self, item: Item, place: int) -> tuple[int, int]:
         """Let its words find it; answers how many tokens there are, and about how many words: two Japanese characters
@@ -485,8 +472,8 @@ class PersonIndex:
                 self._held_bytes += _TOKEN_BYTES
             posting[0].append(place)
             posting[1].append(count)
-        self._embeddable += key_of(item)[0].has_vector
-        self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(text_of(item))
+        self._embeddable += item.kind.has_vector
+        self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(item.text)
         return len(found), len(found) - sum(not token.isascii() for token in found) // 2
 
     def _name(self, kind: str, text: str | None) -> int:
@@ -570,23 +557,9 @@ class _Rows:
         self._size = needed
 
 
-def key_of(item: Item) -> tuple[Kind, str]:
-    """What an item is known by."""
-    if isinstance(item, Memory):
-        return item.kind, item.id
-    if isinstance(item, HeardTurn):
-        return Kind.TURN, item.key
-    return Kind.SUMMARY, item.conversation_id
-
-
-def text_of(item: Item) -> str:
-    """What an item says; what is embedded."""
-    return item.summary if isinstance(item, Episode) else item.text
-
-
 def words_of(item: Item) -> list[str]:
     """The tokens an item is found by: of a memory also its quote and whom it is about, of a summary also its topics."""
-    found = tokens(text_of(item))
+    found = tokens(item.text)
     if isinstance(item, Memory):
         for more in (item.quote, item.about):
             said = frozenset(found)

@@ -1,15 +1,104 @@
-"""Owns the words of a text for everybody who compares texts: how they are folded, cut, and which are grammar.
+"""Owns the words of a text for everybody who compares texts: how they are folded, cut and stemmed, which are grammar;
+and what shows in a text besides them: that it asks, that it tells a time, which month and whom it names.
 
-Japanese has no spaces: the search sees its character bigrams. What is remembered and what is asked are cut alike.
+Japanese has no spaces: the search sees its character bigrams. What is remembered and what is asked are cut alike. An
+English word is stemmed by Porter's rules (An algorithm for suffix stripping, Program 14(3), 1980); before them, words
+that only a list can bring together: children and child, went and go.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
-from service.memory.stem import stem
+_SAME = {
+    "children": "child", "wives": "wife", "lives": "live", "men": "man", "women": "woman", "went": "go", "gone": "go",
+    "bought": "buy", "sold": "sell", "kept": "keep", "lost": "lose", "left": "leave", "taught": "teach", "made": "make",
+    "built": "build", "wrote": "write", "written": "write", "grew": "grow", "grown": "grow", "found": "find",
+    "caught": "catch", "sang": "sing", "sung": "sing", "died": "die", "dying": "die", "dead": "die", "broke": "break",
+    "broken": "break", "stole": "steal", "stolen": "steal", "slept": "sleep", "knew": "know", "came": "come",
+    "began": "begin", "fell": "fall", "gave": "give", "took": "take", "saw": "see", "ran": "run", "drew": "draw",
+    "bred": "breed", "fed": "feed", "paid": "pay", "married": "marry", "carried": "carry", "wept": "weep", "ate": "eat",
+    "kid": "child", "kids": "child", "dad": "father", "mum": "mother", "mom": "mother",
+}  # fmt: skip
+
+# Each step tries its endings, the longest first, and stops at the first that fits.
+_STEP_2 = (
+    "ational:ate ization:ize iveness:ive fulness:ful ousness:ous tional:tion biliti:ble entli:ent ousli:ous ation:ate "
+    "alism:al aliti:al iviti:ive enci:ence anci:ance izer:ize abli:able alli:al ator:ate eli:e"
+)
+_STEP_3 = "icate:ic ative: alize:al iciti:ic ical:ic ness: ful:"
+_STEP_4 = "ement ance ence able ible ment ant ent ism ate iti ous ive ize sion tion al er ic ou"
+_PAIRS = tuple(tuple(tuple(pair.split(":")) for pair in step.split()) for step in (_STEP_2, _STEP_3))
+_VOWELS = re.compile("(?:[aeiou]|(?<![aeiou])(?<!^)y)+")
+_SHORT = re.compile(".*[^aeiou][aeiouy][^aeiouwxy]")
+_ENDS_DOUBLE = re.compile(r".*([^aeioulsz])\1")
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """A folded word without its ending: sells, selling and sold are one word, and so are farm's and farms.
+
+    What holds a digit, or a letter that is not English, stays as it is.
+    """
+    word = word.replace("’", "'").removesuffix("'s").replace("'", "")
+    if not (word.isalpha() and word.isascii()):
+        return word
+    word = _SAME.get(word, word)
+    return word if len(word) <= 3 else _last_step(_suffix_steps(_first_step(word)))
+
+
+def _first_step(word: str) -> str:
+    """Plurals and past: ponies, agreed, hopping."""
+    if word.endswith(("sses", "ies")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    if word.endswith("eed"):
+        word = word[:-1] if _measure(word[:-3]) else word
+    else:
+        for ending in ("ed", "ing"):
+            bare = word.removesuffix(ending)
+            if bare != word and _VOWELS.search(bare):
+                word = _mended(bare)
+                break
+    return f"{word[:-1]}i" if word.endswith("y") and _VOWELS.search(word[:-1]) else word
+
+
+def _mended(bare: str) -> str:
+    if bare.endswith(("at", "bl", "iz")) or (_measure(bare) == 1 and _SHORT.fullmatch(bare)):
+        return f"{bare}e"
+    return bare[:-1] if _ENDS_DOUBLE.fullmatch(bare) else bare
+
+
+def _suffix_steps(word: str) -> str:
+    for step in _PAIRS:
+        for ending, instead in step:
+            if word.endswith(ending):
+                bare = word.removesuffix(ending)
+                word = bare + instead if _measure(bare) else word
+                break
+    for ending in _STEP_4.split():
+        if word.endswith(ending):
+            bare = word.removesuffix("ion" if ending in ("sion", "tion") else ending)
+            return bare if _measure(bare) > 1 else word
+    return word
+
+
+def _last_step(word: str) -> str:
+    bare = word.removesuffix("e")
+    if bare != word and (_measure(bare) > 1 or (_measure(bare) == 1 and not _SHORT.fullmatch(bare))):
+        word = bare
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+def _measure(word: str) -> int:
+    """How often consonants follow vowels in it."""
+    runs = list(_VOWELS.finditer(word))
+    return len(runs) - (bool(runs) and runs[-1].end() == len(word))
+
 
 MAX_QUERY_TOKENS = 64
 _MAX_WORD = 64
@@ -145,3 +234,87 @@ def _pieces(text: str) -> Iterator[str]:
         else:
             yield from (run[i : i + 2] for i in range(len(run) - 1))
             yield from (word[:_MAX_WORD] for word in _WHOLE.findall(run))
+
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred".split()
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_TIMES = (
+    "yesterday today tonight tomorrow morning evening night day week month year spring summer autumn fall winter "
+    "christmas easter last next ago since"
+).split()
+_JA_TIMES = "昨日 今日 明日 昨夜 今夜 おととい あさって 先週 今週 来週 先月 今月 来月 去年 今年 来年 年末 曜 "
+_JA_TIMES += "春 夏 秋 冬 朝 晩 夜"
+_TIME = re.compile(
+    rf"\d|[〇一二三四五六七八九十百千][年月日時分週回歳人つ円か]|{'|'.join(_JA_TIMES.split())}"
+    rf"|\b(?:{'|'.join((*_MONTHS, *_NUMBERS, *_DAYS, *_TIMES))})s?\b"
+)
+_WHEN = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:day|date|month|year|time)\b|\bhow (?:long|old)\b|いつ|何[年月日時曜歳]|どのくらい前"
+)
+_MONTH = re.compile(
+    rf"\b({'|'.join(name for name in _MONTHS if name not in ('march', 'may'))})\b"
+    r"|\b(?:in|of|by|since|until|during|early|late|mid|this|last|next|\d+(?:st|nd|rd|th)?) (march|may)\b"
+    r"|\b(march|may) \d|(?<!\d)(1[0-2]|[1-9]) ?月"
+)
+_OF_ANYBODY = re.compile(
+    r"\b(?:remember|recall|know|tell|hear|heard|think|met|meet)(?:s|ed|ing)?\b"
+    r"|\b(?:any|every|some)(?:thing|body|one)\b|\b(?:all|before|else|ever|still|please|kind|person|memor(?:y|ies))\b|['’]s\b"
+    r"|(?:覚え|おぼえ|思い出|知っ|知り|知る|教え|話し|話を|聞い|聞か|会っ|記憶)[ぁ-ん]*|下さい|の?(?:こと|事)"
+    r"|さん|ちゃん|くん|[様君殿氏]|[何誰人]か?|だれ|なに|どんな|どう思[ぁ-ん]*"
+)
+_YEAR = re.compile(r"(?<!\d)(1\d\d\d|2\d\d\d)(?!\d)(?: ?年)?")
+
+
+class Named(NamedTuple):
+    """Months (1 to 12) and years that a text names."""
+
+    months: tuple[int, ...]
+    years: tuple[int, ...]
+
+
+def asks(text: str) -> bool:
+    """Whether it is a question."""
+    return "?" in normal(text)
+
+
+def tells_a_time(text: str) -> bool:
+    """Whether it holds a number, or a word for a time."""
+    return _TIME.search(normal(text)) is not None
+
+
+def asks_when(query: str) -> bool:
+    """Whether it asks for a time."""
+    return _WHEN.search(normal(query)) is not None
+
+
+def dates_named(query: str) -> Named:
+    """The months and years it names. May and March count where they can be no other word."""
+    folded = normal(query)
+    found = ("".join(groups) for groups in _MONTH.findall(folded))
+    months = [int(name) if name.isdecimal() else _MONTHS.index(name) + 1 for name in found]
+    return Named(months=tuple(months), years=tuple(map(int, _YEAR.findall(folded))))
+
+
+def asks_of(query: str, name: str) -> bool:
+    """Whether it names that one and asks for nothing of it but what is remembered: "What do you know of Ken?"."""
+    rest, named = names_in(query, [name])
+    return bool(named) and all(map(says_little, tokens(_OF_ANYBODY.sub(" ", normal(rest)))))
+
+
+def names_in(query: str, names: Iterable[str]) -> tuple[str, frozenset[str]]:
+    """The query without the names that it holds, and which of them it holds.
+
+    A name of several words is also known by one of them, written as it is in the name.
+    """
+    held = set()
+    for name in sorted(names, key=len, reverse=True):
+        for part, flags in ((name, re.IGNORECASE), *((part, re.NOFLAG) for part in name.split() if len(part) > 1)):
+            if part.casefold() not in query.casefold():
+                continue
+            bound = r"\b" if part.isascii() else ""
+            left = re.sub(rf"{bound}{re.escape(part)}{bound}(?:['’]s\b)?", " ", query, flags=flags)
+            if left != query:
+                held.add(name)
+                query = left
+    return query, frozenset(held)

@@ -16,7 +16,7 @@ from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.episodes import deleted, read_episodes, read_turns
 from service.memory.fading import NEVER, NOTHING, WHOLE, Fading
-from service.memory.index import IndexCache, OtherDay, Packed, PersonIndex, Question, State, key_of, text_of
+from service.memory.index import IndexCache, OtherDay, Packed, PersonIndex, Question
 from service.memory.record import (
     FACTS,
     Embedded,
@@ -56,7 +56,6 @@ RANKED_AT_ONCE = 1000
 """So many items are ranked in about a millisecond: no longer than it takes until a thread has taken them up."""
 
 EMBEDDER_SETTINGS = "KATARIBE_EMBEDDING__PROVIDER, KATARIBE_EMBEDDING__MODEL"
-SOURCE = "sql"
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +115,7 @@ class MemoryStore:
         session.flush()
         for one in memories:
             _end_older(session, group, one, revision)
-        texts = [] if episode is None else [(Kind.SUMMARY, episode.conversation_id, episode.summary)]
+        texts = [] if episode is None else [(Kind.SUMMARY, episode.id, episode.text)]
         texts += [(one.kind, one.id, one.text) for one in memories if one.kind.has_vector]
         vectors = [(kind, key, embedded.vectors[text]) for kind, key, text in texts if text in embedded.vectors]
         if vectors and claim_space(session, group, embedded.space):
@@ -143,18 +142,18 @@ class MemoryStore:
         reads it anew. Of a talk that was held here its summary's row is written.
         """
         revision = next_epoch(session, group)
-        kind, key = key_of(item)
+        kind, key = item.kind, item.id
         _drop_vectors(session, group, kind, key)
         row = session.get(MemoryRow, group.key(key))
         if row is not None:
-            told = row_of(group, item, revision).model_dump() if isinstance(item, Memory) else {"text": item.summary}
+            told = row_of(group, item, revision).model_dump() if isinstance(item, Memory) else {"text": item.text}
             kept = {"given_id", "given_in", "fingerprint", "topics"}
             row.sqlmodel_update(
                 {name: value for name, value in told.items() if name not in kept} | {"revision": revision}
             )
         elif isinstance(item, Episode):
             talk = session.get_one(SummaryRow, group.key(key))
-            talk.summary, talk.support, talk.revision = item.summary, item.support, revision
+            talk.summary, talk.support, talk.revision = item.text, item.support, revision
         expect_vectors(session, group)
 
     def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
@@ -207,10 +206,6 @@ class MemoryStore:
                 _reopen(session, group, gone, next_revision(session, group))
         read_anew(session, group)
 
-    async def embed(self, texts: Collection[str]) -> Embedded:
-        """Vectors for `remember`, made before its transaction. Where they cannot be made, a later recall makes them."""
-        return await self._embed(texts)
-
     async def export(self, group: Group) -> GroupDump:
         """All that the person remembers, oldest first."""
         return await self._database.read(
@@ -229,7 +224,7 @@ class MemoryStore:
         try:
             await self._database.read(lambda s: s.exec(select(MemoryOwnerRow.world_id).limit(1)).first())
         except SQLAlchemyError as exc:
-            raise GraphUnavailable(backend=SOURCE, reason=type(exc).__name__, setting="KATARIBE_DATABASE_URL") from exc
+            raise GraphUnavailable(backend="sql", reason=type(exc).__name__, setting="KATARIBE_DATABASE_URL") from exc
         if self._embedder is not None:
             for group, before in await self._database.read(lambda s: _embedded_otherwise(s, self._space)):
                 raise EmbedderChanged(
@@ -304,7 +299,7 @@ class MemoryStore:
             vector=None if at_hand else await self._comparable(index, query),
             day=day,
         )
-        if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
+        if asked.vector is not None and index.lacking and await self._fill(group, index, asked):
             index = await self._index(group, at, day)
         while True:
             try:
@@ -332,7 +327,7 @@ class MemoryStore:
         """
         items = await self.items(group, at, forgotten=True)
         faded = await self._database.read(lambda s: self._fading.faded(s, group, self._fading.day(at), ever=True))
-        times = ((key_of(item), faded.forgotten_at(item)) for item in items)
+        times = (((item.kind, item.id), faded.forgotten_at(item)) for item in items)
         return {key: at for key, at in times if at is not None}
 
     async def pending_vectors(self, group: Group, at: WorldTime) -> int:
@@ -380,8 +375,8 @@ class MemoryStore:
         """Replace every vector of the memory by one of `space`; answers how many texts were embedded."""
         dump = await self.export(group)
         items: list[Item] = [*dump.episodes, *(one for one in dump.memories if one.kind.has_vector)]
-        vectors = await self._vectors_of([text_of(item) for item in items])
-        rows = [(*key_of(item), vectors[text_of(item)]) for item in items]
+        vectors = await self._vectors_of([item.text for item in items])
+        rows = [(item.kind, item.id, vectors[item.text]) for item in items]
         await self._database.write(lambda s: _replace_vectors(s, group, space, rows))
         return len(rows)
 
@@ -410,12 +405,9 @@ class MemoryStore:
         return await asyncio.shield(reading)
 
     async def _read(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+        """Read what was written since the last time into the person's index."""
         await asyncio.sleep(0)  # whoever asks at the same moment, in a task that is just begun, comes in time
         self._reading.pop((group, at, day), None)  # who comes later may miss something, and reads anew
-        return await self._current(group, at, day)
-
-    async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
-        """Read what was written since the last time into the person's index."""
         index = self._indexes.get(group, day)
         await self._database.read(lambda s: self._catch_up(s, group, index, day))
         self._indexes.shrink(group)
@@ -427,42 +419,36 @@ class MemoryStore:
         """
         with index.lock:
             now = state_of(session, group)
-            index.known(SOURCE, now)
-            self._fade(session, group, index, day, now, index.states.get(SOURCE))
-            known = index.states.get(SOURCE)
-            if now is None or now == known:
+            if index.state is not None and (now is None or now.epoch != index.state.epoch):
+                index.clear()  # what is held is another memory
+            if now is None:
+                index.fade(day, NOTHING)
+            elif index.day < day or index.state is None:
+                index.fade(day, self._fading.faded(session, group, day))
+            if now is None or now == index.state:
                 return
-            after = -1 if known is None else known.revision
+            after = -1 if index.state is None else index.state.revision
             index.bar(deleted(session, group))
             index.take(read_memories(session, group, after=after))
             index.take(read_episodes(session, group, after=after))
             index.take(read_turns(session, group, index.faded, after=after))
             index.take_vectors(_read_vectors(session, group, self._model, after))
             index.space = space_of(session, group)
-            index.states[SOURCE] = now
-
-    def _fade(
-        self, session: Session, group: Group, index: PersonIndex, day: int, now: State | None, known: State | None
-    ) -> None:
-        """Bring an index, whose lock is held, to that day. What our database holds is at `now` (None: nothing), and was
-        `known` as far as that.
-        """
-        if now is None:
-            index.fade(day, NOTHING)
-        elif index.day < day or known is None:
-            index.fade(day, self._fading.faded(session, group, day))
+            index.state = now
 
     async def _fill(self, group: Group, index: PersonIndex, asked: Question | None) -> bool:
         """Give the newest of what may answer (None: of all) the vectors it lacks; whether any got one."""
         items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
-        vectors = (await self._embed([text_of(item) for item in items])).vectors
-        found = [(*key_of(item), vectors[text_of(item)]) for item in items if text_of(item) in vectors]
+        vectors = (await self.embed([item.text for item in items])).vectors
+        found = [(item.kind, item.id, vectors[item.text]) for item in items if item.text in vectors]
         if found:
             await self._database.write(lambda s: _fill_in(s, group, self._model, found))
         return bool(found)
 
-    async def _embed(self, texts: Collection[str]) -> Embedded:
-        """Vectors of texts, as far as the embedder can make them."""
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        """Vectors of texts, as far as the embedder can make them, for `remember`, before its transaction. Those that
+        cannot be made a later recall makes.
+        """
         wanted = list(dict.fromkeys(texts))
         if self._embedder is None or not wanted:
             return Embedded()

@@ -45,7 +45,7 @@ class OnMind:
     expires_at: WorldTime
     """the world time at which it is over"""
     partner_id: str
-    people: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     is_seen: bool = False
 
 
@@ -80,7 +80,7 @@ def _on_mind(world: WorldView, one: Memory, person_id: str) -> OnMind:
         since=one.known_from,
         expires_at=one.expires_at or one.known_from,
         partner_id=one.partner_id,
-        people=one.people,
+        others=one.others,
         is_seen=one.source is Source.OBSERVATION,
     )
 

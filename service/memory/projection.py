@@ -229,7 +229,7 @@ def adopt(
     that was forgotten meanwhile nothing is remembered.
     """
     row = session.get(SummaryRow, group.key(episode.conversation_id))
-    if row is None or row.is_read or row.summary != episode.summary:
+    if row is None or row.is_read or row.summary != episode.text:
         return
     heard = [
         one

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.signs import Named
+from service.memory.lexical import Named
 from world.time import parse_time
 
 Ints = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ Postings = Mapping[str, tuple[Sequence[int], Sequence[int]]]
 NOBODY = -1
 """Who speaks where nobody does."""
 
-_MINUTES_BEFORE_1970 = parse_time("1970-01-01")
+MINUTES_BEFORE_1970 = parse_time("1970-01-01")
 
 # Okapi BM25 for texts of about one sentence: the length says little.
 K1 = 0.9
@@ -101,12 +101,25 @@ class Weights:
 RECIPE = Weights()
 
 
+class Cues(NamedTuple):
+    """What shows in each item, or line, besides its words: when it was said and by whom (`NOBODY`: it is no turn),
+    whether it asks and whether it tells a time (1 or 0), and the logarithm of one more than how many words it has.
+    """
+
+    at: Ints
+    speaker: Ints
+    asks: Ints
+    tells_a_time: Ints
+    length: Scores
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lines:
     """The order in which items stand: the turns of each conversation one after another; then what stands alone.
 
     `places` are the items of the lines. `line` has the line of each item: a fact has that of the turn it came from.
     `talk` numbers the conversation of each line, `starts` is where each begins. The first `turns` lines are turns.
+    `cues` are those of the lines.
     """
 
     places: Ints
@@ -114,6 +127,7 @@ class Lines:
     talk: Ints
     starts: Ints
     turns: int
+    cues: Cues
 
     def __len__(self) -> int:
         return self.places.size
@@ -152,8 +166,8 @@ class Lines:
         return found
 
 
-def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
-    """Put items in order; `turns` is -1 where an item came of no turn."""
+def in_order(is_turn: Mask, conversations: Ints, turns: Ints, shown: Cues) -> Lines:
+    """Put items, in which that is `shown`, in order; `turns` is -1 where an item came of no turn."""
     keys = conversations << 20 | np.maximum(turns, 0)
     heard = np.flatnonzero(is_turn)
     heard = heard[np.argsort(keys[heard], kind="stable")]
@@ -164,12 +178,14 @@ def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
     line = beside.copy()
     line[alone] = heard.size + np.arange(alone.size)
     begins = np.append(np.diff(conversations[heard], prepend=-1) != 0, np.ones(alone.size, dtype=np.bool_))
+    places = np.concatenate([heard, alone])
     return Lines(
-        places=np.concatenate([heard, alone]),
+        places=places,
         line=line,
         talk=np.cumsum(begins) - 1,
         starts=np.flatnonzero(begins),
         turns=heard.size,
+        cues=Cues(*(column[places] for column in shown)),
     )
 
 
@@ -283,27 +299,14 @@ class Wanted(NamedTuple):
     dates: Named
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cues:
-    """What shows in each line besides its words: when it was said and by whom (`NOBODY`: it is no turn), whether it
-    asks and whether it tells a time (1 or 0), and the logarithm of one more than how many words it has.
-    """
-
-    at: Ints
-    speaker: Ints
-    asks: Ints
-    tells_a_time: Ints
-    length: Scores
-
-
-def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, weights: Weights) -> Scores:
+def in_context(found: ByWords, scale: float, lines: Lines, weights: Weights) -> Scores:
     """What each line is worth for what stands around it. `scale`: the best by its own words."""
     own = found.own[lines.places] / scale
     scores: Scores = (
         weights.around * found.around / (float(found.around.max()) or 1.0)
         + weights.talk * lines.best(own)
         + weights.share * (found.three + found.seven) / (found.asked or 1.0)
-        + weights.asked * lines.before(own * cues.asks, 1)
+        + weights.asked * lines.before(own * lines.cues.asks, 1)
         + weights.two_back * lines.before(own, 2)
     )
     return scores
@@ -324,7 +327,7 @@ def by_cues(cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
 
 def _of(dates: Named, at: Ints) -> Mask:
     """Which of the times lie in the months and years named."""
-    months = (at - _MINUTES_BEFORE_1970).astype("datetime64[m]").astype("datetime64[M]").astype(np.int64)
+    months = (at - MINUTES_BEFORE_1970).astype("datetime64[m]").astype("datetime64[M]").astype(np.int64)
     fits = np.ones(at.size, dtype=np.bool_)
     if dates.months:
         fits &= np.isin(months % 12 + 1, dates.months)

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import ScalarSelect, String, case, cast, or_
 from sqlmodel import Session, col, select
@@ -13,11 +13,10 @@ from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
 from service.locales import ago
 from service.memory.episodes import episode_of
-from service.memory.lexical import normal
+from service.memory.lexical import asks_of, normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
-from service.memory.signs import asks_of
 from service.memory.telling import MemoryKind, Told, episode_told, ref
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
@@ -37,6 +36,8 @@ from service.store.tables import (
 from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # Made once: each costs as much as a query.
 _ONE, _OTHER, _LAST = shared_alias(ParticipantRow), shared_alias(ParticipantRow), shared_alias(SummaryRow)
@@ -261,11 +262,11 @@ def fitting(lines: Iterable[Line], tokens: int, told: Iterable[str] = ()) -> Tol
     return Told(lines=tuple(one.text for one in kept), refs=tuple(one.ref for one in kept if one.ref))
 
 
-def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
+def within(told: Iterable[T], tokens: int, text_of: Callable[[T], str] = str) -> tuple[T, ...]:
     """The first lines that together take no more than so many tokens; what does not fit is passed over."""
-    kept: list[str] = []
+    kept: list[T] = []
     for line in told:
-        taken = estimate_tokens(line)
+        taken = estimate_tokens(text_of(line))
         if taken <= tokens:
             kept.append(line)
             tokens -= taken

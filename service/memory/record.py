@@ -6,7 +6,7 @@ Times are world times. Nothing is overwritten: a memory that is replaced is ende
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
@@ -73,6 +73,12 @@ DEFAULT_IMPORTANCE = 5
 """Of 1 to 10, where nobody has judged it."""
 
 
+KEPT_BY_A_HAND = 0.8
+"""What is left of the confidence after each person who told it on."""
+KEPT_BY_DOUBT = 0.5
+"""What is left of it where it was joking, only supposed, or not found said."""
+
+
 class Mode(StrEnum):
     """How something that was said was meant."""
 
@@ -117,16 +123,28 @@ class Episode:
     were there besides the partner. `support`: what its sentences rest on.
     """
 
+    kind: ClassVar[Kind] = Kind.SUMMARY
+
     conversation_id: str
     """id of the conversation"""
     partner_id: str
     """id of the one spoken with"""
-    summary: str
+    text: str
     topics: tuple[str, ...]
     at: WorldTime
     """the world time of the conversation"""
     others: tuple[str, ...] = ()
     support: Support = Support.MODEL
+
+    @property
+    def id(self) -> str:
+        """What it is known by among summaries."""
+        return self.conversation_id
+
+    @property
+    def known_from(self) -> WorldTime:
+        """Since when it is known."""
+        return self.at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,6 +153,8 @@ class HeardTurn:
     of it. Of more than two, `partner_id` is with whom it had to do in that turn, and `others` were there besides.
     `later`: since when it is known, where that is not when it was said.
     """
+
+    kind: ClassVar[Kind] = Kind.TURN
 
     conversation_id: str
     turn: int
@@ -148,12 +168,12 @@ class HeardTurn:
     overheard: bool = False
 
     @property
-    def known_since(self) -> WorldTime:
+    def known_from(self) -> WorldTime:
         """Since when it is known."""
         return self.at if self.later is None else self.later
 
     @property
-    def key(self) -> str:
+    def id(self) -> str:
         """What it is known by among turns."""
         return turn_key(self.conversation_id, self.turn)
 
@@ -212,14 +232,18 @@ class Memory:
         return self.support.strength > 1
 
     @property
-    def people(self) -> tuple[str, ...]:
+    def others(self) -> tuple[str, ...]:
         """The ids of those it is about or came from."""
         return tuple(one for one in (self.subject_id, self.told_by, *self.via) if one)
 
     @property
     def confidence(self) -> float:
-        """How far it may be relied on, 0..1: less with each hand through which it came."""
-        return confidence(self)
+        """How far it may be relied on, 0..1 in hundredths: 1 for what was perceived, 0.8 for what somebody told, 0.64
+        for what that one had from another.
+        """
+        hands = 0 if self.is_bare or self.kind is Kind.SELF else 1 + len(self.via)
+        doubt = self.mode in (Mode.SUPPOSED, Mode.JOKING) or self.support is Support.UNSURE
+        return round(KEPT_BY_A_HAND**hands * (KEPT_BY_DOUBT if doubt else 1.0), 2)
 
     @property
     def ends(self) -> WorldTime | None:
@@ -248,34 +272,10 @@ class Memory:
         return mine > its or (mine == its and (mine > 1 or self.told_by == other.told_by))
 
 
-KEPT_BY_A_HAND = 0.8
-"""What is left of the confidence after each person who told it on."""
-KEPT_BY_DOUBT = 0.5
-"""What is left of it where it was joking, only supposed, or not found said."""
-
-
-def confidence(one: Memory) -> float:
-    """0..1, in hundredths: 1 for what was perceived, 0.8 for what somebody told, 0.64 for what that one had from
-    another.
-    """
-    hands = 0 if one.is_bare or one.kind is Kind.SELF else 1 + len(one.via)
-    doubt = one.mode in (Mode.SUPPOSED, Mode.JOKING) or one.support is Support.UNSURE
-    return round(KEPT_BY_A_HAND**hands * (KEPT_BY_DOUBT if doubt else 1.0), 2)
-
-
 Item = Memory | HeardTurn | Episode
-
-
-def known_since(item: Item) -> WorldTime:
-    """Since when the person knows it."""
-    if isinstance(item, Memory):
-        return item.known_from
-    return item.known_since if isinstance(item, HeardTurn) else item.at
-
-
-def company(item: Item) -> tuple[str, ...]:
-    """With whom it came, where there were more than the partner; of a memory whom it is about, and who told it."""
-    return item.people if isinstance(item, Memory) else item.others
+"""It is known by its `kind` and `id`, `text` is what it says and what is embedded, `known_from` since when it is known;
+`others` are with whom it came besides the partner, or whom it is about and who told it.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -305,17 +305,6 @@ class Recalled:
         if isinstance(self.item, Memory):
             return self.item
         raise TypeError(f"{type(self.item).__name__} is no memory")
-
-    @property
-    def turn(self) -> HeardTurn:
-        """The item of a search for turns.
-
-        Raises:
-            TypeError: it is none.
-        """
-        if isinstance(self.item, HeardTurn):
-            return self.item
-        raise TypeError(f"{type(self.item).__name__} is no turn")
 
 
 @dataclass(frozen=True, kw_only=True)

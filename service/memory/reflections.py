@@ -1,5 +1,5 @@
-"""Owns the rows of reflections and insights: when a person begins to think over what it lived through, what it draws
-on, and what it has come to think.
+"""Owns reflections and insights: when a person begins to think over what it lived through, what it draws on, the one
+model call, and what it has come to think.
 
 It reflects when it falls asleep, and when what came together since the last time matters enough. The row is written in
 that transaction, and the model is asked later: nobody waits, and what comes of it is known an hour of world time after.
@@ -7,22 +7,114 @@ that transaction, and the model is asked later: nobody waits, and what comes of 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, ScalarSelect, Select, literal, union_all
 from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
 
+from service.llm.chat import Answer, ChatModel, Prompt, PromptValues, Templates
+from service.memory.closing.context import Ref, Sentence, Weight
 from service.memory.episodes import episode_of
+from service.memory.lexical import normal
 from service.memory.record import Episode, Group, Kind, Memory, Source, row_of
-from service.memory.reflect import MOST_KNOWN, ValidInsight
 from service.memory.revision import next_revision
+from service.memory.telling import one_line
 from service.people.worlds import WorldView
 from service.store.event_kinds import DroppedInsight, Reflected
 from service.store.events import schedule_event
 from service.store.ids import derived_id
 from service.store.tables import MemoryRow, ReflectionRow, SummaryRow
 from world.time import WorldTime
+
+TEMPLATES = Templates(__file__)
+
+MAX_TOKENS = 600
+MOST_EPISODES = 8
+MOST_MEMORIES = 12
+MOST_KNOWN = 6
+"""So many episodes and memories are thought over, those that matter most, beside the last insights."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """Something the person lived through, under the short `ref` that the model may cite. `source` refers to it
+    (``talk:…``, ``memory:…``), `partner_ids` are those with whom it talked then.
+    """
+
+    ref: str
+    text: str
+    source: str
+    partner_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReflectionContext(PromptValues):
+    """All that a reflection may draw on. `personality` and `wishes` are what its author wrote of the person, `thoughts`
+    what it thinks already.
+    """
+
+    person_id: str
+    name: str
+    now: str
+    evidence: tuple[Evidence, ...]
+    personality: str = ""
+    wishes: tuple[str, ...] = ()
+    thoughts: tuple[str, ...] = ()
+
+
+class InsightDraft(BaseModel, extra="forbid"):
+    """Something the person has come to think, and the refs of what it thinks so for."""
+
+    text: Sentence
+    evidence: list[Ref] = Field(max_length=4)
+    importance: Weight
+
+
+class Reflection(BaseModel, extra="forbid"):
+    """The one structured answer a reflection needs."""
+
+    insights: Annotated[list[InsightDraft], Field(max_length=3)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidInsight:
+    """An insight that may stand."""
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    importance: int
+
+
+def reflection_prompt(context: ReflectionContext, thread: str = "") -> Prompt[Reflection]:
+    """The question as it is sent. The closing's model answers it, and it is counted with the closings."""
+    return TEMPLATES.question("reflection", "closing", context, Reflection, max_tokens=MAX_TOKENS, thread=thread)
+
+
+async def reflect(model: ChatModel, context: ReflectionContext, thread: str = "") -> Answer[Reflection]:
+    """Ask. `thread` says whose reflection it is. Raises: ModelError."""
+    return await model.complete(reflection_prompt(context, thread))
+
+
+def valid_insights(
+    drafts: Sequence[InsightDraft], context: ReflectionContext
+) -> tuple[tuple[ValidInsight, ...], tuple[DroppedInsight, ...]]:
+    """Those that may stand, and those that may not, with the reason."""
+    kept: list[ValidInsight] = []
+    dropped: list[DroppedInsight] = []
+    for draft in drafts:
+        text = one_line(draft.text)
+        evidence = tuple(one for one in context.evidence if one.ref in draft.evidence)
+        known = {normal(one) for one in (*context.thoughts, *(one.text for one in kept))}
+        if not text or not evidence:
+            dropped.append(DroppedInsight(text=text, reason="no_evidence"))
+        elif normal(text) in known:
+            dropped.append(DroppedInsight(text=text, reason="known"))
+        else:
+            kept.append(ValidInsight(text=text, evidence=evidence, importance=draft.importance))
+    return tuple(kept), tuple(dropped)
+
 
 REFLECTS_AT = 150
 """Sum of the importance of what a person took from its talks since the last time from which it reflects without having

@@ -88,7 +88,7 @@ class Discretion:
 
     def _is_anothers(self, one: Item | SummaryRow | OnMind, text: str) -> bool:
         """Whether it is of another of the same name, or names that one where nobody knows which of them is meant."""
-        whose = {one.partner_id, *(i for name in ("others", "people") for i in getattr(one, name, ()))}
+        whose = {one.partner_id, *one.others}
         return whose.isdisjoint(self.alike) and any(
             ids & whose or is_named(name, text) for name, ids in self.alike.values()
         )
@@ -121,7 +121,7 @@ def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretio
 def _words_of(item: Item) -> str:
     if isinstance(item, Memory):
         return f"{item.text} {item.quote}"
-    return item.summary if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
+    return item.text if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 
 def _is_confided(world: WorldView, item: Item) -> bool:

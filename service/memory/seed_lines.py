@@ -1,11 +1,11 @@
-"""Owns the lines in which a past is given to a person: statements, turns of talks, summaries of talks, insights; and
-how they are read. Pure.
+"""Owns the lines in which a past is given to a person: statements, turns of talks, summaries of talks; and how they are
+read. Pure.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
@@ -28,7 +28,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100, pattern=_NOT_BLANK)]
 Said = Annotated[str, Field(min_length=1, max_length=2000, pattern=_NOT_BLANK)]
 Time = Annotated[str, Field(max_length=19, examples=["2025-11-03T18:30"])]
 
-StatementKind = Literal[Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.MID_TERM]
+StatementKind = Literal[Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.MID_TERM, Kind.INSIGHT]
 """What a statement may become."""
 
 _Conversation = Annotated[Key, Field(description="the caller's own id of the talk", examples=["festival-night"])]
@@ -39,44 +39,15 @@ class _Line(BaseModel, extra="forbid", frozen=True):
     """A line of the past that is given."""
 
 
-class _Known(_Line):
+class Statement(_Line):
     """Something that the person remembers, as a sentence."""
 
     id: _Id
-    at: Time | None = Field(
-        default=None, description="the world time since which it is known; left out: since the story began"
-    )
-    valid_to: Time | None = Field(
-        default=None, description="the world time from which it is no longer true; left out: none is known"
-    )
-    ended_at: Time | None = Field(
-        default=None, description="the world time at which its end was learned; left out: `valid_to`, where it is past"
-    )
-    importance: int = Field(
-        default=DEFAULT_IMPORTANCE, ge=1, le=10, description="from 1, small talk, to 10, what changes a life"
-    )
-    support: Support | None = Field(
-        default=None,
-        description="what it rests on; left out: its author's word, and with `told_by` whoever told it. An author's "
-        "word and what was perceived are told by themselves, all else with who told it",
-    )
-    partner: Name | None = Field(default=None, description="with whom it had to do: a person's id; left out: `told_by`")
-    evidence: list[Key] = Field(
-        default_factory=list,
-        max_length=10,
-        description="what it was drawn from: `memory:` and the id of a line, or `talk:` and a `conversation`",
-        examples=[["memory:s1", "talk:festival-night"]],
-    )
-
-
-class Statement(_Known):
-    """Something that the person knows."""
-
     statement: Said = Field(description="what it knows, as a sentence", examples=["Taro's brother drowned in the bay."])
     kind: StatementKind = Field(
         default=Kind.FACT,
         description="fact; observed: it perceived it itself; self: it has told it of itself; mid_term: it affects its "
-        "next days",
+        "next days; insight: what it has come to think",
     )
     about: Name | None = Field(
         default=None, description="whom or what it is about: a person's id, or any name", examples=["npc_taro"]
@@ -108,6 +79,30 @@ class Statement(_Known):
     )
     expires_at: Time | None = Field(
         default=None, description="of mid_term: the world time at which it is over; left out: as `level` says"
+    )
+    at: Time | None = Field(
+        default=None, description="the world time since which it is known; left out: since the story began"
+    )
+    valid_to: Time | None = Field(
+        default=None, description="the world time from which it is no longer true; left out: none is known"
+    )
+    ended_at: Time | None = Field(
+        default=None, description="the world time at which its end was learned; left out: `valid_to`, where it is past"
+    )
+    importance: int = Field(
+        default=DEFAULT_IMPORTANCE, ge=1, le=10, description="from 1, small talk, to 10, what changes a life"
+    )
+    support: Support | None = Field(
+        default=None,
+        description="what it rests on; left out: its author's word, and with `told_by` whoever told it. An author's "
+        "word and what was perceived are told by themselves, all else with who told it",
+    )
+    partner: Name | None = Field(default=None, description="with whom it had to do: a person's id; left out: `told_by`")
+    evidence: list[Key] = Field(
+        default_factory=list,
+        max_length=10,
+        description="what it was drawn from: `memory:` and the id of a line, or `talk:` and a `conversation`",
+        examples=[["memory:s1", "talk:festival-night"]],
     )
     conversation: Key | None = Field(default=None, description="the caller's own id of the talk it was said in")
     turns: list[Annotated[int, Field(ge=0, le=9999)]] = Field(
@@ -142,14 +137,7 @@ class Summary(_Line):
     topics: list[Name] = Field(default_factory=list, max_length=20, description="what it was about, in a few words")
 
 
-class Thought(_Known):
-    """What the person has come to think."""
-
-    insight: Said = Field(description="what it thinks, as a sentence", examples=["Taro hides his grief."])
-    conversation: ClassVar[None] = None
-
-
-Line = Statement | Turn | Summary | Thought
+Line = Statement | Turn | Summary
 
 
 class TurnOfTranscript(_Line):
@@ -180,13 +168,10 @@ class Past(_Line):
     """A past as one JSON object."""
 
     statements: list[Statement] = Field(
-        default_factory=list, max_length=MOST_LINES, description="what the person knows"
+        default_factory=list, max_length=MOST_LINES, description="what the person knows and thinks"
     )
     transcripts: list[Transcript] = Field(
         default_factory=list, max_length=MOST_LINES, description="talks that the person heard"
-    )
-    insights: list[Thought] = Field(
-        default_factory=list, max_length=MOST_LINES, description="what the person has come to think"
     )
 
 
@@ -205,8 +190,6 @@ class Given:
         """What it becomes."""
         if isinstance(self.line, Statement):
             return self.line.kind
-        if isinstance(self.line, Thought):
-            return Kind.INSIGHT
         return Kind.TURN if isinstance(self.line, Turn) else Kind.SUMMARY
 
     @property
@@ -219,7 +202,7 @@ class Given:
 
 
 def read_lines(numbered: Iterable[tuple[int, bytes]]) -> list[Given | WrongLine]:
-    """Lines of JSON by their numbers, each known by what it has: a `statement`, a `text`, a `summary` or an `insight`.
+    """Lines of JSON by their numbers, each known by what it has: a `statement`, a `text` or a `summary`.
     An error a field is told of those that cannot be read.
     """
     return [one for number, text in numbered for one in _read_line(f"line {number}", text)]
@@ -276,8 +259,6 @@ def _lines_of(past: Past) -> Iterable[Given]:
                 topics=talk.topics,
             )
             yield Given(where=where, line=about)
-    for number, thought in enumerate(past.insights):
-        yield Given(where=f"insights.{number}", line=thought)
 
 
 def _model_of(found: object) -> type[Line] | None:
@@ -285,7 +266,6 @@ def _model_of(found: object) -> type[Line] | None:
         ("statement", Statement),
         ("text", Turn),
         ("summary", Summary),
-        ("insight", Thought),
     )
     if not isinstance(found, dict):
         return None

@@ -5,21 +5,34 @@ that the person remembers, and is found as a turn of any talk is. Nothing is wri
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
-from service.content.profile import importance_word
+from service.content.profile import Importance, importance_word
 from service.errors import LinesWrong, WrongLine
 from service.locales import Phrase
-from service.memory.authoring import Author, audit
+from service.memory.authoring import Author, audit, memory_id
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import expires_at
-from service.memory.record import Group, Kind, Memory, Source, Support, row_of, turn_key
-from service.memory.seed_lines import Given, Line, Statement, Summary, Thought, Turn
-from service.memory.telling import MemoryKind, ref
+from service.memory.record import (
+    VIEWS,
+    Episode,
+    Group,
+    HeardTurn,
+    Item,
+    Kind,
+    Memory,
+    Source,
+    Support,
+    row_of,
+    turn_key,
+)
+from service.memory.seed_lines import Given, Line, Statement, Summary, Turn
+from service.memory.telling import MemoryKind, ref, ref_of
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.tables import MemoryRow
@@ -64,9 +77,7 @@ def seed(
     group = Group(world_id=world.id, person_id=person_id)
     given = [one for one in lines if isinstance(one, Given)]
     past = _Past(world, group, given)
-    named = {
-        key.partition(":")[2] for one in given if isinstance(one.line, Statement | Thought) for key in one.line.evidence
-    }
+    named = {key.partition(":")[2] for one in given if isinstance(one.line, Statement) for key in one.line.evidence}
     for row in _given(session, group, col(MemoryRow.given_id), {one.line.id for one in given} | named):
         past.know(row)
     for row in _given(session, group, col(MemoryRow.given_in), {one.line.conversation or "" for one in given} | named):
@@ -75,9 +86,9 @@ def seed(
         past.take(one)
     if past.wrong:
         raise LinesWrong(past.wrong)
-    count = Counter(_sort_of(row.kind) for row in past.rows)
+    count = Counter(row.kind for row in past.rows)
     done = Seeded(
-        statements=count[Kind.FACT],
+        statements=len(past.rows) - count[Kind.TURN] - count[Kind.SUMMARY] - count[Kind.INSIGHT],
         turns=count[Kind.TURN],
         summaries=count[Kind.SUMMARY],
         insights=count[Kind.INSIGHT],
@@ -87,11 +98,6 @@ def seed(
         memory.add(session, group, past.rows)
         audit(session, world, person_id, author, "seeded", after=asdict(done))
     return done
-
-
-def past_conversation(person_id: str, conversation: str) -> str:
-    """The id of a talk of a given past: that of no talk that was held here, whatever the caller calls it."""
-    return derived_id(person_id, "past", conversation)
 
 
 class _Wrong(Exception):
@@ -159,15 +165,13 @@ class _Past:
         self.rows.append(row)
 
     def _become(self, line: Line) -> MemoryRow:
-        if isinstance(line, Statement | Thought):
+        if isinstance(line, Statement):
             return row_of(self._group, self._memory(line), 0)
         return self._turn(line) if isinstance(line, Turn) else self._summary(line)
 
-    def _memory(self, line: Statement | Thought) -> Memory:
+    def _memory(self, line: Statement) -> Memory:
         known = self._world.started_at if line.at is None else self._past_time("at", line.at)
-        valid_from = known
-        if isinstance(line, Statement) and line.valid_from is not None:
-            valid_from = _time("valid_from", line.valid_from)
+        valid_from = known if line.valid_from is None else _time("valid_from", line.valid_from)
         ends = None if line.valid_to is None else _time("valid_to", line.valid_to)
         learned = None if line.ended_at is None else self._past_time("ended_at", line.ended_at)
         if ends is not None and ends < valid_from:
@@ -175,52 +179,47 @@ class _Past:
         if learned is None and ends is not None and ends <= self._world.now:
             learned = max(ends, known)
         told_by = self._teller(line)
-        memory = Memory(
-            id=_memory_id(self._group.person_id, line),
-            kind=Kind.INSIGHT if isinstance(line, Thought) else line.kind,
-            text=line.insight if isinstance(line, Thought) else line.statement,
+        level, over = self._lasts(line, known)
+        return Memory(
+            id=derived_id(self._group.person_id, "seed", line.id),
+            kind=line.kind,
+            text=line.statement,
+            about=self._name(line.about or ""),
+            subject_id=self._person(line.about or "") or None,
             told_by=told_by,
+            via=tuple(map(self._partner, line.via)),
+            mode=line.mode,
+            quote=line.quote,
+            slot=line.slot,
             importance=line.importance,
             support=line.support or (Support.AUTHOR if told_by is None else Support.MODEL),
             source=Source.SEED,
             evidence=tuple(map(self._evidence, line.evidence)),
             partner_id=self._partner(line.partner) or told_by or "",
+            conversation_id=self._talk(line.conversation),
+            turns=tuple(line.turns) if line.conversation is not None else (),
             valid_from=valid_from,
             valid_to=ends,
             known_from=known,
             known_until=learned,
-        )
-        return memory if isinstance(line, Thought) else self._stated(memory, line)
-
-    def _stated(self, memory: Memory, line: Statement) -> Memory:
-        """The memory, with what only a statement has."""
-        level, over = None, None
-        if line.kind is Kind.MID_TERM:
-            level = line.level or importance_word(line.importance)
-            starts = self._world.settings.day_starts_minutes
-            over = expires_at(level, memory.known_from, day_starts=starts)
-            over = over if line.expires_at is None else _time("expires_at", line.expires_at)
-        for name in ("level", "expires_at"):
-            if line.kind is not Kind.MID_TERM and getattr(line, name) is not None:
-                raise _Wrong(name, Phrase("answers.invalid_fields.not_of_kind", kind=line.kind))
-        return replace(
-            memory,
-            about=self._name(line.about or ""),
-            subject_id=self._person(line.about or "") or None,
-            via=tuple(map(self._partner, line.via)),
-            mode=line.mode,
-            quote=line.quote,
-            slot=line.slot,
-            conversation_id=self._talk(line.conversation),
-            turns=tuple(line.turns) if line.conversation is not None else (),
             level=level,
             expires_at=over,
         )
 
-    def _teller(self, line: Statement | Thought) -> str | None:
+    def _lasts(self, line: Statement, known: WorldTime) -> tuple[Importance | None, WorldTime | None]:
+        """Of what affects the next days, how much it matters, and when it is over."""
+        if line.kind is Kind.MID_TERM:
+            level = line.level or importance_word(line.importance)
+            if line.expires_at is not None:
+                return level, _time("expires_at", line.expires_at)
+            return level, expires_at(level, known, day_starts=self._world.settings.day_starts_minutes)
+        for name in ("level", "expires_at"):
+            if getattr(line, name) is not None:
+                raise _Wrong(name, Phrase("answers.invalid_fields.not_of_kind", kind=line.kind))
+        return None, None
+
+    def _teller(self, line: Statement) -> str | None:
         """Who told it. What it has told of itself, it has told; None: nobody, its author says so."""
-        if isinstance(line, Thought):
-            return None
         named = self._partner(line.told_by) or None
         return named or (self._group.person_id if line.kind is Kind.SELF and line.support is None else None)
 
@@ -272,7 +271,8 @@ class _Past:
         self._next[conversation] = max(self._next[conversation], number + 1)
 
     def _talk(self, conversation: str | None) -> str:
-        return "" if conversation is None else past_conversation(self._group.person_id, conversation)
+        """The id of a talk of the past: that of no talk that was held here, whatever the caller calls it."""
+        return "" if conversation is None else derived_id(self._group.person_id, "past", conversation)
 
     def _past_time(self, name: str, text: str) -> WorldTime:
         at = _time(name, text)
@@ -301,11 +301,7 @@ def _time(name: str, text: str) -> WorldTime:
 
 def _sort_of(kind: str) -> Kind:
     """Within which the caller's ids are its own: all that a statement may become is one sort."""
-    return Kind(kind) if kind in (Kind.TURN, Kind.SUMMARY, Kind.INSIGHT) else Kind.FACT
-
-
-def _memory_id(person_id: str, line: Statement | Thought) -> str:
-    return derived_id(person_id, "insight" if isinstance(line, Thought) else "seed", line.id)
+    return Kind(kind) if kind in VIEWS else Kind.FACT
 
 
 def _given(session: Session, group: Group, column: Mapped[str], values: Collection[str]) -> Iterator[MemoryRow]:
@@ -314,3 +310,66 @@ def _given(session: Session, group: Group, column: Mapped[str], values: Collecti
     for start in range(0, len(asked), _AT_ONCE):
         which = column.in_(asked[start : start + _AT_ONCE])
         yield from session.exec(select(MemoryRow).where(*group.owns(MemoryRow), which, MemoryRow.given_id != ""))
+
+
+def past_lines(items: Iterable[Item], given: Mapping[str, MemoryRow]) -> Iterator[dict[str, Any]]:
+    """A line for each, oldest first, what was drawn from others behind those, a talk's turns in their order. `given`:
+    the lines some came of, by `memory_id`: those keep the caller's ids, the others are called as they are here.
+    """
+    items = sorted(items, key=_order)
+    talks = {item.conversation_id: row.given_in for item in items if (row := given.get(memory_id(item)))}
+    ids = {ref_of(one): given[name].given_id if (name := memory_id(one)) in given else name for one in items}
+    for item in items:
+        line = {
+            "id": ids[ref_of(item)],
+            "conversation": talks.get(item.conversation_id) or item.conversation_id,
+            "partner": item.partner_id,
+            **(_remembered(item, ids, talks) if isinstance(item, Memory) else _heard(item)),
+        }
+        yield {key: value for key, value in line.items() if value not in (None, "", [])}
+
+
+def _order(item: Item) -> tuple[bool, WorldTime, str]:
+    return isinstance(item, Memory) and bool(item.evidence), item.known_from, memory_id(item)
+
+
+def _heard(item: HeardTurn | Episode) -> dict[str, Any]:
+    if isinstance(item, Episode):
+        return {"summary": item.text, "topics": list(item.topics), "at": iso(item.at)}
+    return {
+        "speaker": item.speaker_id or item.speaker_name,
+        "text": item.text,
+        "turn": item.turn,
+        "at": iso(item.known_from),
+    }
+
+
+def _remembered(one: Memory, ids: Mapping[str, str], talks: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "statement": one.text,
+        "kind": one.kind,
+        "at": iso(one.known_from),
+        "valid_from": iso(one.valid_from),
+        "valid_to": None if one.valid_to is None else iso(one.valid_to),
+        "ended_at": None if one.known_until is None else iso(one.known_until),
+        "importance": one.importance,
+        "support": one.support,
+        "evidence": [_evidence(named, ids, talks) for named in one.evidence],
+        "about": one.subject_id or one.about,
+        "told_by": one.told_by,
+        "via": list(one.via),
+        "mode": one.mode,
+        "quote": one.quote,
+        "slot": one.slot.rpartition("/")[2],
+        "turns": list(one.turns),
+        "level": one.level,
+        "expires_at": None if one.expires_at is None else iso(one.expires_at),
+    }
+
+
+def _evidence(named: str, ids: Mapping[str, str], talks: Mapping[str, str]) -> str:
+    """The reference as the lines call it."""
+    kind, _, key = named.partition(":")
+    if kind == MemoryKind.TALK:
+        return ref(MemoryKind.TALK, talks.get(key) or key)
+    return ref(MemoryKind.MEMORY, ids[named]) if kind == MemoryKind.MEMORY and named in ids else named

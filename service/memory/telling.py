@@ -17,6 +17,7 @@ from service.locales import ago
 from service.memory.lexical import normal
 from service.memory.record import (
     Episode,
+    Group,
     HeardTurn,
     Item,
     Kind,
@@ -24,7 +25,6 @@ from service.memory.record import (
     Mode,
     Recalled,
     Support,
-    known_since,
     turn_key,
 )
 from service.people.commitments import as_commitment, commitment_line
@@ -91,8 +91,8 @@ def told_of(world: WorldView, item: Item, owner_id: str) -> str:
 def episode_told(world: WorldView, one: Episode) -> str:
     """A summary; but for an author's, as what one recalls of the talk: a second model may obey what was said in it."""
     if one.support is Support.AUTHOR or not one.partner_id:
-        return one.summary
-    return world.say("remembered.recalled_talk", name=world.name_of(one.partner_id), summary=one.summary)
+        return one.text
+    return world.say("remembered.recalled_talk", name=world.name_of(one.partner_id), summary=one.text)
 
 
 def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
@@ -111,7 +111,7 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
     groups: dict[_Group, list[str]] = {}
     refs: list[str] = []
     for item, is_old in _newest_first(found):
-        said = normal(item.text if not isinstance(item, Episode) else item.summary).rstrip(_ENDS + "!?")
+        said = normal(item.text).rstrip(_ENDS + "!?")
         turns = _turns(item)
         if any(said in text for text in known) or (isinstance(item, HeardTurn) and turns & sources):
             continue
@@ -144,7 +144,7 @@ def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
             slots.setdefault(item.slot, []).append(place)
     old = set[int]()
     for places in slots.values():
-        values = sorted((items[place] for place in places), key=lambda one: -known_since(one))
+        values = sorted((items[place] for place in places), key=lambda one: -one.known_from)
         for place, value in zip(places, values, strict=True):
             items[place] = value
         old.update(places[1:])
@@ -153,7 +153,7 @@ def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
 
 def _turns(item: Item) -> set[str]:
     if isinstance(item, HeardTurn):
-        return {item.key}
+        return {item.id}
     return {turn_key(item.conversation_id, turn) for turn in item.turns} if isinstance(item, Memory) else set()
 
 
@@ -179,7 +179,7 @@ def _grouped(world: WorldView, group: _Group, told: Sequence[str]) -> str:
 
 
 def _since(world: WorldView, item: Item) -> str:
-    return ago(known_since(item), world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    return ago(item.known_from, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
 RowT = TypeVar("RowT", bound=SQLModel)
@@ -251,15 +251,13 @@ _Key = tuple[MemoryKind, str]
 
 
 def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence[_Key]) -> Mapping[_Key, Remembered]:
+    own = Group(world_id=world.id, person_id=person_id)
     ids = {kind: [item_id for one, item_id in wanted if one is kind] for kind in MemoryKind}
 
     def rows(kind: MemoryKind, table: type[RowT], key: str, *mine: Any) -> Iterable[RowT]:
         columns: Any = table
         which = select(table).where(columns.world_id == world.id, getattr(columns, key).in_(ids[kind]), *mine)
         return session.exec(which) if ids[kind] else ()
-
-    def own(table: Any) -> Any:
-        return table.person_id == person_id
 
     turns = [(talk, int(turn)) for talk, _, turn in (one.partition("/") for one in ids[MemoryKind.TURN])]
     said = select(TurnRow).where(
@@ -273,11 +271,11 @@ def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence
         ),
         *(
             _known(kind.TALK, row.conversation_id, row.summary, row.at, row)
-            for row in rows(kind.TALK, SummaryRow, "conversation_id", own(SummaryRow))
+            for row in rows(kind.TALK, SummaryRow, "conversation_id", *own.owns(SummaryRow))
         ),
         *(
             _known(kind.MEMORY, row.id, row.text, row.known_from, row)
-            for row in rows(kind.MEMORY, MemoryRow, "id", own(MemoryRow), col(MemoryRow.deleted).is_(False))
+            for row in rows(kind.MEMORY, MemoryRow, "id", *own.owns(MemoryRow), col(MemoryRow.deleted).is_(False))
         ),
         *(
             _known(kind.PROMISE, row.id, commitment_line(world, as_commitment(row), person_id), row.made_at, row)

@@ -6,11 +6,17 @@ from typing import Any
 from service.conversation.directing import AttitudeContext, Questions
 from service.conversation.long_term import LongTermContext, LongTermDraft, LongTermUpdate
 from service.locales import sentence
-from service.memory.closing.answer import AttitudeDraft, ClosingAnswer
-from service.memory.closing.context import ClosingContext, Participant, SpokenLine, answer_to
+from service.memory.closing.context import (
+    AttitudeDraft,
+    ClosingAnswer,
+    ClosingContext,
+    Participant,
+    SpokenLine,
+    answer_to,
+)
 from service.memory.closing.verify import Verdicts, VerifyContext
 from service.memory.lexical import normal, squeezed
-from service.memory.reflect import Reflection, ReflectionContext
+from service.memory.reflections import Reflection, ReflectionContext
 from service.offline.phrases import Phrases, clip, phrases, quotable, tells
 from service.people.attitude import DIMENSIONS, Attitude, bounded_affinity
 

@@ -22,7 +22,7 @@ from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.turn_taking import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease

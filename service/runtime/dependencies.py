@@ -11,8 +11,7 @@ from service.decision.choose import Chosen, choose
 from service.decision.context import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.reflections import due_reflections
-from service.runtime.graph_relay import GraphRelay
-from service.runtime.vector_filler import VectorFiller
+from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow

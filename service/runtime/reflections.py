@@ -11,22 +11,20 @@ from sqlmodel import Session, col
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import CassetteMiss, ModelError
 from service.memory.record import FACTS, Episode, Group, Item, Memory
-from service.memory.reflect import (
+from service.memory.reflections import (
+    DUE,
     MOST_EPISODES,
     MOST_MEMORIES,
     Evidence,
-    ReflectionContext,
-    reflect,
-    valid_insights,
-)
-from service.memory.reflections import (
-    DUE,
     LivedThrough,
+    ReflectionContext,
     ReflectionKey,
     due_reflections,
     fail_reflection,
     lived_through,
+    reflect,
     settle_reflection,
+    valid_insights,
 )
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
@@ -122,7 +120,7 @@ class Reflections:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
         memories = [one for one in await self._memories(key) if one.known_from > lived.since and kept.lets_item(one)]
-        episodes = [one for one in lived.episodes if kept.lets(one.summary)]
+        episodes = [one for one in lived.episodes if kept.lets(one.text)]
         return ReflectionContext(
             language=world.language,
             person_id=key.person_id,

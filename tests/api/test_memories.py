@@ -443,18 +443,24 @@ def test_an_insight_is_given_shown_with_its_evidence_changed_and_falls_with_what
     client: TestClient,
 ) -> None:
     drawn = ["memory:s1", "talk:festival-night"]
-    thought = {"id": "i1", "insight": "The baker hides her grief for Emil.", "at": "2026-01-01", "evidence": drawn}
-    assert give(client, {**PAST, "insights": [thought]}, by="mika")["insights"] == 1
+    thought = {
+        "id": "i1",
+        "statement": "The baker hides her grief for Emil.",
+        "kind": "insight",
+        "at": "2026-01-01",
+        "evidence": drawn,
+    }
+    assert give(client, {**PAST, "statements": [*PAST["statements"], thought]}, by="mika")["insights"] == 1
     assert give_lines(client, [thought]).json()["known"] == 1
     refused = problem(give_lines(client, [{**thought, "id": "i2", "at": "2099-01-01"}]), 422)
     assert [wrong["field"] for wrong in refused["errors"]] == ["line 1.at"]
     (shown,) = client.get("/people/sora/memory", params={"query": "grief"}).json()["insights"]
     (emil,) = [item["id"] for item in listed(client) if item["given_id"] == "s1"]
-    assert (shown["text"], shown["importance"]) == (thought["insight"], 5)
+    assert (shown["text"], shown["importance"]) == (thought["statement"], 5)
     assert shown["evidence"][0] == f"memory:{emil.partition('.')[2]}", "as it is called here"
     assert shown["evidence"][1].startswith("talk:")
     assert client.get("/people/sora/memory", params={"query": "lamp oil"}).json()["insights"] == []
-    assert [one["text"] for one in client.get("/people/sora/memory").json()["insights"]] == [thought["insight"]]
+    assert [one["text"] for one in client.get("/people/sora/memory").json()["insights"]] == [thought["statement"]]
     (item,) = listed(client, kinds="insight")
     assert (item["given_id"], item["evidence"]) == ("i1", shown["evidence"])
     path = f"/people/sora/memories/{item['id']}"

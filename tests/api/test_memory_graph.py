@@ -41,7 +41,7 @@ def remember(client: TestClient, number: int, *facts: tuple[str, str], at: str, 
     """An episode with the baker and its memories (about whom or what, and the text), told by her; their ids."""
     conversation_id, moment = f"talk-{number}", parse_time(at)
     episode = Episode(
-        conversation_id=conversation_id, partner_id="baker", summary=f"They spoke, {number}.", topics=(), at=moment
+        conversation_id=conversation_id, partner_id="baker", text=f"They spoke, {number}.", topics=(), at=moment
     )
     usual = {"told_by": "baker", "partner_id": "baker", "valid_from": moment, "known_from": moment}
     memories = [
@@ -72,7 +72,7 @@ def remember(client: TestClient, number: int, *facts: tuple[str, str], at: str, 
                 **SORA.whose,
                 conversation_id=conversation_id,
                 partner_id="baker",
-                summary=episode.summary,
+                summary=episode.text,
                 topics=[],
                 at=moment,
                 revision=revision,

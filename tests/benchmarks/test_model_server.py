@@ -13,7 +13,7 @@ from service.decision.context import DayPlan, Decision
 from service.llm.chat import Answer, TextListener
 from service.llm.openai import OpenAIChat
 from service.llm.schema import schema_text
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.verify import Verdicts
 from tests.llm.prompts import ask
 

@@ -14,7 +14,7 @@ from service.conversation.prompt import Goal
 from service.conversation.start import Start, start, start_talk
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Budgeted
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.recall import todays_summaries
 from service.people.person import move
 from service.settings import LlmSettings

@@ -16,7 +16,7 @@ from service.conversation.why import why_said
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.memory.closing.answer import AttitudeDraft
+from service.memory.closing.context import AttitudeDraft
 from service.offline.model import OfflineModel
 from service.people.attitude import Attitude, attitude
 from service.store.events import events_after

@@ -195,7 +195,7 @@ def test_a_talk_of_five_is_one_with_each_of_them(room: ConversationDependencies,
         last = memory.recent.last_summary
         assert last is not None
         assert last.conversation_id == "table"
-        assert 0 in [one.turn.turn for one in memory.turns]
+        assert 0 in [one.item.turn for one in memory.turns if isinstance(one.item, HeardTurn)]
 
 
 def test_what_is_whispered_is_not_told_to_another_who_was_there(

@@ -47,7 +47,7 @@ from service.conversation.prompt import (
 from service.conversation.writing import Form, WriteContext, write_prompt
 from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language
-from service.memory.closing.answer import AttitudeDraft
+from service.memory.closing.context import AttitudeDraft
 from service.people.attitude import STRANGERS, Attitude, liking
 from service.people.person import FeltNeed
 

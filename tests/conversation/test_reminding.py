@@ -40,7 +40,7 @@ def _remembers(
     said: Sequence[str] = (),
 ) -> None:
     group, at = Group(world_id="main", person_id=person_id), room.worlds.start
-    met = Episode(conversation_id="c0", partner_id=partner_id, summary=summary, topics=(), at=at)
+    met = Episode(conversation_id="c0", partner_id=partner_id, text=summary, topics=(), at=at)
     told = [
         Memory(
             id=f"f{i}",

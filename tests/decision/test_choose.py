@@ -348,7 +348,7 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(
     group = Group(world_id="main", person_id="aoi")
     for conversation_id, one in (("b", fact), ("c", told_today)):
         episode = Episode(
-            conversation_id=conversation_id, partner_id="npc_fumi", summary="b", topics=(), at=WorldTime(NINE - 60)
+            conversation_id=conversation_id, partner_id="npc_fumi", text="b", topics=(), at=WorldTime(NINE - 60)
         )
         asyncio.run(Store(room.memory, room.database).remember(group, episode, [one]))
     script.enqueue(decides(1))

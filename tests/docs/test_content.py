@@ -9,7 +9,7 @@ from service.content.groups import GroupsFile
 from service.conversation import prompt as speaking
 from service.decision import context as deciding
 from service.generate.sessions.plan import SessionsFile
-from service.memory import reflect as reflecting
+from service.memory import reflections as reflecting
 from service.memory.closing import ask as closing
 from tests.docs.content import DOCS, MODELS, PAGES, keys, pages
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.llm.schema import schema_name, schema_text
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.verify import Verdicts
 from tests.servers.fake_openai import example
 

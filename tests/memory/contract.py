@@ -76,7 +76,7 @@ def episode(
     topics: tuple[str, ...] = (),
 ) -> Episode:
     """The episode of a conversation."""
-    return Episode(conversation_id=conversation, partner_id=partner, summary=summary, topics=topics, at=at)
+    return Episode(conversation_id=conversation, partner_id=partner, text=summary, topics=topics, at=at)
 
 
 def draft(of: Episode, index: int, text: str, *, about: str = "太郎", turn: int | None = 1, **fields: Any) -> Memory:
@@ -520,7 +520,7 @@ class HeardContract(MemoryStoreContract):
             assert await memory.recall(TARO, "煮付け", at=TUESDAY) == []
             assert await memory.recall(HANAKO, "煮付け", at=TUESDAY, kinds={Kind.TURN}) == []
             (found, *beside) = await memory.recall(TARO, "煮付け", at=TUESDAY, kinds={Kind.TURN})
-            assert {one.turn.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
+            assert {one.item.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
             assert found.item == HeardTurn(
                 conversation_id="c1",
                 turn=2,

@@ -23,7 +23,7 @@ class Store:
         self, group: Group, episode: Episode, memories: Sequence[Memory], said: Sequence[str] = ()
     ) -> None:
         """As a closing does: vectors first, one transaction then. `said` are the turns, the partner's first."""
-        embedded = await self.store.embed([episode.summary, *(one.text for one in memories if one.kind.has_vector)])
+        embedded = await self.store.embed([episode.text, *(one.text for one in memories if one.kind.has_vector)])
 
         def work(session: Session) -> None:
             put_conversation(session, group, episode, said)
@@ -64,7 +64,7 @@ def put_summary(session: Session, group: Group, episode: Episode, revision: int)
             person_id=group.person_id,
             conversation_id=episode.conversation_id,
             partner_id=episode.partner_id,
-            summary=episode.summary,
+            summary=episode.text,
             topics=list(episode.topics),
             at=episode.at,
             revision=revision,

@@ -34,7 +34,7 @@ class RemoteGraph:
         if self.slow is not None:
             await self.slow.wait()
         held = {} if changes.is_whole else self.held.setdefault(changes.group, {})
-        held |= {one.conversation_id: one.summary for one in changes.episodes}
+        held |= {one.conversation_id: one.text for one in changes.episodes}
         self.held[changes.group] = held | {one.memory.id: one.text for one in changes.facts}
         self.taken.append(changes.group.person_id)
         if self.dies_after:

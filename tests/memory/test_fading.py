@@ -7,7 +7,7 @@ from functools import partial
 from sqlmodel import Session
 
 from service.memory.fading import Fading
-from service.memory.index import IndexCache, key_of
+from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Episode, Group, HeardTurn, Kind
 from service.store.session import Database
@@ -155,7 +155,7 @@ async def talked(memory: Store, conversation: str, number: int, statement: str, 
 
 async def held(memory: Store, at: WorldTime, *, forgotten: bool = False) -> list[tuple[Kind, str]]:
     """What the person remembers."""
-    return sorted(key_of(item) for item in await memory.store.items(TARO, at, forgotten=forgotten))
+    return sorted((item.kind, item.id) for item in await memory.store.items(TARO, at, forgotten=forgotten))
 
 
 async def found(
@@ -165,7 +165,9 @@ async def found(
     asked = {"at": at, "kinds": set(Kind), "forgotten": forgotten, "now": now}
     answers = await memory.store.recall(TARO, "the lighthouse is dark", **asked)  # type: ignore[arg-type] # by name
     turns = [one for one in answers if not isinstance(one.item, HeardTurn) or one.item.turn == 1]
-    return sorted((Kind.TURN, "c1/0000") if isinstance(one.item, HeardTurn) else key_of(one.item) for one in turns)
+    return sorted(
+        (Kind.TURN, "c1/0000") if isinstance(one.item, HeardTurn) else (one.item.kind, one.item.id) for one in turns
+    )
 
 
 def _edited(kind: str, memory_id: str) -> MemoryAuditRow:

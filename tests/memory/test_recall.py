@@ -185,7 +185,7 @@ def remembers(database: Database, world_id: str) -> None:
     """Let the character remember a talk with the NPC."""
     group = Group(world_id=world_id, person_id=CHARACTER)
     at = parse_time("2026-04-01T07:00")
-    episode = Episode(conversation_id="told", partner_id=NPC, summary="They met.", topics=(), at=at)
+    episode = Episode(conversation_id="told", partner_id=NPC, text="They met.", topics=(), at=at)
     told = Memory(
         id=derived_memory_id(CHARACTER, "told", 0),
         kind=Kind.FACT,

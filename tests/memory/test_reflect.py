@@ -1,11 +1,11 @@
-"""What a person draws from its day, and what of it may stand: tests of service/memory/reflect.py."""
+"""What a person draws from its day, and what of it may stand: tests of service/memory/reflections.py."""
 
 import asyncio
 from dataclasses import replace
 
 import pytest
 
-from service.memory.reflect import (
+from service.memory.reflections import (
     Evidence,
     InsightDraft,
     ReflectionContext,

@@ -13,10 +13,9 @@ from service.content.load import Content
 from service.errors import Invalid, LinesWrong
 from service.memory.authoring import Author, Change, change_memory, find, memory_id, seeds_of
 from service.memory.memory_store import MemoryStore
-from service.memory.past_lines import past_lines
 from service.memory.record import Embedded, Group, Item, Kind, Memory, Source, Support
 from service.memory.seed_lines import read_lines, read_past
-from service.memory.seeding import Seeded, seed
+from service.memory.seeding import Seeded, past_lines, seed
 from service.memory.telling import remembered_as
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
@@ -246,8 +245,13 @@ async def test_a_memory_is_closed_and_holds_again_and_a_view_has_no_end(given: A
 @in_a_loop
 async def test_with_a_turn_goes_what_was_drawn_from_it_and_with_that_what_was_thought_of_it(given: Authored) -> None:
     drawn = {"id": "d", "statement": "There is a bell in the pond.", "conversation": "night", "turns": [1]}
-    thought = {"id": "i", "insight": "Taro is afraid of the water.", "evidence": ["memory:d", "talk:night"]}
-    past = PAST | {"statements": [*PAST["statements"], drawn], "insights": [thought]}
+    thought = {
+        "id": "i",
+        "statement": "Taro is afraid of the water.",
+        "kind": "insight",
+        "evidence": ["memory:d", "talk:night"],
+    }
+    past = PAST | {"statements": [*PAST["statements"], drawn, thought]}
     await given.seed(past)
     await given.change(BELL, None)
     left = {one.text for one in await given.items() if isinstance(one, Memory)}
@@ -328,8 +332,14 @@ async def test_what_one_remembers_is_told_in_lines_from_which_another_remembers_
     }
     seen = {"id": "o", "statement": "The jar is in the loft.", "about": "the jar", "slot": "place", "kind": "observed"}
     mind = {"id": "m", "statement": "The roof leaks.", "kind": "mid_term", "level": "high"}
-    thought = {"id": "i", "insight": "Ren hides.", "evidence": ["memory:t", "talk:night"], "importance": 8}
-    past = PAST | {"statements": [*PAST["statements"], told, seen, mind], "insights": [thought]}
+    thought = {
+        "id": "i",
+        "statement": "Ren hides.",
+        "kind": "insight",
+        "evidence": ["memory:t", "talk:night"],
+        "importance": 8,
+    }
+    past = PAST | {"statements": [*PAST["statements"], told, seen, mind, thought]}
     await given.seed(past)
     items = await given.items()
     rows = await given.database.read(lambda s: seeds_of(s, AOI, items))

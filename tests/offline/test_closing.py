@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from service.content.profile import Mood
 from service.locales import Language
-from service.memory.closing.answer import ShortMemoryDraft
 from service.memory.closing.ask import ClosingQuestion
 from service.memory.closing.check import Checked, check
-from service.memory.closing.context import ClosingContext, Known
+from service.memory.closing.context import ClosingContext, Known, ShortMemoryDraft
 from service.memory.closing.verify import VerifyContext
 from service.offline.closing import close, verify
 from tests.offline.talks import LANGUAGES, PEOPLE, closing_context, play

@@ -8,7 +8,7 @@ import pytest
 from service.errors import ModelBroken, ModelError, ModelNotConfigured, ModelRefused, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.doctor import LabelledTalk, labelled_talks
 from service.memory.closing.verify import Finding, Verdict, Verdicts
 from service.run.doctor import show_doctor

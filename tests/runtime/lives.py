@@ -24,8 +24,7 @@ from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.graph_relay import GraphRelay
-from service.runtime.vector_filler import VectorFiller
+from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.world_lease import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import QualitySettings, Settings

@@ -21,11 +21,11 @@ from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
-from service.memory.closing.answer import ClosingAnswer
+from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
 from service.runtime import conversation_runner as runner_module
 from service.runtime.conversation_runner import ConversationRunner
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,

@@ -8,10 +8,10 @@ from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.record import Embedded, Group, Kind, Memory
-from service.runtime import graph_relay
+from service.runtime import memory_jobs
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.forget import forget_character, forget_world
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.runtime.snapshots import keep, read_snapshot, restore
 from service.runtime.world_session import load
 from service.store.phase import Phase
@@ -99,7 +99,7 @@ def test_while_the_graph_is_away_what_was_remembered_is_recalled_and_waits(
 def test_when_the_graph_is_back_the_runner_brings_it_there_by_itself(
     house: ConversationDependencies, graph: RemoteGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph_relay, "LONGEST_WAIT_SECONDS", 0.02)
+    monkeypatch.setattr(memory_jobs, "LONGEST_WAIT_SECONDS", 0.02)
     graph.away = True
     remembers(house, "The well is dry")
 

@@ -18,8 +18,7 @@ from service.errors import ModelServerError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.memory.recall import remembered
 from service.memory.record import Group, Kind
-from service.memory.reflect import Reflection, ReflectionContext
-from service.memory.reflections import KNOWN_AFTER_MINUTES, REFLECTS_AT, due_reflections
+from service.memory.reflections import KNOWN_AFTER_MINUTES, REFLECTS_AT, Reflection, ReflectionContext, due_reflections
 from service.memory.telling import remembered_as
 from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository

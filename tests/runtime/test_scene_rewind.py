@@ -15,8 +15,7 @@ from service.conversation.long_term import judge, proposals_of
 from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
-from service.memory.closing.answer import ClosingAnswer
-from service.memory.closing.context import ClosingContext
+from service.memory.closing.context import ClosingAnswer, ClosingContext
 from service.memory.record import Group, Kind
 from service.people.attitude import attitude
 from service.runtime.scene_rewind import without_turns

@@ -18,10 +18,9 @@ from service.memory.seeding import seed
 from service.runtime.author_changes import announce
 from service.runtime.client_actions import Destination, walk
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.graph_relay import GraphRelay
 from service.runtime.made_people import put_person
+from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.snapshots import keep
-from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.client_events import tell_clients

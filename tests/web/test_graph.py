@@ -46,7 +46,7 @@ def remember(data_dir: Path, *talks: tuple[str, str, list[Told], bool]) -> None:
         before: list[str] = []
         for number, (partner_id, at, told, replaces) in enumerate(talks):
             name = f"talk-{number}"
-            episode = Episode(conversation_id=name, partner_id=partner_id, summary=name, topics=(), at=parse_time(at))
+            episode = Episode(conversation_id=name, partner_id=partner_id, text=name, topics=(), at=parse_time(at))
             drafts = [
                 Memory(
                     id=derived_memory_id("aoi", name, index),

@@ -1,16 +1,21 @@
-"""Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for."""
+"""Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for; and
+what memory says about how one stands to another, asked before that is judged, once for each dimension.
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+Source of that: LoCoMo's relationship reflection, where evidence is found for each dimension by a question of its own.
+Those of a closing are fixed here, so that no model is asked for them, and their vectors are made once.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlmodel import Session
 
 from service.errors import ModelBroken
-from service.llm.chat import Answer, ChatModel, Prompt, Templates, estimate_tokens
+from service.llm.chat import Answer, ChatModel, Prompt, Templates
 from service.locales import Language, sentence, sentences
-from service.memory.attitude_evidence import Evidence
-from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.context import (
+    ClosingAnswer,
     ClosingContext,
     Known,
     OpenPromise,
@@ -19,10 +24,21 @@ from service.memory.closing.context import (
     answer_to,
     ref_of,
 )
-from service.memory.record import Memory, Recalled
-from service.memory.secrets import discretion_among
-from service.memory.telling import clause, one_line
-from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
+from service.memory.memory_store import MemoryStore
+from service.memory.recall import remembered, within
+from service.memory.record import FACTS, Kind, Memory, Recalled
+from service.memory.secrets import Discretion, discretion_among
+from service.memory.telling import clause, one_line, tell
+from service.people.attitude import (
+    DIMENSIONS,
+    STRANGERS,
+    Attitude,
+    Dimension,
+    attitude_changes,
+    felt_moods,
+    mood_changes,
+    sum_of,
+)
 from service.people.commitment import Commitment
 from service.people.commitments import promised_for
 from service.people.worlds import WorldView
@@ -42,6 +58,9 @@ CALENDAR_DAYS = 15
 MOST_PLACES = 24
 SMALL_CONTEXT = 1000
 """A model with no more context is asked for less."""
+
+Evidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
+"""The dimensions that memory says something of, and what, each line with when."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +147,7 @@ def prepare(
         discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
         known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
         knew[person_id] = known
-        refs = dict(_shown(world, ref_of(place), (one for one in known if _is_theirs(one, {person_id, *towards}))))
+        refs = _shown(world, ref_of(place), (one for one in known if _is_theirs(one, {person_id, *towards})))
         shown |= {ref: one for ref, (one, _) in refs.items()}
         first = next(iter(towards.values()), STRANGERS)
         participants.append(
@@ -144,7 +163,7 @@ def prepare(
                 towards=tuple(towards.items()) if len(people) > 2 else (),
                 joined=row.joined_turn,
                 left=row.left_turn,
-                facts=tuple(Known(text=one) for one in _within(profile.settled, FACT_TOKENS)),
+                facts=tuple(Known(text=one) for one in within(profile.settled, FACT_TOKENS)),
                 memories=tuple(Known(ref=ref, text=line) for ref, (_, line) in refs.items()),
             )
         )
@@ -219,18 +238,13 @@ def perceiving(conversation: ConversationRow, turns: Sequence[TurnRow]) -> tuple
     return tuple(found) if len(found) > 1 else conversation.person_ids[:2]
 
 
-def _shown(world: WorldView, ref: str, known: Iterable[Memory]) -> Iterator[tuple[str, tuple[Memory, str]]]:
+def _shown(world: WorldView, ref: str, known: Iterable[Memory]) -> dict[str, tuple[Memory, str]]:
     """What somebody remembers that may be over by what was said, best first within the budget, by ref. What an author
     wrote is never over.
     """
-    room = MEMORY_TOKENS
-    told = ((one, _noted(world, one)) for one in known if one.support.strength < 3)
-    fitting = 0
-    for one, line in told:
-        taken = estimate_tokens(line)
-        if taken <= room:
-            room, fitting = room - taken, fitting + 1
-            yield f"{ref}m{fitting}", (one, line)
+    told = [(one, _noted(world, one)) for one in known if one.support.strength < 3]
+    fitting = within(told, MEMORY_TOKENS, text_of=lambda one: one[1])
+    return {f"{ref}m{number}": one for number, one in enumerate(fitting, 1)}
 
 
 def _is_theirs(one: Memory, people: Collection[str]) -> bool:
@@ -245,13 +259,6 @@ def _noted(world: WorldView, one: Memory) -> str:
 
 def _promise_line(world: WorldView, one: Commitment) -> str:
     return f"{world.name_of(one.by_id)} -> {world.name_of(one.to_id)}: {one.what}{promised_for(world, one)}"
-
-
-def _within(lines: Iterable[str], tokens: int) -> Iterator[str]:
-    for line in lines:
-        if (taken := estimate_tokens(line)) <= tokens:
-            tokens -= taken
-            yield line
 
 
 def _calendar(then: WorldView) -> tuple[str, ...]:
@@ -291,3 +298,44 @@ def _lines(
         )
         for t in turns
     )
+
+
+MOST_FOUND = 3
+EVIDENCE_TOKENS = 40
+"""What bears on one dimension takes no more of a prompt, by `estimate_tokens`."""
+
+
+def fixed_questions(world: WorldView) -> dict[Dimension, str]:
+    """What a closing asks memory, for each dimension."""
+    return {dimension: world.say(f"people.asks.{dimension}") for dimension in DIMENSIONS}
+
+
+async def ask_each(
+    memory: MemoryStore, world: WorldView, person_id: str, partner_id: str, questions: Mapping[Dimension, str]
+) -> dict[Dimension, list[Recalled]]:
+    """What the person remembers of the partner that answers each question best, all asked at once; nothing while the
+    store is away.
+    """
+    kinds = {*FACTS, Kind.TURN}
+    found = await asyncio.gather(
+        *(
+            remembered(memory, world, person_id, question, limit=MOST_FOUND, partner_id=partner_id, kinds=kinds)
+            for question in questions.values()
+        )
+    )
+    return dict(zip(questions, found, strict=True))
+
+
+def evidence(
+    world: WorldView, partner: Discretion, found: Mapping[Dimension, Sequence[Recalled]], person_id: str
+) -> Evidence:
+    """What of the `found` bears, for the person, on each dimension, each once; nothing that is kept from the
+    partner.
+    """
+    known: list[tuple[Dimension, tuple[str, ...]]] = []
+    for dimension, recalled in found.items():
+        earlier = [line for _, lines in known for line in lines]
+        bears = (one for one in partner.known(recalled, world) if one.bears)
+        if lines := tell(world, person_id, bears, tokens=EVIDENCE_TOKENS, told=earlier).lines:
+            known.append((dimension, lines))
+    return tuple(known)

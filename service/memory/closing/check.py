@@ -10,9 +10,16 @@ from dataclasses import dataclass, replace
 
 from service.content.profile import Mood
 from service.llm.marks import without_marks
-from service.memory.closing.answer import AttitudeDraft, ClosingAnswer, PromiseDraft, ShortMemoryDraft
 from service.memory.closing.ask import ClosingQuestion
-from service.memory.closing.context import ClosingContext, Participant, SpokenLine
+from service.memory.closing.context import (
+    AttitudeDraft,
+    ClosingAnswer,
+    ClosingContext,
+    Participant,
+    PromiseDraft,
+    ShortMemoryDraft,
+    SpokenLine,
+)
 from service.memory.lexical import normal, says_little, tokens
 from service.memory.mid_term import expires_at
 from service.memory.record import Kind, Memory, Mode, Support, derived_memory_id

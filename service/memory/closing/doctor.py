@@ -15,10 +15,9 @@ from pydantic import TypeAdapter
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTruncated
 from service.llm.choose import Models
 from service.locales import languages
-from service.memory.closing.answer import Bounded
 from service.memory.closing.ask import ClosingQuestion, ask
 from service.memory.closing.check import check
-from service.memory.closing.context import ClosingContext, Participant, SpokenLine, ref_of
+from service.memory.closing.context import Bounded, ClosingContext, Participant, SpokenLine, ref_of
 from service.memory.closing.verify import Claim, Finding, VerifyContext, verify
 from service.store.event_kinds import RejectionReason
 from world.time import iso, parse_time

@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from service.llm.chat import Answer, ChatModel, Prompt, PromptValues
-from service.memory.closing.answer import Bounded
 from service.memory.closing.ask import TEMPLATES
 from service.memory.closing.check import Checked, CheckedSide, Rejected
-from service.memory.closing.context import ClosingContext
+from service.memory.closing.context import Bounded, ClosingContext
 from service.memory.record import Kind, Memory, Mode, Support
 from service.store.event_kinds import RejectionReason
 

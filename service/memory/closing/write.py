@@ -136,7 +136,7 @@ def _remember(
     episode = Episode(
         conversation_id=conversation.id,
         partner_id=one.partner_id,
-        summary=side.summary,
+        text=side.summary,
         topics=side.topics,
         at=one.at,
         others=one.others,

@@ -26,9 +26,8 @@ from service.errors import (
 from service.llm.failure import failure
 from service.locales import Phrase
 from service.memory.embedding.embedder import VectorSpace
-from service.memory.graphiti.connection import Neo4jConnection, run, translate
-from service.memory.graphiti.groups import GraphGroup
-from service.memory.graphiti.rows import MINUTES_BEFORE_1970, episode_name, episode_uuid, moment, world_time
+from service.memory.graphiti.connection import GraphGroup, Neo4jConnection, run, translate
+from service.memory.graphiti.rows import episode_name, episode_uuid, moment, world_time
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,
@@ -39,6 +38,7 @@ from service.memory.graphiti.vendor import (
 )
 from service.memory.memory_store import EMBEDDER_SETTINGS
 from service.memory.projection import Found
+from service.memory.ranking import MINUTES_BEFORE_1970
 from service.memory.record import Embedded, Episode
 
 PREVIOUS_EPISODES = 10
@@ -140,7 +140,7 @@ class EpisodeReader:
             await graphiti.add_episode(
                 uuid=uuid,
                 name=episode_name(episode),
-                episode_body=episode.summary,
+                episode_body=episode.text,
                 source_description=episode.partner_id,
                 reference_time=at,
                 source=EpisodeType.message,

@@ -11,9 +11,8 @@ from typing import Any
 from neo4j import AsyncManagedTransaction
 
 from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
-from service.memory.graphiti.connection import Neo4jConnection, run
+from service.memory.graphiti.connection import GraphGroup, Groups, Neo4jConnection, run
 from service.memory.graphiti.episode import EpisodeReader
-from service.memory.graphiti.groups import GraphGroup, Groups
 from service.memory.graphiti.rows import (
     edge_values,
     entity_node,

@@ -13,11 +13,11 @@ from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodeType, EpisodicNode
 from service.memory.lexical import normal
 from service.memory.projection import Fact
+from service.memory.ranking import MINUTES_BEFORE_1970
 from service.memory.record import Episode, Group, Mode
-from world.time import WorldTime, iso, parse_time, to_datetime
+from world.time import WorldTime, iso, to_datetime
 
 _NAMESPACE = uuid.UUID("0d1c6a4e-6a0b-5c57-9d0e-5f6f0b7c2a31")
-MINUTES_BEFORE_1970 = parse_time("1970-01-01T00:00")
 
 NO_VECTOR = [1.0]
 """What Graphiti is given where we have no vector: it refuses an empty one. It is taken away in the same transaction."""
@@ -69,7 +69,7 @@ def episode_node(group: Group, episode: Episode, fact_uuids: Sequence[str]) -> E
         labels=[],
         source=EpisodeType.message,
         source_description=episode.partner_id,
-        content=episode.summary,
+        content=episode.text,
         created_at=moment(episode.at),
         valid_at=moment(episode.at),
         entity_edges=list(fact_uuids),

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from sqlmodel import Session
 
-from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.ask import ClosingQuestion, prepare, read_before
 from service.memory.closing.check import Checked, check
+from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.write import write_closing
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Recalled

@@ -17,9 +17,8 @@ from service.errors import ModelBroken
 from service.llm.chat import Prompt, estimate_tokens
 from service.llm.schema import schema_text
 from service.locales import Language
-from service.memory.closing.answer import ClosingAnswer, ShortClosingAnswer
 from service.memory.closing.ask import ClosingQuestion, ask, closing_prompt
-from service.memory.closing.context import answer_to, ref_of
+from service.memory.closing.context import ClosingAnswer, ShortClosingAnswer, answer_to, ref_of
 from service.memory.record import Kind, Memory, Recalled, Support
 from service.people.worlds import WorldRepository
 from service.settings import Settings

@@ -5,9 +5,15 @@ from typing import Any
 
 import pytest
 
-from service.memory.closing.answer import ClosingAnswer
 from service.memory.closing.check import Checked, CheckedSide, check
-from service.memory.closing.context import ClosingContext, OpenPromise, Participant, SpokenLine, answer_to
+from service.memory.closing.context import (
+    ClosingAnswer,
+    ClosingContext,
+    OpenPromise,
+    Participant,
+    SpokenLine,
+    answer_to,
+)
 from service.memory.record import Kind, Memory, Mode, Source, Support
 from service.people.attitude import STRANGERS, Attitude
 from service.people.commitment import Commitment

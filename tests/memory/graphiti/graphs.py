@@ -11,13 +11,12 @@ from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.embedding.embedder import Embedder
-from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.connection import Groups, Neo4jConnection
 from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
-from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, Group, Kind, Memory
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.store.tables import ConversationRow, SummaryRow, TurnRow
 from tests.servers.neo4j import Neo4jServer
 from tests.store.conversations import conversation_row
@@ -90,7 +89,7 @@ def told(text: str, **given: Any) -> Memory:
 
 def talked(conversation_id: str, at: WorldTime = MONDAY, summary: str = "Aoi and Taro spoke of the sea.") -> Episode:
     """A talk with Taro."""
-    return Episode(conversation_id=conversation_id, partner_id="npc_taro", summary=summary, topics=("sea",), at=at)
+    return Episode(conversation_id=conversation_id, partner_id="npc_taro", text=summary, topics=("sea",), at=at)
 
 
 def remember(
@@ -101,7 +100,7 @@ def remember(
     said: Sequence[str] = ("Hello.",),
 ) -> None:
     """Let the person remember these, and the talk as a whole, as a closing does."""
-    texts = [one.text for one in memories] + ([episode.summary] if episode else [])
+    texts = [one.text for one in memories] + ([episode.text] if episode else [])
     embedded = asyncio.run(room.memory.embed(texts))
 
     def work(session: Session) -> None:
@@ -114,7 +113,7 @@ def remember(
                     **group.whose,
                     conversation_id=episode.conversation_id,
                     partner_id=episode.partner_id,
-                    summary=episode.summary,
+                    summary=episode.text,
                     topics=list(episode.topics),
                     others=list(episode.others),
                     at=episode.at,

@@ -29,7 +29,7 @@ from service.memory.graphiti.vendor import (
 from service.memory.projection import read_changes
 from service.memory.record import Kind, Mode, Source, Support
 from service.runtime.forget import forget_world
-from service.runtime.graph_relay import GraphRelay
+from service.runtime.memory_jobs import GraphRelay
 from service.runtime.snapshots import branch, picture
 from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
@@ -104,7 +104,7 @@ def test_plain_graphiti_reads_a_memory_as_an_edge_that_says_who_told_it(
     assert boat.attributes["told_by"] == "npc_taro"
     assert (boat.attributes["text"], boat.attributes["turns"], boat.attributes["support"]) == (BOAT.text, [0], "model")
     assert by_name["SUPPOSED"].attributes["mode"] == "supposed"
-    assert (episode.content, episode.valid_at) == (talked("c1").summary, moment(MONDAY))
+    assert (episode.content, episode.valid_at) == (talked("c1").text, moment(MONDAY))
     assert sorted(episode.entity_edges) == sorted(one.uuid for one in found)
     assert boat.episodes == [episode.uuid]
     ends = {(row["source"], row["target"]) for row in query(server, FACTS, group="main--aoi")}

@@ -5,11 +5,9 @@ error.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import BaseModel
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlmodel import Session
@@ -18,7 +16,7 @@ from service.errors import Misconfigured, system_reason
 from service.export.problem import BadWorldName, FileUnusable, NoSuchTime, NoSuchWorld
 from service.export.read import Imported, read_story
 from service.export.record import written
-from service.export.write import Span, held, story
+from service.export.write import Span, story
 from service.locales import Language
 from service.settings import Settings
 from service.store.lock import store_lock
@@ -65,9 +63,7 @@ def export_into(settings: Settings, world_id: str, names: Mapping[Language, str]
     def work(session: Session) -> int:
         one_picture(session)
         count = 0
-        lines: Iterator[BaseModel] = story(session, world_id, names, span, place=place)
-        whole = held(session, world_id) if span == Span() else iter(())
-        for line in chain(lines, whole):
+        for line in story(session, world_id, names, span, place=place):
             out.write(written(line))
             count += 1
         return count

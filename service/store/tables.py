@@ -251,6 +251,7 @@ class MovementRow(_OfWorld, table=True):
         "attempts",
         "chat_idle_minutes",
         "holds_clock",
+        "stands_at",
         "runner",
         "lease_until",
     ),

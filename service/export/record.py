@@ -5,9 +5,9 @@ table in the order in which `store/tables.py` declares them, within a table by p
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer
 
-from service.content.fields import refusal
+from service.content.fields import Slug, refusal
 from service.content.problem import Key
 from service.export.problem import Unreadable, no_id
 from service.locales import Language, Phrase
@@ -28,12 +28,6 @@ def _minute(value: object) -> object:
     raise refusal("world_time")
 
 
-def _slug(text: str) -> str:
-    if not is_slug(text):
-        raise refusal("slug")
-    return text
-
-
 Minute = Annotated[int, BeforeValidator(_minute), PlainSerializer(lambda t: iso(WorldTime(t)))]
 """A world time, as text: ``2026-04-01T07:30``."""
 
@@ -47,7 +41,7 @@ class Header(_Line, serialize_by_alias=True):
 
     type: Literal["kataribe"] = "kataribe"
     version: int = FORMAT
-    world_id: Annotated[str, AfterValidator(_slug)]
+    world_id: Slug
     name: str
     language: Language
     since: Minute = Field(alias="from")

@@ -82,7 +82,7 @@ def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
 
 def names(table: Any, person_id: str) -> ColumnElement[bool]:
     """The row is of that person, beside the one whose it is: a column that says so is its id, or a list with it."""
-    columns = [getattr(table, name) for name in policy_of(table.__tablename__).names]
+    columns = [getattr(table, name) for name in POLICIES[table.__tablename__].names]
     return or_(
         *(
             cast(one, String).contains(f'"{person_id}"', autoescape=True)
@@ -105,8 +105,3 @@ def exported() -> list[tuple[Table, Policy]]:
     """The tables that an export holds row by row."""
     tables = ((SQLModel.metadata.tables[name], policy) for name, policy in POLICIES.items())
     return [(table, one) for table, one in tables if one.exported and one.copied and not one.passing]
-
-
-def policy_of(name: str) -> Policy:
-    """That of the table."""
-    return POLICIES[name]

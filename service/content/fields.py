@@ -279,8 +279,7 @@ def reason_of(error: ValidationError) -> Phrase:
         return Phrase("export.mismatch", at=_at(where), found=found(first["input"]), expected=first["ctx"]["expected"])
     if kind in room("en", "export.expected"):
         return mismatch(kind, where, first["input"])
-    fault = Phrase(f"export.faults.{kind}") if kind in room("en", "export.faults") else first["msg"]
-    return Phrase("export.refused", at=_at(where), found=found(first["input"]), reason=fault)
+    return Phrase("export.refused", at=_at(where), found=found(first["input"]), reason=first["msg"])
 
 
 def mismatch(kind: str, where: str, value: object) -> Phrase:

@@ -5,20 +5,18 @@ error.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import BaseModel
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlmodel import Session
 
-from service.errors import Misconfigured, system_reason
-from service.export.problem import BadWorldName, FileUnusable, NoSuchTime, NoSuchWorld
+from service.errors import Misconfigured
+from service.export.problem import BadWorldName, NoSuchTime, NoSuchWorld, usable
 from service.export.read import Imported, read_story
 from service.export.record import written
-from service.export.write import Span, held, story
+from service.export.write import Span, story
 from service.locales import Language
 from service.settings import Settings
 from service.store.lock import store_lock
@@ -65,9 +63,7 @@ def export_into(settings: Settings, world_id: str, names: Mapping[Language, str]
     def work(session: Session) -> int:
         one_picture(session)
         count = 0
-        lines: Iterator[BaseModel] = story(session, world_id, names, span, place=place)
-        whole = held(session, world_id) if span == Span() else iter(())
-        for line in chain(lines, whole):
+        for line in story(session, world_id, names, span, place=place):
             out.write(written(line))
             count += 1
         return count
@@ -83,15 +79,13 @@ def export_to(settings: Settings, world_id: str, names: Mapping[Language, str], 
         FileUnusable: it cannot be written.
     """
     part = file.with_name(f".{file.name}.part")
-    try:
+    with usable(file):
         try:
             with part.open("wb") as out:
                 count = export_into(settings, world_id, names, span, out)
             os.replace(part, file)
         finally:
             part.unlink(missing_ok=True)
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
     return count
 
 
@@ -108,12 +102,9 @@ def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
         with file.open("rb") as lines:
             return read_story(session, world_id, file, lines)
 
-    try:
-        with store_lock(settings), _opened(settings) as database:
-            database.migrate()
-            return database.write_now(work)
-    except OSError as exc:
-        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
+    with usable(file), store_lock(settings), _opened(settings) as database:
+        database.migrate()
+        return database.write_now(work)
 
 
 def _bring_up_to_date(settings: Settings) -> None:

@@ -1,54 +1,32 @@
 """Owns how the lines of an export become a world that can be looked at as the first one could."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import insert
 from sqlalchemy.exc import DataError, IntegrityError
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, select
 
-from service.content.fields import reason_of
+from service.content.fields import key_path, mismatch, reason_of
 from service.content.made import read_made
 from service.errors import ProfileWrong
-from service.export.problem import BadLine, Unreadable, WorldHasLived
-from service.export.record import (
-    EVENT_LINES,
-    FORMAT,
-    ConversationLine,
-    EventLine,
-    Header,
-    PersonLine,
-    RowLine,
-    parsed,
-    require_ids,
-)
-from service.export.write import ROWS
+from service.export.problem import BadLine, Unreadable, WorldHasLived, no_id
+from service.export.record import FORMAT, Header, RowLine, parsed, require_ids
 from service.locales import Phrase
 from service.memory.record import Group
 from service.memory.revision import expect_vectors, next_epoch
 from service.people.worlds import count_people_revision
+from service.store.event_kinds import KINDS, payload_of
 from service.store.events import hear_of_world
-from service.store.phase import ClockPolicy
-from service.store.policy import TABLES, GoesWith, exported
-from service.store.tables import (
-    ConversationRow,
-    EventRow,
-    MadePersonRow,
-    MovementRow,
-    OverheardRow,
-    ParticipantRow,
-    PersonRow,
-    SummaryRow,
-    TurnRow,
-    WorldRow,
-)
-
-ENDED_NIGHT = -1
-"""The night of what was read in: it belongs to no day that anybody still lives."""
+from service.store.insert import insert_rows
+from service.store.policy import TABLES, GoesWith, Policy, exported
+from service.store.tables import ConversationRow, EventRow, MadePersonRow, MovementRow, PersonRow, WorldRow
+from service.store.world_rows import Row
+from world.ids import is_slug
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,10 +65,9 @@ class _Reader:
         self._world_id = world_id
         self._file = file
         self._line = 0
-        self._told = 0
-        self._events: list[dict[str, Any]] = []
         self._told_of_world: dict[str, Any] = {"weather": "", "flags": {}, "notices": []}
         self._people: set[str] = set()
+        self._tables = {table.name: (table, policy) for table, policy in exported()}
 
     def read(self, lines: Iterator[bytes]) -> Imported:
         try:
@@ -104,29 +81,18 @@ class _Reader:
 
     def _read(self, lines: Iterator[bytes]) -> Imported:
         header = self._begin(lines)
-        events = conversations = 0
+        read: Counter[str] = Counter()
         for raw in lines:
             self._line += 1
-            line = _read_line(raw)
-            if isinstance(line, PersonLine | RowLine):
-                self._make(line) if isinstance(line, PersonLine) else self._put(line)
-                continue
-            at = line.at if isinstance(line, EventLine) else line.over_at
-            if not header.since <= at <= header.until:
-                raise Unreadable(Phrase("export.not_within"))
-            if isinstance(line, EventLine):
-                events += 1
-                self._keep(line)
-            else:
-                conversations += 1
-                self._hold(line)
-        self._flush()
+            line = RowLine.model_validate(parsed(raw))
+            self._put(line, header)
+            read[line.table] += 1
         self._session.get_one(WorldRow, self._world_id).sqlmodel_update(self._told_of_world)
         for person_id in sorted(self._people):
             group = Group(world_id=self._world_id, person_id=person_id)
             next_epoch(self._session, group)
             expect_vectors(self._session, group)
-        return Imported(events=events, conversations=conversations)
+        return Imported(events=read["events"], conversations=read["conversations"])
 
     def _begin(self, lines: Iterator[bytes]) -> Header:
         self._line = 1
@@ -148,110 +114,47 @@ class _Reader:
         self._session.flush()
         return header
 
-    def _make(self, line: PersonLine) -> None:
+    def _put(self, line: RowLine, header: Header) -> None:
+        """What of it belongs to a person's memory is read, and gets its vectors, anew."""
+        if line.table not in self._tables:
+            raise Unreadable(Phrase("export.table", table=line.table, known=", ".join(self._tables)))
+        table, policy = self._tables[line.table]
+        _check_columns(line.row, policy, {column.name for column in policy.columns_of(table)})
+        row = TABLES[line.table].model_validate({**line.row, "world_id": self._world_id, "revision": 0}, strict=True)
+        if policy.known is not None and getattr(row, policy.known) > header.until:
+            raise Unreadable(Phrase("export.not_within"))
+        if isinstance(row, EventRow):
+            self._hear(row)
+        elif isinstance(row, MadePersonRow):
+            self._make(row)
+        insert_rows(self._session, [row])
+        if policy.goes == GoesWith.MEMORY:
+            self._people.add(line.row[policy.whose or ""])
+
+    def _hear(self, row: EventRow) -> None:
+        if row.kind not in KINDS:
+            raise Unreadable(Phrase("export.kind", kind=row.kind, known=", ".join(KINDS)))
+        require_ids(row.data, ("data",))
+        payload_of(row.kind, row.data)
+        hear_of_world(self._told_of_world, row.at, row.kind, row.data)
+
+    def _make(self, row: MadePersonRow) -> None:
         try:
-            made = read_made(line.id, json.dumps({**line.profile, "kind": line.kind}).encode())
+            profile = {**parsed(row.profile.encode()), "kind": row.kind}
+            row.profile = read_made(row.person_id, json.dumps(profile).encode()).profile
         except ProfileWrong as exc:
             raise Unreadable(exc.found[0].reason) from exc
-        self._session.merge(
-            MadePersonRow(
-                world_id=self._world_id,
-                person_id=made.id,
-                kind=made.kind,
-                profile=made.profile,
-                removed=line.removed,
-            )
-        )
         count_people_revision(self._session, self._world_id)
 
-    def _keep(self, line: EventLine) -> None:
-        self._told += 1
-        hear_of_world(self._told_of_world, line.at, line.kind, line.data.stored())
-        self._events.append(
-            {
-                "world_id": self._world_id,
-                "id": self._told,
-                "at": line.at,
-                "kind": line.kind,
-                "person_id": line.person_id,
-                "data": line.data.stored(),
-            }
-        )
-        if len(self._events) == ROWS:
-            self._flush()
 
-    def _put(self, line: RowLine) -> None:
-        """What of it belongs to a person's memory is read, and gets its vectors, anew."""
-        named = {table.name: policy for table, policy in exported()}
-        if line.table not in named:
-            raise Unreadable(Phrase("export.table", table=line.table, known=", ".join(named)))
-        row = {**line.row, "world_id": self._world_id, "revision": 0}
-        self._session.add(TABLES[line.table].model_validate(row, strict=True))
-        self._session.flush()
-        if named[line.table].goes == GoesWith.MEMORY:
-            self._people.add(line.row[named[line.table].whose or ""])
-
-    def _flush(self) -> None:
-        if self._events:
-            self._session.execute(insert(EventRow), self._events)
-            self._events = []
-
-    def _hold(self, line: ConversationLine) -> None:
-        known = select(ConversationRow.id).where(
-            ConversationRow.world_id == self._world_id, ConversationRow.id == line.id
-        )
-        if self._session.exec(known).first() is not None:
-            raise Unreadable(Phrase("export.twice", id=line.id))
-        columns = line.model_dump(exclude=_NO_COLUMNS)
-        row = {"id": line.id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
-        self._session.execute(insert(ConversationRow), [row])
-        key: dict[str, Any] = {"world_id": self._world_id, "conversation_id": line.id}
-        stay = {one.person_id: one for one in line.people}
-        people = dict.fromkeys((line.character_id, line.partner_id, *stay))
-        rows: list[SQLModel] = [
-            ParticipantRow(**key, **(stay[one].model_dump() if one in stay else {"person_id": one}), seat=seat)
-            for seat, one in enumerate(people)
-        ]
-        rows += [TurnRow(**key, **{name: getattr(one, name) for name in type(one).model_fields}) for one in line.turns]
-        rows += [
-            SummaryRow(
-                **key,
-                **{name: getattr(one, name) for name in type(one).model_fields if name != "character_id"},
-                person_id=one.character_id,
-                night=ENDED_NIGHT,
-                revision=0,
-            )
-            for one in line.summaries
-        ]
-        rows += [
-            OverheardRow(**key, person_id=one.person_id, turns=one.turns, known_at=one.known_at, revision=0)
-            for one in line.overheard
-        ]
-        self._session.add_all(rows)
-        self._session.flush()
-        self._people.update(summary.character_id for summary in line.summaries)
-        self._people.update(one.person_id for one in line.overheard)
-
-
-_NO_COLUMNS = {"type", "id", "character_id", "partner_id", "turns", "summaries", "people", "overheard"}
-
-
-def _read_line(raw: bytes) -> EventLine | ConversationLine | PersonLine | RowLine:
-    record = parsed(raw)
-    match record:
-        case {"type": "row"}:
-            return RowLine.model_validate(record)
-        case {"type": "person"}:
-            return PersonLine.model_validate(record)
-        case {"type": "conversation"}:
-            return ConversationLine.model_validate(record)
-        case {"type": "event", "kind": str(kind)} if kind in EVENT_LINES:
-            require_ids(record.get("data"))
-            return EVENT_LINES[kind].model_validate(record)
-        case {"type": "event"}:
-            raise Unreadable(Phrase("export.kind", kind=record.get("kind"), known=", ".join(EVENT_LINES)))
-    raise Unreadable(Phrase("export.type", type=record.get("type"), known="event, conversation, person, row"))
-
-
-def _times(line: ConversationLine) -> dict[str, int | None]:
-    return {"started_at": line.started_at, "ended_at": line.ended_at, "closed_at": line.closed_at}
+def _check_columns(row: Row, policy: Policy, known: set[str]) -> None:
+    """There is no other column, ids are ids, and a store can hold the words."""
+    for name, value in row.items():
+        if name not in known:
+            raise Unreadable(Phrase("export.extra_forbidden", where=key_path((name,))))
+        if isinstance(value, str) and ("\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value)):
+            raise Unreadable(mismatch("plain_text", name, value))
+    for name in filter(None, (policy.whose, policy.conversation, *policy.names)):
+        for value in row[name] if isinstance(row.get(name), list) else [row.get(name)]:
+            if value and isinstance(value, str) and not is_slug(value):
+                raise no_id((name,), value)

@@ -42,7 +42,7 @@ from service.memory.revision import (
     space_of,
     state_of,
 )
-from service.store.policy import names, policy_of, reopened
+from service.store.policy import POLICIES, names, reopened
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
 from world.time import WorldTime
@@ -531,7 +531,7 @@ def _reopen(session: Session, group: Group, gone: Mapping[str, MemoryRow], revis
         ended = col(MemoryRow.replaced_by).in_(keys[start : start + 500])
         for row in session.exec(select(MemoryRow).where(*group.owns(MemoryRow), ended)).all():
             if row.id not in gone:
-                row.sqlmodel_update(reopened(row.model_dump(), policy_of("memories"), ends) | {"revision": revision})
+                row.sqlmodel_update(reopened(row.model_dump(), POLICIES["memories"], ends) | {"revision": revision})
 
 
 def _resting_on(session: Session, group: Group, key: str) -> list[str]:

@@ -24,7 +24,7 @@ from service.store.event_kinds import (
 from service.store.events import hear_of_world
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
-from service.store.policy import POLICIES, Policy, policy_of, reopened
+from service.store.policy import POLICIES, Policy, reopened
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.world_rows import Row, Rows
 from world.time import WorldTime, iso
@@ -70,7 +70,7 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
         lived = {"since": iso(WorldTime(world["started_at"])), "until": iso(WorldTime(world["now"]))}
         raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.not_lived", **lived))
     undone = [event for event in rows["events"] if event["id"] >= cut.event]
-    kept = {name: _CUTS.get(name, _by_policy)(some, policy_of(name), cut) for name, some in rows.items()}
+    kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
     kept["worlds"] = [_world(world, kept["events"], cut)]
     kept["people"] = [_person(row, undone) for row in kept["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)

@@ -24,7 +24,7 @@ from service.store.event_kinds import (
 )
 from service.store.ids import derived_id
 from service.store.phase import Phase
-from service.store.policy import Policy, policy_of, reopened
+from service.store.policy import POLICIES, Policy, reopened
 from service.store.world_rows import Row, Rows
 
 
@@ -38,7 +38,7 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
     if turn not in of_it:
         raise NotFound(kind="turn", id=turn)
     cut = _taken_back(rows, conversation_id, turn)
-    kept = {name: _CUTS.get(name, _by_policy)(some, policy_of(name), cut) for name, some in rows.items()}
+    kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
     kept["events"] = _events(rows, kept, cut)
     kept["participants"] = stayed(kept, [conversation_id])
     kept["conversations"] = [

@@ -425,6 +425,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
 """Every kind of event. The last ones happen at once, when an author or the service acts."""
 
 _BY_KIND = {payload.kind: payload for payload in PAYLOADS}
+KINDS = tuple(_BY_KIND)
 
 
 def payload_of(kind: str, data: Mapping[str, Any]) -> Payload:

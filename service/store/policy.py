@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from sqlalchemy import JSON, ColumnElement, String, Table, cast, or_
+from sqlalchemy import JSON, Column, ColumnElement, String, Table, cast, or_
 from sqlmodel import SQLModel
 
 TableT = TypeVar("TableT", bound=SQLModel)
@@ -38,8 +38,8 @@ class Policy:
     it had the columns `unended`; it may have ended in a conversation (`ended_in`). `memory` is the id of the memory
     that it is, or goes with, `remembered_as` the kind of memory that it is, in the words of the column `text`.
     `passing` is of the moment: at another one it begins anew; so do the `passing_columns` of a row that stays. Not
-    `copied`: it is no part of a world's story, but of how it came to be. Not `exported`: in an export lines of its own
-    tell of it, or it is made anew from those.
+    `copied`: it is no part of a story, but of how it came to be. Not `exported`: it is made anew where an export
+    is read in; so are the columns that are `here` alone: what a service needs to go on, and how it counts.
     """
 
     whose: str | None = None
@@ -61,12 +61,18 @@ class Policy:
     passing_columns: tuple[str, ...] = ()
     copied: bool = True
     exported: bool = True
+    here: tuple[str, ...] = ()
 
     def __call__(self, table: type[TableT]) -> type[TableT]:
         """Declare it of the table."""
         name = str(table.__tablename__)
         POLICIES[name], TABLES[name] = self, table
         return table
+
+    def columns_of(self, table: Table) -> list[Column[Any]]:
+        """Those of the table that an export has."""
+        apart = ("world_id", *self.here, *self.passing_columns)
+        return [column for column in table.c if column.name not in apart]
 
 
 def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
@@ -76,7 +82,7 @@ def going_with(what: GoesWith) -> Iterator[tuple[Any, Policy]]:
 
 def names(table: Any, person_id: str) -> ColumnElement[bool]:
     """The row is of that person, beside the one whose it is: a column that says so is its id, or a list with it."""
-    columns = [getattr(table, name) for name in policy_of(table.__tablename__).names]
+    columns = [getattr(table, name) for name in POLICIES[table.__tablename__].names]
     return or_(
         *(
             cast(one, String).contains(f'"{person_id}"', autoescape=True)
@@ -99,8 +105,3 @@ def exported() -> list[tuple[Table, Policy]]:
     """The tables that an export holds row by row."""
     tables = ((SQLModel.metadata.tables[name], policy) for name, policy in POLICIES.items())
     return [(table, one) for table, one in tables if one.exported and one.copied and not one.passing]
-
-
-def policy_of(name: str) -> Policy:
-    """That of the table."""
-    return POLICIES[name]

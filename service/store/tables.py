@@ -4,6 +4,7 @@ otherwise. Each declares its policy (store/policy.py).
 
 from typing import Annotated, Any, NamedTuple
 
+from pydantic import Strict
 from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel, col
@@ -180,7 +181,7 @@ class PersonRow(OfPerson, table=True):
     agent_state: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-@Policy(whose="person_id", exported=False)
+@Policy(whose="person_id")
 class MadePersonRow(OfPerson, table=True):
     """A person that was made at run time, beside those of the content: `profile` is as it was given, as JSON
     (content/made.py).
@@ -239,7 +240,22 @@ class MovementRow(_OfWorld, table=True):
     times: list[int] = _json()
 
 
-@Policy(conversation="id", exported=False)
+@Policy(
+    conversation="id",
+    here=(
+        "clock_policy",
+        "talk_id",
+        "awaits",
+        "silent_at",
+        "silent_at_minute",
+        "attempts",
+        "chat_idle_minutes",
+        "holds_clock",
+        "stands_at",
+        "runner",
+        "lease_until",
+    ),
+)
 class ConversationRow(_Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
@@ -350,7 +366,7 @@ class ConversationRow(_Spent, _OfWorld, table=True):
         return self.person_ids.index(person_id)
 
 
-@Policy(whose="person_id", conversation="conversation_id", exported=False)
+@Policy(whose="person_id", conversation="conversation_id", here=("engaged",))
 class ParticipantRow(_OfWorld, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
@@ -400,7 +416,7 @@ class Suggestion(NamedTuple):
     """the words"""
 
 
-@Policy(conversation="conversation_id", turn="turn", known="at", exported=False)
+@Policy(whose="speaker_id", conversation="conversation_id", turn="turn", known="at")
 class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow), and
     `recalled` the block of memories, which no later prompt repeats; `reminded` refers to those (memory/telling.py).
@@ -453,7 +469,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     urgency: int | None = None
     """how much its speaker wants to go on, 0 to 10; null: it was not asked"""
     not_to_quote: bool = False
-    shifts: list[tuple[str, int]] | None = Field(default=None, sa_column=Column(JSON))
+    shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
     def suggestions(self) -> list[Suggestion]:
@@ -503,7 +519,7 @@ class InterventionRow(_OfWorld, table=True):
     """the world time"""
 
 
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at", exported=False)
+@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="known_at", here=("revision",))
 class OverheardRow(OfPerson, table=True):
     """The turns of a conversation that a person overheard who took no part in it. It remembers them from `known_at` on.
     `revision`: of the person's memory.
@@ -599,7 +615,7 @@ def said_in(key: ConversationKey) -> tuple[bool, bool]:
     memory="conversation_id",
     remembered_as="summary",
     text="summary",
-    exported=False,
+    here=("is_read", "revision"),
 )
 class SummaryRow(OfPerson, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
@@ -666,6 +682,7 @@ class MemoryOwnerRow(OfPerson, table=True):
     known="at",
     ended="known_at",
     unended={"phase": "due", "dropped": [], "failure": None},
+    here=("runner", "lease_until"),
 )
 class ReflectionRow(OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
@@ -701,6 +718,7 @@ class ReflectionRow(OfPerson, table=True):
     memory="id",
     remembered_as="kind",
     text="text",
+    here=("revision",),
 )
 class MemoryRow(OfPerson, table=True):
     """Something that a person remembers (see Memory in memory/record.py). Rows are only ever added; what becomes of one
@@ -916,7 +934,7 @@ class DecisionRow(_Answered, OfPerson, table=True):
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-@Policy(known="at", exported=False)
+@Policy(whose="person_id", known="at")
 class EventRow(_OfWorld, table=True):
     """Something that happened in a world. `id` counts its events from 1, in the order in which they were told."""
 

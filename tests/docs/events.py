@@ -18,7 +18,7 @@ Each event is an object:
 
 | field | type | meaning |
 |---|---|---|
-| `id` | integer | grows within a world; `after=` asks for what is later (not in an export) |
+| `id` | integer | grows within a world; `after=` asks for what is later |
 | `at` | string | the world time, `YYYY-MM-DDTHH:MM` |
 | `kind` | string | one of those below; it says what `data` is |
 | `person_id` | string or null | whose event it is; null: nobody's |

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,27 +110,43 @@ def settings(tmp_path: Path) -> Settings:
     return lived(tmp_path / "data", STORY)
 
 
-def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_closed(settings: Settings) -> None:
+def test_a_story_is_a_header_and_the_rows_table_by_table(settings: Settings) -> None:
     header, *lines = told(settings)
     assert header == {
         "type": "kataribe",
-        "version": 3,
+        "version": 4,
         "world_id": "main",
         "name": "汐音",
         "language": "ja",
         "from": "2026-04-01T07:00",
         "to": "2026-04-03T09:00",
     }
-    assert [line.get("kind", line["type"]) for line in lines] == [
-        "arrived",
-        "conversation_closed",
-        "conversation",
-        "day_began",
+    assert [line["table"] for line in lines] == [
+        "conversations",
+        "participants",
+        "participants",
+        "turns",
+        "summaries",
+        "events",
+        "events",
+        "events",
     ]
-    talk = lines[2]
-    assert (talk["character_id"], talk["partner_id"], talk["started_at"]) == ("aoi", "npc_taro", "2026-04-01T07:10")
-    assert (talk["turns"][0]["turn"], talk["turns"][0]["text"]) == (0, "潮が引く前に。")
-    assert talk["summaries"][0]["summary"] == "They spoke of the tide."
+    talk, *people, turn, summary = (line["row"] for line in lines[:5])
+    assert (talk["id"], talk["started_at"]) == ("a1", BEGUN + 10)
+    assert [one["person_id"] for one in people] == ["aoi", "npc_taro"]
+    assert (turn["turn"], turn["text"]) == (0, "潮が引く前に。")
+    assert summary["summary"] == "They spoke of the tide."
+    assert [line["row"]["kind"] for line in lines[5:]] == ["arrived", "conversation_closed", "day_began"]
+
+
+def of_table(lines: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
+    """The rows of the table."""
+    return [line["row"] for line in lines[1:] if line["table"] == table]
+
+
+def changed(lines: list[dict[str, Any]], table: str, **fields: Any) -> list[dict[str, Any]]:
+    """The lines, each row of that table with these fields."""
+    return [{**line, "row": {**line["row"], **fields}} if line["table"] == table else line for line in lines]
 
 
 @hypothesis_settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -203,12 +220,18 @@ def test_a_day_is_what_lies_between_its_beginning_and_its_end(settings: Settings
     day = span_of("2026-04-01", None, None, day_starts=0)
     header, *lines = told(settings, span=day)
     assert (header["from"], header["to"]) == ("2026-04-01T07:00", "2026-04-02T00:00")
-    assert [line["type"] for line in lines] == ["event", "event", "conversation"]
+    assert Counter(line["table"] for line in lines) == {
+        "conversations": 1,
+        "participants": 2,
+        "turns": 1,
+        "summaries": 1,
+        "events": 2,
+    }
     export_to(settings, "main", NAMES, day, tmp_path / "day.jsonl")
     import_from(settings, "day", tmp_path / "day.jsonl")
     assert told(settings, "day")[1:] == lines
     rest = told(settings, span=span_of(None, "2026-04-02", None, day_starts=0))
-    assert [line.get("kind") for line in rest[1:]] == ["day_began"]
+    assert [line["row"].get("kind") for line in rest[1:]] == ["day_began"]
 
 
 def test_a_world_day_begins_when_the_settings_say(settings: Settings) -> None:
@@ -226,14 +249,16 @@ def test_what_is_worked_out_ahead_and_talks_that_are_not_over_are_left_out(tmp_p
             "a3": ({**TALK, "phase": "closing_failed", "closed_at": None}, [TURN], {}),
         },
     }
-    assert [line["id"] for line in told(lived(tmp_path, story))[1:]] == ["a3"]
+    lines = told(lived(tmp_path, story))
+    assert [row["id"] for row in of_table(lines, "conversations")] == ["a3"]
+    assert [row["conversation_id"] for row in of_table(lines, "turns")] == ["a3"]
 
 
 def test_a_world_that_is_served_can_be_exported_but_not_imported_into(settings: Settings, tmp_path: Path) -> None:
     export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
     lock = DataLock(settings.data_dir)
     try:
-        assert len(told(settings)) == 5
+        assert len(told(settings)) == 9
         with pytest.raises(Misconfigured, match="in use by another process"):
             import_from(settings, "other", tmp_path / "story.jsonl")
     finally:
@@ -254,7 +279,9 @@ def test_a_world_that_has_lived_is_not_written_over(settings: Settings, tmp_path
 
 def test_a_story_read_in_beside_others_has_ids_that_the_service_takes(settings: Settings, tmp_path: Path) -> None:
     header, *lines = told(settings)
-    long = [{**line, "id": "a" * 48} if line["type"] == "conversation" else line for line in lines]
+    long = changed(lines, "conversations", id="a" * 48)
+    for table in ("participants", "turns", "summaries"):
+        long = changed(long, table, conversation_id="a" * 48)
     import_from(settings, "w" * 64, write(tmp_path, header, *long))
     database = at(settings.data_dir)
     ids = database.read_now(lambda s: s.exec(select(ConversationRow.id)).all())
@@ -266,7 +293,7 @@ def test_a_story_read_in_beside_others_has_ids_that_the_service_takes(settings: 
 
 def test_two_worlds_may_hold_the_same_conversation_each_its_own(settings: Settings, tmp_path: Path) -> None:
     header, *lines = told(settings)
-    other = [{**line, "goal": "Another one"} if line["type"] == "conversation" else line for line in lines]
+    other = changed(lines, "conversations", goal="Another one")
     import_from(settings, "other", write(tmp_path, header, *other))
     assert told(settings)[1:] == lines
     assert told(settings, "other")[1:] == other
@@ -289,11 +316,12 @@ def test_half_a_letter_of_a_model_does_not_stop_an_export(tmp_path: Path) -> Non
     settings = lived(tmp_path / "data", {"events": [thought], "conversations": {}})
     export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
     import_from(settings, "other", tmp_path / "story.jsonl")
-    assert told(settings, "other")[1]["data"] == {**DECIDED, "thought": "\ud83d…"}
+    assert told(settings, "other")[1]["row"]["data"] == {**DECIDED, "thought": "\ud83d…"}
 
 
-HEADER = '{"type":"kataribe","version":3,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
-EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi","data":{"cleared":1}}'
+HEADER = '{"type":"kataribe","version":4,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
+AT = f'"at":{BEGUN + 60}'
+EVENT = f'{{"table":"events","row":{{"id":1,{AT},"kind":"slept","person_id":"aoi","data":{{"cleared":1}}}}}}'
 
 
 @pytest.mark.parametrize(
@@ -302,20 +330,20 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([], 1, "no JSON", "JSON"),
         (["[]"], 1, "no JSON object", "オブジェクト"),
         ([EVENT], 1, "no export of Kataribe", "語り部"),
-        ([HEADER.replace('"version":3', '"version":4')], 1, "version 4", "版 4"),
-        ([HEADER.replace('"version":3', '"version":2')], 1, "an export of version 2", "版 2 の書き出し"),
+        ([HEADER.replace('"version":4', '"version":5')], 1, "version 5", "版 5"),
+        ([HEADER.replace('"version":4', '"version":3')], 1, "an export of version 3", "版 3 の書き出し"),
         ([HEADER.replace('"language":"en"', '"language":"fr"')], 1, "language", "language"),
         ([HEADER.replace('"to":"2026-04-02T07:00"', '"to":"2026-03-02T07:00"')], 1, "later than", "より後"),
         ([HEADER.replace('"name":"S",', "")], 1, "name is missing", "name がありません"),
         ([HEADER, EVENT, "{"], 3, "no JSON", "JSON"),
         ([HEADER, EVENT, ""], 3, "no JSON", "JSON"),
         ([HEADER, EVENT.replace("slept", "sneezed")], 2, "kind 'sneezed'", "kind 'sneezed'"),
-        ([HEADER, EVENT.replace("cleared", "clear")], 2, "data.cleared is missing", "data.cleared がありません"),
-        ([HEADER, EVENT.replace("event", "dream")], 2, "'dream'", "'dream'"),
-        ([HEADER, EVENT.replace('"event"', "[]")], 2, "[]", "[]"),
-        ([HEADER, EVENT.replace("T08:00", "T8")], 2, "at: found", "at: "),
-        ([HEADER, EVENT.replace("T08:00", "T08:00:30")], 2, "world time", "世界の時刻"),
-        ([HEADER, EVENT.replace("2026-04-01T08", "2026-04-03T08")], 2, "from and to", "from と to"),
+        ([HEADER, EVENT.replace("cleared", "clear")], 2, "cleared is missing", "cleared がありません"),
+        ([HEADER, EVENT.replace("events", "dreams")], 2, "'dreams'", "'dreams'"),
+        ([HEADER, EVENT.replace('"events"', "[]")], 2, "table: found", "table: "),
+        ([HEADER, EVENT.replace(AT, '"at":"8"')], 2, "at: found", "at: "),
+        ([HEADER.replace("T07:00", "T7")], 1, "world time", "世界の時刻"),
+        ([HEADER, EVENT.replace(AT, f'"at":{NOW}')], 2, "from and to", "from と to"),
         ([HEADER, EVENT.replace('"data":{"cleared":1}', '"data":[]')], 2, "an object", "オブジェクト"),
         ([HEADER, EVENT.replace('"data":{"cleared":1}', '"data":{"x":NaN}')], 2, "NaN", "NaN"),
         ([HEADER, EVENT.replace('"data":{"cleared":1}', '"data":{"x":1e999}')], 2, "1e999", "1e999"),
@@ -339,7 +367,10 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([HEADER, EVENT.replace('"aoi"', '"\\u0000"')], 2, "person_id", "person_id"),
         ([HEADER, EVENT.replace('"aoi"', '"\\ud800"')], 2, "person_id", "person_id"),
         ([HEADER, EVENT.replace('"data"', '"more":1,"data"')], 2, "more is not known", "more"),
-        ([HEADER, '{"type":"conversation"}'], 2, "is missing", "がありません"),
+        ([HEADER, '{"table":"events"}'], 2, "is missing", "がありません"),
+        ([HEADER, '{"table":"events","row":{}}'], 2, "is missing", "がありません"),
+        ([HEADER, '{"type":"event","table":"events","row":{}}'], 2, "type is not known", "type"),
+        ([HEADER, EVENT, EVENT[: len(EVENT) // 2]], 3, "no JSON", "JSON"),
         ([HEADER, "[" * 100_000], 2, "no JSON", "JSON"),
         ([HEADER, "\ufeff"], 2, "no JSON", "JSON"),
     ],
@@ -360,66 +391,44 @@ def test_a_line_that_is_none_is_told_with_its_number_and_nothing_is_kept(
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "en"),
+    ("table", "spoilt", "en"),
     [
-        ({"id": "a1.b"}, 'id: found "a1.b"; expected an id of 1 to 48 letters'),
-        ({"id": "a" * 49}, "id: found"),
-        ({"character_id": "aoi/mio"}, 'character_id: found "aoi/mio"; expected an id'),
-        ({"partner_id": "npc taro"}, "partner_id: found"),
-        ({"node_id": ""}, "node_id: found"),
-        (
-            {
-                "turns": [
-                    {
-                        **TURN,
-                        "turn": 0,
-                        "at": "2026-04-01T07:10",
-                        "goal_achieved": False,
-                        "wants_to_end": False,
-                        "speaker_id": "a b",
-                    }
-                ]
-            },
-            "turns[0].speaker_id: found",
-        ),
-        (
-            {
-                "summaries": [
-                    {"character_id": "aoi", "partner_id": "a--b", "summary": "", "topics": [], "at": "2026-04-01T07:10"}
-                ]
-            },
-            "summaries[0].partner_id: found",
-        ),
-        ({"turns": [{}]}, "turns[0]"),
-        ({"started_at": 5}, "started_at"),
-        ({"closed_at": None, "ended_at": None}, "ended_at"),
-        ({"phase": "running"}, "phase"),
-        ({"end_reason": "tired"}, "end_reason"),
-        ({"max_turns": 2**31}, "max_turns"),
+        ("conversations", {"id": "a1.b"}, 'id: found "a1.b"; expected an id of letters'),
+        ("conversations", {"id": "a" * 65}, "id: found"),
+        ("conversations", {"started_at": "5"}, "started_at: found"),
+        ("conversations", {"runner": "me"}, "runner is not known"),
+        ("participants", {"person_id": "aoi/mio"}, 'person_id: found "aoi/mio"; expected an id'),
+        ("participants", {"conversation_id": "a2"}, "cannot stand there"),
+        ("turns", {"speaker_id": "a b"}, "speaker_id: found"),
+        ("turns", {"turn": None}, "turn: found"),
+        ("turns", {"text": "\0"}, "text that can be written down"),
+        ("turns", {"text": "\ud800"}, "text that can be written down"),
+        ("summaries", {"partner_id": "a--b"}, "partner_id: found"),
+        ("summaries", {"topics": {}}, "topics: found"),
     ],
 )
-def test_a_conversation_that_is_none_is_told(
-    settings: Settings, tmp_path: Path, spoilt: dict[str, Any], en: str
+def test_a_row_that_is_none_is_told(
+    settings: Settings, tmp_path: Path, table: str, spoilt: dict[str, Any], en: str
 ) -> None:
-    header, *_, talk, _ = told(settings)
-    with pytest.raises(BadLine, match="line 2") as bad:
-        import_from(settings, "other", write(tmp_path, header, {**talk, **spoilt}))
+    header, *lines = told(settings)
+    number = [line["table"] for line in lines].index(table) + 2
+    with pytest.raises(BadLine, match=f"line {number}:") as bad:
+        import_from(settings, "other", write(tmp_path, header, *changed(lines, table, **spoilt)))
     assert en in bad.value.sentence("en")
     assert is_unknown(settings, "other")
 
 
 MIKA: dict[str, Any] = {
-    "type": "person",
-    "id": "mika",
+    "person_id": "mika",
     "kind": "player",
-    "profile": {"name": {"en": "Mika", "ja": "ミカ"}},
+    "profile": '{"name": {"en": "Mika", "ja": "ミカ"}}',
     "removed": False,
 }
 
 
 def test_who_was_made_at_run_time_goes_along(settings: Settings, tmp_path: Path) -> None:
     header, *lines = told(settings)
-    people = [MIKA, {**MIKA, "id": "nils", "removed": True}]
+    people = [{"table": "made_people", "row": row} for row in (MIKA, {**MIKA, "person_id": "nils", "removed": True})]
     import_from(settings, "other", write(tmp_path, header, *people, *lines))
     assert told(settings, "other")[1:3] == people
     worlds = WorldRepository(load_content(bundled_content()), WorldSettings())
@@ -432,12 +441,13 @@ def test_who_was_made_at_run_time_goes_along(settings: Settings, tmp_path: Path)
 def test_a_person_that_is_none_is_told(settings: Settings, tmp_path: Path) -> None:
     header, *_ = told(settings)
     for spoilt, en in (
-        ({"profile": {"nmae": "x"}}, 'did you mean "name"'),
+        ({"profile": '{"nmae": "x"}'}, 'did you mean "name"'),
+        ({"profile": "{"}, "no JSON"),
         ({"kind": "ghost"}, "kind"),
-        ({"id": "a/b"}, "id"),
+        ({"person_id": "a/b"}, "id"),
     ):
         with pytest.raises(BadLine, match="line 2") as bad:
-            import_from(settings, "other", write(tmp_path, header, {**MIKA, **spoilt}))
+            import_from(settings, "other", write(tmp_path, header, {"table": "made_people", "row": {**MIKA, **spoilt}}))
         assert en in bad.value.sentence("en")
         assert is_unknown(settings, "other")
 
@@ -450,15 +460,13 @@ def is_unknown(settings: Settings, world_id: str) -> bool:
     return row is None
 
 
-@pytest.mark.parametrize(
-    "repeat", [("turns", "the turns are not numbered"), ("summaries", "two summaries"), (None, "a second conversation")]
-)
-def test_nothing_may_be_there_twice(settings: Settings, tmp_path: Path, repeat: tuple[str | None, str]) -> None:
-    header, *_, talk, _ = told(settings)
-    key, reason = repeat
-    lines = [talk, talk] if key is None else [{**talk, key: talk[key] * 2}]
-    with pytest.raises(BadLine, match=reason):
-        import_from(settings, "other", write(tmp_path, header, *lines))
+def test_nothing_may_be_there_twice(settings: Settings, tmp_path: Path) -> None:
+    header, *lines = told(settings)
+    for number, line in enumerate(lines, 3):
+        twice = [*lines[: number - 2], line, *lines[number - 2 :]]
+        with pytest.raises(BadLine, match=rf"line {number}: .*a second one"):
+            import_from(settings, "other", write(tmp_path, header, *twice))
+    assert is_unknown(settings, "other")
 
 
 def write(directory: Path, *lines: dict[str, Any]) -> Path:
@@ -522,8 +530,7 @@ def test_a_long_story_is_read_and_written_in_pieces(tmp_path: Path) -> None:
     export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
     read = import_from(settings, "other", tmp_path / "story.jsonl")
     assert (read.events, read.conversations) == (1200, 120)
-    times = [line.get("at") or line["closed_at"] for line in told(settings)[1:]]
-    assert times == sorted(times)
+    assert [row["id"] for row in of_table(told(settings), "events")] == list(range(1, 1201))
     assert told(settings, "other")[1:] == told(settings)[1:]
 
 

@@ -1,9 +1,10 @@
 """Owns the day on record: the bundled village lives it over HTTP, and a client reads what of it must survive."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import chdir
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.settings import Settings
 from tests.freeze.script import Script
-from world.time import MINUTES_PER_DAY
+from world.time import MINUTES_PER_DAY, iso
 
 TICKS = 240
 """Minutes in one request."""
@@ -48,9 +49,13 @@ def lived_day(language: Language, directory: Path, script: Script) -> Record:
             client.post("/world/tick", json={"ticks": TICKS}).raise_for_status()
         remembered = _remembered(client)
         usage = client.get("/usage").raise_for_status().json()
-    lines = _exported(directory)
-    conversations = [line for line in lines if line["type"] == "conversation"]
-    events = [_event(line) for line in lines if line["type"] == "event"]
+    header, *lines = _exported(directory)
+    conversations = [line["row"] for line in lines if line["table"] == "conversations"]
+    events = [_event(line["row"]) for line in lines if line["table"] == "events"]
+    people: defaultdict[str, list[str]] = defaultdict(list)
+    for row in sorted((line["row"] for line in lines if line["table"] == "participants"), key=itemgetter("seat")):
+        people[row["conversation_id"]].append(row["person_id"])
+    turns = Counter(line["row"]["conversation_id"] for line in lines if line["table"] == "turns")
     calls, failures = (sum(row[name] for row in usage) for name in ("calls", "failures"))
     if failures or calls != script.asked.total():
         raise RuntimeError(
@@ -58,8 +63,8 @@ def lived_day(language: Language, directory: Path, script: Script) -> Record:
         )
     return {
         "events": events,
-        "conversations": sorted(map(_conversation, conversations)),
-        "span": {"from": lines[0]["from"], "to": lines[0]["to"]},
+        "conversations": sorted(_conversation(row, people[row["id"]], turns[row["id"]]) for row in conversations),
+        "span": {"from": header["from"], "to": header["to"]},
         "kinds": _counted(event[1] for event in events),
         "endings": _counted(talk["end_reason"] for talk in conversations),
         "asked": {f"{who} {what}": count for (what, who), count in sorted(script.asked.items(), key=_by_person)},
@@ -74,16 +79,16 @@ def _exported(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in told.stdout.splitlines()]
 
 
-def _event(line: dict[str, Any]) -> list[str]:
+def _event(row: dict[str, Any]) -> list[str]:
     """When, what, who; and what somebody does and where."""
-    what = (line["data"].get(name) for name in _WHAT)
-    return [line["at"], line["kind"], line["person_id"] or "", *filter(None, what)]
+    what = (row["data"].get(name) for name in _WHAT)
+    return [iso(row["at"]), row["kind"], row["person_id"] or "", *filter(None, what)]
 
 
-def _conversation(line: dict[str, Any]) -> list[Any]:
-    """When it began, was over and was remembered; who with whom; its turns; why it ended."""
-    times = [line["started_at"], line["ended_at"], line["closed_at"]]
-    return [*times, line["character_id"], line["partner_id"], len(line["turns"]), line["end_reason"]]
+def _conversation(row: dict[str, Any], people: list[str], turns: int) -> list[Any]:
+    """When it began, was over and was remembered; who with whom; how many turns; why it ended."""
+    times = [None if (at := row[name]) is None else iso(at) for name in ("started_at", "ended_at", "closed_at")]
+    return [*times, *people[:2], turns, row["end_reason"]]
 
 
 def _remembered(client: TestClient) -> dict[str, dict[str, int]]:

@@ -66,7 +66,7 @@ def test_a_recorded_story_is_told_again_byte_for_byte_without_a_model(
     tmp_path: Path, recorded: tuple[Path, bytes]
 ) -> None:
     directory, story = recorded
-    assert story.count(b'"type": "conversation"') == 3
+    assert story.count(b'"table": "conversations"') == 3
     again = settings_of(tmp_path / "again", llm={"cassette": directory, "cassette_mode": "replay"})
     with _client(create_app(again)) as client:
         live(client, 40)

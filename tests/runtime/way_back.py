@@ -46,7 +46,11 @@ def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
 
 def retold(room: ConversationDependencies, world_id: str = "main") -> str:
     """The same without what differs where it is lived again: how long models took, and what was asked in vain."""
-    return re.sub(r'"(duration_ms|calls|prompt_tokens|completion_tokens)": \d+', "", exported(room, world_id).decode())
+    return re.sub(
+        r'"(duration_ms|calls|prompt_tokens|completion_tokens|cached_tokens)": \d+',
+        "",
+        exported(room, world_id).decode(),
+    )
 
 
 def held(room: ConversationDependencies, world_id: str = "main") -> Rows:

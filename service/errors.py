@@ -34,7 +34,7 @@ KataribeError
 │   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
 │   ├── WorldExists               a branch is to begin a world that has begun already
 │   ├── WorldRestored             the world was brought back to an earlier moment meanwhile
-│   ├── SnapshotUnusable          a snapshot that is damaged, or of another version of the service
+│   ├── SnapshotUnusable          a snapshot of another version of the service
 │   ├── WorldMoves                the world is on its way to a later time: it can be changed when it stands
 │   ├── WorldStopped              the world was stopped before it came to where a tick was to bring it
 │   └── NotPossible               the action is not possible here and now; the reason says why

@@ -15,8 +15,7 @@ from service.conversation import prompt as speaking
 from service.conversation.context import PromptContext
 from service.conversation.relevance import PERSONA_TOKENS
 from service.decision import context as deciding
-from service.llm.chat import estimate_tokens
-from service.llm.prompt import OwnPrompts, Templates
+from service.llm.chat import OwnPrompts, Templates, estimate_tokens
 from service.locales import Language
 from service.memory import reflect as reflecting
 from service.memory.closing import ask as closing

@@ -784,7 +784,7 @@ export interface components {
          * @description Why something was not stored.
          * @enum {string}
          */
-        RejectionReason: "no_such_turn" | "no_such_ref" | "no_such_date" | "not_perceived" | "known_already" | "empty" | "other_number" | "contradicted";
+        RejectionReason: "no_such_turn" | "no_such_ref" | "no_such_date" | "not_perceived" | "empty" | "other_number" | "contradicted" | "not_said";
         /** @description What a human said, and what was answered. */
         SaidOut: {
             /** @description the human's turn */

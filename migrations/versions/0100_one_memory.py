@@ -132,13 +132,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "person_id", "at", "call", name=op.f("pk_decisions")),
     )
     op.create_table(
-        "engagements",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("person_id", sa.String(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "person_id", name=op.f("pk_engagements")),
-    )
-    op.create_table(
         "events",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("id", sa.BigInteger(), nullable=False),
@@ -160,15 +153,19 @@ def upgrade() -> None:
         "installation",
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("id", sa.String(), nullable=False),
+        sa.Column("day", sa.String(), nullable=False),
+        sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_installation")),
     )
     op.create_table(
-        "lives",
+        "kept_rows",
         sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("character_id", sa.String(), nullable=False),
-        sa.Column("person", sa.JSON(), nullable=False),
-        sa.Column("agent_state", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "character_id", name=op.f("pk_lives")),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("table_name", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("row", sa.String(), nullable=True),
+        sa.PrimaryKeyConstraint("world_id", "number", "table_name", "key", name=op.f("pk_kept_rows")),
     )
     op.create_table(
         "made_people",
@@ -275,18 +272,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "character_id", "starts_at", name=op.f("pk_movements")),
     )
     op.create_table(
-        "notices",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("text", sa.String(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("until", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_notices")),
-    )
-    with op.batch_alter_table("notices", schema=None) as batch_op:
-        batch_op.create_index("ix_notices_time", ["world_id", "until"], unique=False)
-
-    op.create_table(
         "pending_events",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("id", sa.String(), nullable=False),
@@ -309,6 +294,8 @@ def upgrade() -> None:
         sa.Column("decision", sa.String(), nullable=True),
         sa.Column("items", sa.JSON(), nullable=False),
         sa.Column("busy", sa.Boolean(), nullable=False),
+        sa.Column("life", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("agent_state", sa.JSON(none_as_null=True), nullable=True),
         sa.PrimaryKeyConstraint("world_id", "person_id", name=op.f("pk_people")),
     )
     op.create_table(
@@ -332,21 +319,12 @@ def upgrade() -> None:
         "snapshots",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("made_at", sa.String(), nullable=False),
         sa.Column("automatic", sa.Boolean(), nullable=False),
         sa.Column("schema_revision", sa.String(), nullable=False),
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "name", name=op.f("pk_snapshots")),
-    )
-    op.create_table(
-        "spending",
-        sa.Column("day", sa.String(), nullable=False),
-        sa.Column("calls", sa.Integer(), nullable=False),
-        sa.Column("tokens", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("day", name=op.f("pk_spending")),
     )
     op.create_table(
         "talks",
@@ -394,6 +372,7 @@ def upgrade() -> None:
         sa.Column("decision", sa.String(), nullable=True),
         sa.Column("weather", sa.String(), nullable=False),
         sa.Column("flags", sa.JSON(), nullable=False),
+        sa.Column("notices", sa.JSON(), nullable=False),
         sa.Column("clock_mode", sa.String(), nullable=False),
         sa.Column("clock_speed", sa.Float(), nullable=False),
         sa.Column("clock_pace", sa.String(), nullable=False),
@@ -490,6 +469,7 @@ def upgrade() -> None:
         sa.Column("target_id", sa.String(), nullable=True),
         sa.Column("details", sa.JSON(), nullable=False),
         sa.Column("rule", sa.String(), nullable=True),
+        sa.Column("proposals", sa.JSON(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
             ["world_id", "conversation_id"],
@@ -498,26 +478,6 @@ def upgrade() -> None:
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("world_id", "conversation_id", "number", name=op.f("pk_interventions")),
-    )
-    op.create_table(
-        "long_term",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("person_id", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("text", sa.String(), nullable=False),
-        sa.Column("importance", sa.Integer(), nullable=False),
-        sa.Column("evidence", sa.JSON(), nullable=False),
-        sa.Column("state", sa.String(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["world_id", "conversation_id"],
-            ["conversations.world_id", "conversations.id"],
-            name=op.f("fk_long_term_world_id_conversation_id_conversations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("world_id", "person_id", "id", name=op.f("pk_long_term")),
     )
     op.create_table(
         "overheard",
@@ -548,6 +508,7 @@ def upgrade() -> None:
         sa.Column("joined_turn", sa.Integer(), nullable=False),
         sa.Column("left_turn", sa.Integer(), nullable=True),
         sa.Column("night", sa.Integer(), nullable=False),
+        sa.Column("engaged", sa.Boolean(), nullable=False),
         sa.Column("goal", sa.String(), nullable=False),
         sa.Column("plan", sa.String(), nullable=False),
         sa.Column("spot", sa.String(), nullable=False),
@@ -560,6 +521,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "conversation_id", "person_id", name=op.f("pk_participants")),
     )
     with op.batch_alter_table("participants", schema=None) as batch_op:
+        batch_op.create_index("ix_participants_engaged", ["world_id", "engaged"], unique=False)
         batch_op.create_index("ix_participants_person", ["world_id", "person_id"], unique=False)
 
     op.create_table(
@@ -718,13 +680,13 @@ def downgrade() -> None:
     op.drop_table("prompts")
     with op.batch_alter_table("participants", schema=None) as batch_op:
         batch_op.drop_index("ix_participants_person")
+        batch_op.drop_index("ix_participants_engaged")
 
     op.drop_table("participants")
     with op.batch_alter_table("overheard", schema=None) as batch_op:
         batch_op.drop_index("ix_overheard_revision")
 
     op.drop_table("overheard")
-    op.drop_table("long_term")
     op.drop_table("interventions")
     with op.batch_alter_table("commands", schema=None) as batch_op:
         batch_op.drop_index("ix_commands_conversation")
@@ -747,7 +709,6 @@ def downgrade() -> None:
     op.drop_table("vectors")
     op.drop_table("usage")
     op.drop_table("talks")
-    op.drop_table("spending")
     op.drop_table("snapshots")
     with op.batch_alter_table("reflections", schema=None) as batch_op:
         batch_op.drop_index("ix_reflections_phase")
@@ -758,10 +719,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_pending_events_order")
 
     op.drop_table("pending_events")
-    with op.batch_alter_table("notices", schema=None) as batch_op:
-        batch_op.drop_index("ix_notices_time")
-
-    op.drop_table("notices")
     op.drop_table("movements")
     with op.batch_alter_table("moods", schema=None) as batch_op:
         batch_op.drop_index("ix_moods_time")
@@ -776,11 +733,10 @@ def downgrade() -> None:
 
     op.drop_table("memories")
     op.drop_table("made_people")
-    op.drop_table("lives")
+    op.drop_table("kept_rows")
     op.drop_table("installation")
     op.drop_table("idempotency_keys")
     op.drop_table("events")
-    op.drop_table("engagements")
     op.drop_table("decisions")
     with op.batch_alter_table("conversations", schema=None) as batch_op:
         batch_op.drop_index("ix_conversations_started")

@@ -7,8 +7,7 @@ from fastapi.openapi.models import Example
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, IdempotencyKey, Serving, WorldId, once_of
-from service.api.fields import Slug
+from service.api.dependencies import KNOWN_QUERY, AsAsked, IdempotencyKey, Serving, Slug, WorldId, once_of
 from service.api.life_schemas import (
     ActedOut,
     ActionIn,

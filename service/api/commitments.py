@@ -6,9 +6,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from sqlmodel import Session, col, select
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, Serving, WorldId
-from service.api.fields import Slug
-from service.api.paging import After, AtMost, cut
+from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut
 from service.api.problem import describe
 from service.api.schemas import CommitmentIn, CommitmentOut, CommitmentPage
 from service.errors import CommitmentOver, NotFound

@@ -9,9 +9,16 @@ from pydantic import Field
 from sqlmodel import Session, col, select
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
-from service.api.fields import Slug
-from service.api.paging import no_such_page
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    ApiDependencies,
+    IdempotencyKey,
+    Serving,
+    Slug,
+    WorldId,
+    no_such_page,
+    once_of,
+)
 from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of

@@ -1,16 +1,24 @@
-"""Owns what every endpoint is handed: what it is answered with, the world of the request, the idempotency key."""
+"""Owns what every endpoint is handed: what it is answered with, the world of the request, the idempotency key; fields
+that travel over HTTP; and how every list is paged.
 
-from collections.abc import Callable
+A page has at most `limit` of a list, what comes after the cursor `after`, and `next`, the cursor of the page after it.
+"""
+
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from urllib.parse import urlencode
 
-from fastapi import Depends, Header, Query, Request, params
+from fastapi import Depends, Header, Query, Request, Response, params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 from sqlmodel import Session
 from starlette.requests import HTTPConnection
 
-from service.api.fields import Slug
+from service.content.fields import MARKUP, Flag
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid, ModelNotConfigured
 from service.llm.chat import Role
@@ -23,10 +31,152 @@ from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.store.commands import Asked
 from service.store.idempotency import Once
+from service.store.shown import Out as Out
+from service.store.shown import WorldTimeText as WorldTimeText
 from service.store.tables import MAIN_WORLD, ConversationKey
 from world.ids import SLUG, SLUG_MAX
 
 T = TypeVar("T")
+
+Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
+NOT_BLANK = r"^[^\u0000]*[^\u0000\s][^\u0000]*$"
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK)]
+
+
+Now = Annotated[WorldTimeText, Field(description="the world time at which the world's clock stands")]
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
+"""A JSON integer: ``5``, and ``5.0`` as engines write it whose numbers are all floats; not ``"5"``, not ``true``."""
+
+OneToTen = Annotated[int, Field(strict=True, ge=1, le=10), BeforeValidator(_whole)]
+"""The same, from 1 to 10."""
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        if control := _CONTROL.search(value):
+            raise PydanticCustomError("control_character", "control character", {"code": f"U+{ord(control[0]):04X}"})
+        if markup := MARKUP.search(value):
+            raise PydanticCustomError("prompt_markup", "markup of prompts", {"markup": markup[0]})
+        return " ".join(value.split())
+    return value
+
+
+PLAIN = BeforeValidator(_plain)
+"""Of a text that a game tells, for prompts: one line, without control characters and without the markup of prompts."""
+
+_FLAG_CHARACTERS, _LARGEST_FLAG = 100, 1e15
+
+
+def _flag(value: object) -> object:
+    value = _whole(_plain(value))
+    is_number = isinstance(value, int | float) and abs(value) <= _LARGEST_FLAG
+    if isinstance(value, bool) or is_number or (isinstance(value, str) and len(value) <= _FLAG_CHARACTERS):
+        return value
+    raise PydanticCustomError("flag", "true, false, a number or a short text", {"most": _FLAG_CHARACTERS})
+
+
+FlagIn = Annotated[
+    Flag,
+    PlainValidator(_flag),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "boolean"},
+                {"type": "number", "minimum": -_LARGEST_FLAG, "maximum": _LARGEST_FLAG},
+                {"type": "string", "maxLength": _FLAG_CHARACTERS},
+            ]
+        }
+    ),
+]
+"""True, false, a number, or a short text; ``5.0`` is 5."""
+
+
+class In(BaseModel, extra="forbid"):
+    """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
+
+
+class Change(In):
+    """What a client changes: what is left out stays as it is, and something is given."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            known = ", ".join(type(self).model_fields)
+            raise PydanticCustomError("no_change", "give at least one of {known}", {"known": known})
+        return self
+
+
+def _given(value: object) -> object:
+    if value is None:
+        raise PydanticCustomError("null_given", "leave it out, or give a value")
+    return value
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+if TYPE_CHECKING:
+    MayBeLeftOut = Annotated[T | None, None]
+else:  # no union with null, of which pydantic would tell two errors wherever there is one
+    MayBeLeftOut = Annotated[T, BeforeValidator(_given), Field(json_schema_extra=_without_default)]
+"""A field of a change: what is left out stays as it is. It is not null."""
+
+
+After = Annotated[str | None, Query(max_length=200, description="`next` of the page before; left out: the first page")]
+AtMost = Annotated[int | None, Query(ge=1, le=1000, description="At most so many; left out: all of them")]
+
+LINKED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "headers": {
+            "Link": {
+                "description": 'The next page, `<address>; rel="next"`, its cursor as `after`; absent on the last',
+                "schema": {"type": "string"},
+            }
+        }
+    }
+}
+"""For OpenAPI: a list without an envelope tells its next page in a header."""
+
+
+def cut(
+    items: Sequence[T], key_of: Callable[[T], str], after: str | None, limit: int | None
+) -> tuple[Sequence[T], str | None]:
+    """What follows the item whose key is `after` (None: from the first), at most `limit` (None: all), and `next`.
+
+    Raises:
+        Invalid: none of the items has that key.
+    """
+    start = 0
+    if after is not None:
+        start = next((place for place, item in enumerate(items, start=1) if key_of(item) == after), 0)
+        if start == 0:
+            raise no_such_page(after)
+    found = items[start:] if limit is None else items[start : start + limit]
+    return found, key_of(found[-1]) if start + len(found) < len(items) else None
+
+
+def no_such_page(cursor: str, name: str = "after") -> Invalid:
+    """The error for a cursor that belongs to no page of the list."""
+    return Invalid(field=f"query.{name}", reason=Phrase("answers.invalid_fields.no_such_page", id=cursor))
+
+
+def link_next(request: Request, response: Response, cursor: str | None) -> None:
+    """Tell the next page of a list without an envelope; None: there is none."""
+    if cursor is not None:
+        query = urlencode(dict(request.query_params) | {"after": cursor})
+        response.headers["Link"] = f'<{request.url.path}?{query}>; rel="next"'
 
 
 @dataclass(frozen=True, kw_only=True)

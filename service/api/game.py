@@ -7,15 +7,27 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, Serving, WorldId, once_of
-from service.api.fields import PLAIN, FlagIn, In, OneToTen, Out, Slug, Whole, WorldTimeText
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    PLAIN,
+    AsAsked,
+    FlagIn,
+    In,
+    OneToTen,
+    Out,
+    Serving,
+    Slug,
+    Whole,
+    WorldId,
+    WorldTimeText,
+    once_of,
+)
 from service.api.problem import describe
 from service.content.fields import Flag
 from service.errors import Invalid, KeyReused
 from service.locales import Phrase
 from service.memory.record import DEFAULT_IMPORTANCE
-from service.runtime.author_changes import set_flags
-from service.runtime.observations import Observation, SeenState, observe
+from service.runtime.author_changes import Observation, SeenState, observe, set_flags
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from world.time import iso

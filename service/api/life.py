@@ -14,7 +14,7 @@ from service.people.person import levels_of, read_person, read_talk
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import Decided
-from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
+from service.store.tables import ConversationRow, EventRow, ParticipantRow, PersonRow, TalkRow, engaged_in
 from world.actions import HOLD, TALK
 from world.life import Person
 from world.time import WorldTime
@@ -90,16 +90,15 @@ class LifeStates:
 def life_states(session: Session, world: WorldView, *, models_missing: bool, only: str | None = None) -> LifeStates:
     """Read from the store: everybody's, or only that character's (`talking` is everybody's all the same)."""
     needs = world.setting.catalogue.needs
-    lives = select(LifeRow).where(LifeRow.world_id == world.id)
-    rows = select(PersonRow).where(PersonRow.world_id == world.id)
+    query = select(PersonRow).where(PersonRow.world_id == world.id)
     if only is not None:
-        lives, rows = lives.where(LifeRow.character_id == only), rows.where(PersonRow.person_id == only)
-    found = session.exec(lives).all()
+        query = query.where(PersonRow.person_id == only)
+    rows = session.exec(query).all()
     return LifeStates(
         world=world,
-        people={row.character_id: read_person(row.person, needs) for row in found},
-        agent_states={row.character_id: read_agent_state(row.agent_state) for row in found},
-        rows={row.person_id: row for row in session.exec(rows)},
+        people={row.person_id: read_person(row.life, needs) for row in rows if row.life is not None},
+        agent_states={row.person_id: read_agent_state(row.agent_state) for row in rows if row.agent_state is not None},
+        rows={row.person_id: row for row in rows},
         talking=talking_in(session, world),
         models_missing=models_missing,
     )
@@ -107,10 +106,10 @@ def life_states(session: Session, world: WorldView, *, models_missing: bool, onl
 
 def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     """The conversation each person is in at the world's clock."""
-    held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
-        EngagementRow.world_id == world.id,
+    held = select(ParticipantRow.person_id, ParticipantRow.conversation_id).where(
+        *engaged_in(world.id),
         ConversationRow.world_id == world.id,
-        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.id == ParticipantRow.conversation_id,
         ConversationRow.started_at <= world.now,
     )
     found = dict(session.exec(held).all())

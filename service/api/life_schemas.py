@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
+from service.api.dependencies import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.content.profile import Mood
 from service.locales import Language
+from service.people.worlds import Notice
 from service.store.event_kinds import ActionId, PlannedBlock, Stopped
-from service.store.tables import NoticeRow
 from world.actions import Option
 from world.life import Segment
 from world.needs import Need
@@ -153,7 +153,7 @@ class ClockOut(Out):
     )
 
 
-class AnnouncementOut(Out, of=NoticeRow, shows="text at until"):
+class AnnouncementOut(Out, of=Notice, shows="text at until"):
     """Something everybody knows of from `at` until before `until`."""
 
 

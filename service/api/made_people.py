@@ -10,8 +10,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import end_by_client
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, World, WorldId
-from service.api.fields import In, Out, Slug
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, In, Out, Serving, Slug, World, WorldId
 from service.api.life import talking_in
 from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut

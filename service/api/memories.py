@@ -9,8 +9,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, World, WorldId
-from service.api.fields import Slug
+from service.api.dependencies import KNOWN_QUERY, After, ApiDependencies, Serving, Slug, World, WorldId, cut
 from service.api.guard import JSON_LINES
 from service.api.memory_schemas import (
     AuditOut,
@@ -22,7 +21,6 @@ from service.api.memory_schemas import (
     SearchOut,
     SeededOut,
 )
-from service.api.paging import After, cut
 from service.api.problem import describe, media_type
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from service.api.fields import NOT_BLANK, Change, MayBeLeftOut, Now, OneToTen, Out, WorldTimeText
+from service.api.dependencies import NOT_BLANK, Change, MayBeLeftOut, Now, OneToTen, Out, WorldTimeText
 from service.api.schemas import OneMemoryOut, Page, RecalledOut
 from service.memory.authoring import Action
 from service.memory.record import Kind

@@ -9,11 +9,21 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, WorldId
-from service.api.fields import Slug
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    LINKED,
+    After,
+    ApiDependencies,
+    AsAsked,
+    AtMost,
+    Serving,
+    Slug,
+    WorldId,
+    cut,
+    link_next,
+)
 from service.api.life import life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
-from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
 from service.content.profile import Profile

@@ -9,8 +9,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving
-from service.api.fields import Slug
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug
 from service.api.problem import describe
 from service.api.schemas import (
     ActionCallOut,

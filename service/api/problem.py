@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from service.api.fields import NOT_BLANK
+from service.api.dependencies import NOT_BLANK
 from service.api.key import OPEN
 from service.api.request_id import HEADER
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull

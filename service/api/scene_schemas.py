@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
+from service.api.dependencies import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
 from service.api.schemas import HeldOut, Page
 from service.content.scenes import MOST_TURNS, InterventionKind, Scene
-from service.conversation.long_term import LongTermKind
-from service.store.tables import ConversationRow, InterventionRow, LongTermRow, ParticipantRow, TurnRow
+from service.people.proposals import Proposal
+from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, TurnRow
 
 SceneId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?:\.[0-9]{1,6})?$", max_length=72)]
 """Of a scene that was begun: with a number behind it, where it was played before."""
@@ -86,11 +86,11 @@ class SceneTurnOut(
     heard_by: list[str] = Field(description="ids of the others who hear what it says")
 
 
-class ProposalOut(Out, of=LongTermRow, shows="id person_id text importance evidence at state"):
+class ProposalOut(Out, of=Proposal, shows="person_id kind text importance evidence at state"):
     """Something that may be added to what is a person's for long."""
 
+    id: str = Field(description="by which it is accepted or refused")
     person_name: str = Field(description="name of the person")
-    kind: LongTermKind = Field(description="an experience, a goal, or a memory")
 
 
 class InterventionOut(Out, of=InterventionRow, shows="number before_turn rule at"):

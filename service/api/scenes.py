@@ -8,9 +8,18 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
-from service.api.fields import Slug
-from service.api.paging import After, AtMost, cut
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    After,
+    ApiDependencies,
+    AtMost,
+    IdempotencyKey,
+    Serving,
+    Slug,
+    WorldId,
+    cut,
+    once_of,
+)
 from service.api.problem import describe
 from service.api.scene_schemas import (
     AuthoredSceneOut,
@@ -39,6 +48,7 @@ from service.conversation.transcript import conversation_of, turns_of, turns_sai
 from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
+from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
@@ -49,7 +59,6 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     InterventionRow,
-    LongTermRow,
     SceneRow,
     TurnRow,
 )
@@ -402,5 +411,5 @@ def _intervention(world: WorldView, row: InterventionRow) -> InterventionOut:
     )
 
 
-def _proposal(world: WorldView, row: LongTermRow) -> ProposalOut:
+def _proposal(world: WorldView, row: Proposal) -> ProposalOut:
     return ProposalOut.of(row, person_name=world.name_of(row.person_id))

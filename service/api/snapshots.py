@@ -9,8 +9,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
-from service.api.fields import In, Out, Slug, Whole, WorldTimeText
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, In, Out, Serving, Slug, Whole, WorldId, WorldTimeText
 from service.api.problem import describe
 from service.errors import Invalid, WorldExists
 from service.locales import Phrase
@@ -39,7 +38,9 @@ class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic at"):
     """A world as it was kept."""
 
     name: str = Field(description="by which it is restored", examples=["before-the-festival"])
-    size: int = Field(description="in bytes", examples=[52_340])
+    size: int = Field(
+        description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
+    )
 
 
 class RestoreIn(In):
@@ -109,7 +110,7 @@ async def restore_world(
     another one.
     """
     database = deps.conversation.database
-    rows = await database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
+    rows = await snapshots.rows_of(deps.conversation, world_id, body.name, None)
     made_at = await database.read(lambda s: snapshots.made_at(s, world_id, body.name))
     await rewritten(deps, world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
     now = await deps.read(world_id, lambda _, world: world.now)

@@ -13,8 +13,18 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, Serving, World
-from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    PLAIN,
+    ApiDependencies,
+    AsAsked,
+    In,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldTimeText,
+)
 from service.api.problem import describe, language_of
 from service.api.schemas import CostOut, FailureOut
 from service.conversation.asking import (
@@ -31,7 +41,7 @@ from service.errors import Invalid
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.runtime.observations import Observation, observe
+from service.runtime.author_changes import Observation, observe
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked
 from service.usage import Usage

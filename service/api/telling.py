@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Self, Union
 
 from pydantic import Field
 
-from service.api.fields import Out
+from service.api.dependencies import Out
 from service.content.profile import Emotion
 from service.conversation.sentences import Sentence, cut, strength
 from service.conversation.stream import Speaking

@@ -9,19 +9,23 @@ from sqlmodel import Session, func, select
 from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
+    LINKED,
+    After,
     ApiDependencies,
     AsAsked,
+    AtMost,
     IdempotencyKey,
     Serving,
+    Slug,
     World,
     WorldId,
+    cut,
+    link_next,
     once_of,
 )
 from service.api.events import LIMIT_MAX, page_of_step
-from service.api.fields import Slug
 from service.api.life import life_states
 from service.api.life_schemas import ClockIn, ClockOut
-from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import (
     BudgetOut,

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session, col, func, select
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, WorldId
-from service.api.fields import Slug, WorldTimeText
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, Slug, WorldId, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import Page, WorldNow
 from service.api.snapshots import SnapshotOut

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Serving, World
-from service.api.fields import PLAIN, In, Slug, WorldTimeText
+from service.api.dependencies import KNOWN_QUERY, PLAIN, In, Serving, Slug, World, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import CostOut
 from service.conversation.writing import Form, Wanted, write

@@ -19,8 +19,7 @@ from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.writing import counted
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt, estimate_tokens
-from service.llm.prompt import PromptValues
+from service.llm.chat import Answer, Prompt, PromptValues, estimate_tokens
 from service.locales import Phrase
 from service.memory.closing.answer import Ref, Sentence
 from service.memory.mid_term import mid_term_memories, self_told

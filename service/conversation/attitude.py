@@ -19,8 +19,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import TEMPLATES
 from service.conversation.transcript import Transcript, count_failure, held, lines_for, pay, world_of
 from service.errors import ModelError
-from service.llm.chat import Answer, Message, Prompt, T
-from service.llm.prompt import PromptValues
+from service.llm.chat import Answer, Message, Prompt, PromptValues, T
 from service.memory.attitude_evidence import Evidence, ask_each, evidence
 from service.memory.closing.answer import AttitudeDraft
 from service.memory.record import turn_key

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from service.content.actions import GameAction
 from service.content.profile import CharacterProfile, Mood, NpcProfile
-from service.llm.prompt import PromptValues
+from service.llm.chat import PromptValues
 from service.locales import Language
 from service.people.attitude import liking
 from service.people.person import FeltNeed

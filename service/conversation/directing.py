@@ -18,8 +18,7 @@ from service.conversation.perception import Perceivers, by_place, those_there
 from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import Transcript, count_calls, count_failure
 from service.errors import ModelError
-from service.llm.chat import Prompt, Role, T
-from service.llm.prompt import PromptValues
+from service.llm.chat import Prompt, PromptValues, Role, T
 from service.people.worlds import WorldView
 from service.store.phase import Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 from service.store.tables import ConversationRow, TurnRow

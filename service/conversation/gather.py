@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypedDict
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, select
 
 from service.content.profile import Mood
 from service.conversation.context import LastMeeting, Present, PromptContext, ScenePart
@@ -35,7 +35,6 @@ from service.store.phase import ClockPolicy, Modulator, OpenedFor, Speaker, Turn
 from service.store.tables import (
     ConversationRow,
     InterventionRow,
-    LifeRow,
     ParticipantRow,
     PersonRow,
     PromptRow,
@@ -73,7 +72,6 @@ class _Rows:
     attitudes: Mapping[tuple[str, str], Attitude]
     acquainted: Set[frozenset[str]]
     moods: Mapping[str, Mood]
-    lives: Mapping[str, LifeRow]
     told: Mapping[str, Sequence[Memory]]
     earlier: Sequence[TurnRow]
     records: Mapping[str, Record]
@@ -184,7 +182,6 @@ def _rows(
 ) -> _Rows:
     """`begins`: nothing was said, so no record was kept."""
     partners = {row.person_ids[seat]: there[0] for seat, (there, _) in met.items()}
-    lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
     rehearses = deps.settings.llm.provider == "rehearsal"
     pairs = combinations(row.participants, 2) if rehearses else ()
     kept = select(PromptRow).where(PromptRow.world_id == world.id, PromptRow.conversation_id == row.id)
@@ -194,7 +191,6 @@ def _rows(
         attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
         acquainted=acquainted(session, world, row.person_ids),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
-        lives={life.character_id: life for life in session.exec(lives)},
         told=self_told(session, world.id, *row.person_ids),
         earlier=[turn for pair in pairs for turn in _said_before(session, world, row, *pair)],
         interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
@@ -288,7 +284,7 @@ def _context(
         items=tuple(recent.person.items),
         part=_part(conversation, seat, partner_id),
         others=tuple(_present(world, conversation, rows, person_id, other) for other in company[1:]),
-        **(_living(world, recent.person, rows.lives.get(person_id)) if lives_there else {}),
+        **(_living(world, recent.person) if lives_there else {}),
     )
 
 
@@ -361,9 +357,9 @@ class _Life(TypedDict, total=False):
     doing: str
 
 
-def _living(world: WorldView, row: PersonRow, life: LifeRow | None) -> _Life:
+def _living(world: WorldView, row: PersonRow) -> _Life:
     needs = world.setting.catalogue.needs
-    person = read_person(life.person, needs) if life else None
+    person = read_person(row.life, needs) if row.life else None
     levels = levels_of(world, row.person_id, person)
     now = max(world.now, levels.since)
     doing = person.before(world.now).action_id if person else None

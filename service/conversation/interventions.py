@@ -20,11 +20,11 @@ from service.conversation.scenes import join, leave
 from service.conversation.transcript import end_row, held, turns_of
 from service.errors import Invalid, ModelError, SceneOver, TurnPassed
 from service.locales import Phrase
-from service.people.person import levels_of, read_person
+from service.people.person import levels_of, person_row, read_person
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, LifeRow, SceneRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow, TurnRow
 from world.time import minute_of_day
 
 _log = logging.getLogger(__name__)
@@ -212,6 +212,6 @@ def _state(
 
 def _levels(session: Session, world: WorldView, person_id: str) -> Mapping[str, float]:
     needs = world.setting.catalogue.needs
-    life = session.get(LifeRow, (world.id, person_id))
-    levels = levels_of(world, person_id, read_person(life.person, needs) if life else None)
+    life = person_row(session, world.id, person_id).life
+    levels = levels_of(world, person_id, read_person(life, needs) if life else None)
     return needs.at(levels, max(world.now, levels.since))

@@ -3,11 +3,11 @@ the turns they rest on, and a writer accepts, changes or refuses. Only what is a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from pydantic import BaseModel, Field
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from service.conversation.context import Line
 from service.conversation.dependencies import ConversationDependencies
@@ -16,13 +16,13 @@ from service.conversation.perception import hears, sees
 from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
 from service.errors import ModelError, NotFound
-from service.llm.chat import Prompt
-from service.llm.prompt import PromptValues
+from service.llm.chat import Prompt, PromptValues
 from service.memory.closing.answer import Sentence, Turn, Weight
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, Kind, Memory, Source, Support, row_of
 from service.memory.telling import one_line
+from service.people.proposals import LongTermKind, Proposal, proposals_in
 from service.people.worlds import WorldRepository, WorldView, count_people_revision
 from service.store.commands import log_in
 from service.store.perceived import told_of_turn
@@ -31,7 +31,6 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     InterventionRow,
-    LongTermRow,
     MemoryRow,
     ParticipantRow,
     TurnRow,
@@ -44,8 +43,6 @@ MOST_TURNS = 40
 """So many of the last turns that the person perceived are thought over."""
 
 NOTHING = Usage()
-
-LongTermKind = Literal["experience", "goal", "memory"]
 
 
 class LongTermDraft(BaseModel, extra="forbid"):
@@ -111,7 +108,7 @@ def due_requests(session: Session, key: ConversationKey) -> list[int]:
     return [one.number for one in asked if "proposed" not in one.details and "failure" not in one.details]
 
 
-async def propose(deps: ConversationDependencies, key: ConversationKey, number: int) -> list[LongTermRow]:
+async def propose(deps: ConversationDependencies, key: ConversationKey, number: int) -> list[Proposal]:
     """Ask for what that intervention wants, and write down what may be proposed. Done twice, nothing is written twice.
 
     Raises:
@@ -143,12 +140,9 @@ def fail(
         log_in(session, key, world.now, "proposed", number=number, failure=failure)
 
 
-def proposals_of(session: Session, key: ConversationKey) -> list[LongTermRow]:
+def proposals_of(session: Session, key: ConversationKey) -> list[Proposal]:
     """All of a scene, in the order in which they were made."""
-    query = select(LongTermRow).where(
-        LongTermRow.world_id == key.world_id, LongTermRow.conversation_id == key.conversation_id
-    )
-    return sorted(session.exec(query), key=lambda row: [int(number) for number in row.id.split("-")[1:]])
+    return proposals_in(session, key.world_id, InterventionRow.conversation_id == key.conversation_id)
 
 
 def judge(
@@ -160,19 +154,22 @@ def judge(
     state: ProposalState,
     text: str | None = None,
     importance: int | None = None,
-) -> LongTermRow:
+) -> Proposal:
     """Accept a proposal, in other words where `text` is given, or refuse it; the caller commits. What was accepted
     before can be refused too.
 
     Raises:
         NotFound: there is no such proposal.
     """
-    row = next((one for one in proposals_of(session, key) if one.id == proposal_id), None)
-    if row is None:
+    before = next((one for one in proposals_of(session, key) if one.id == proposal_id), None)
+    if before is None:
         raise NotFound(kind="proposal", id=proposal_id)
-    row.text, row.importance = text or row.text, importance or row.importance
-    group = Group(world_id=row.world_id, person_id=row.person_id)
-    row.state, row.at = state, world.now
+    row = replace(
+        before, text=text or before.text, importance=importance or before.importance, state=state, at=world.now
+    )
+    request = session.get_one(InterventionRow, (*key, row.number))
+    request.proposals = [*request.proposals[: row.index], row.kept(), *request.proposals[row.index + 1 :]]
+    group = Group(world_id=key.world_id, person_id=row.person_id)
     log_in(session, key, world.now, "judged", proposal_id=row.id, state=state, text=text, importance=importance)
     is_held = session.get(MemoryRow, group.key(row.id)) is not None
     if row.kind == "memory" and state == ProposalState.ACCEPTED:
@@ -183,7 +180,7 @@ def judge(
     elif is_held:
         memory.remove(session, group, Kind.FACT, row.id)
     if row.kind != "memory":
-        count_people_revision(session, row.world_id)
+        count_people_revision(session, key.world_id)
     return row
 
 
@@ -195,13 +192,8 @@ def _context(
     row, world = conversation_of(session, *key), deps.worlds.open(session, key.world_id)
     person = row.participants[row.seat_of(request.target_id or "")]
     profile = world.cast.actor(person.person_id)
-    added = session.exec(
-        select(LongTermRow.text).where(
-            LongTermRow.world_id == key.world_id,
-            LongTermRow.person_id == person.person_id,
-            LongTermRow.state != ProposalState.REFUSED,
-        )
-    )
+    proposed = proposals_in(session, key.world_id, InterventionRow.target_id == person.person_id)
+    added = [one.text for one in proposed if one.state != ProposalState.REFUSED]
     seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key) if not turn.not_to_quote]
     lines = [
         Line(
@@ -247,18 +239,18 @@ def _settle(
     person_id: str,
     found: Sequence[tuple[LongTermKind, LongTermDraft]],
     usage: Usage,
-) -> list[LongTermRow]:
+) -> list[Proposal]:
     row, world = held(session, worlds, key)
     request = _request(session, key, number)
     pay(session, row, world.day, "long_term", usage)
     if "proposed" in request.details:
         return []
     made = [
-        LongTermRow(
-            world_id=key.world_id,
-            person_id=person_id,
-            id=f"{key.conversation_id}-{number}-{index}",
+        Proposal(
             conversation_id=key.conversation_id,
+            number=number,
+            index=index,
+            person_id=person_id,
             kind=kind,
             text=one_line(draft.text),
             importance=draft.importance,
@@ -270,13 +262,13 @@ def _settle(
     ]
     known = {name: value for name, value in request.details.items() if name != "failure"}
     request.details = known | {"proposed": len(made)}
-    session.add_all(made)
+    request.proposals = [one.kept() for one in made]
     log_in(session, key, world.now, "proposed", number=number, failure=None)
     session.flush()
     return made
 
 
-def _memory(conversation: ConversationRow, row: LongTermRow, now: WorldTime) -> Memory:
+def _memory(conversation: ConversationRow, row: Proposal, now: WorldTime) -> Memory:
     """The memory as the person holds it, with where it came from: the writer who accepted it says so."""
     others = [one for one in conversation.person_ids if one != row.person_id]
     return Memory(

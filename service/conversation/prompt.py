@@ -18,8 +18,7 @@ from service.content.fields import MARKUP
 from service.content.profile import Emotion, Mood
 from service.conversation.acting import acting, scene_turn, suggesting
 from service.conversation.context import Goal, Line, PromptContext
-from service.llm.chat import Message, Prompt, Role, T
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import Message, Prompt, PromptValues, Role, T, Templates
 from service.memory.recall import RecentMemory
 from service.memory.telling import MemoryKind, ref, turn_ref
 from service.store.tables import ConversationKey, PromptRow

@@ -68,7 +68,7 @@ def start_scene(
     row.participants = participants(session, world, row, ids)
     for one, person in zip(row.participants, scene.participants, strict=True):
         one.goal, one.plan, one.spot = person.goal, person.plan, person.spot
-    insert_running(session, world, row, engaged=())
+    insert_running(session, world, row)
     log_in(session, row.key, world.now, "started", scene=scene.model_dump(mode="json"), conversation_id=row.id)
     return row
 

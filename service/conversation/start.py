@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
-from sqlmodel import Session, col, delete, select
+from sqlmodel import Session, col, select
 
 from service.conversation.client_events import tell_started
 from service.conversation.context import Goal
@@ -21,7 +21,7 @@ from service.store.ids import new_id
 from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, OpenedFor, Phase, Speaker
 from service.store.publish import publish
-from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
+from service.store.tables import ConversationRow, ParticipantRow, engaged_in
 from world.errors import Unreachable
 from world.life import Talk, node_at, walking_at
 from world.time import iso
@@ -138,9 +138,8 @@ def start_talk(
     The core has decided that the two talk: nothing is checked. Whoever a client's conversation engages already stays
     engaged there.
     """
-    engaged = select(EngagementRow.person_id).where(
-        EngagementRow.world_id == world.id, col(EngagementRow.person_id).in_((wanted.opener_id, wanted.partner_id))
-    )
+    pair = (wanted.opener_id, wanted.partner_id)
+    engaged = select(ParticipantRow.person_id).where(*engaged_in(world.id), col(ParticipantRow.person_id).in_(pair))
     return _insert(session, world, wanted, node_id, models, talk.id, engaged=session.exec(engaged).all())
 
 
@@ -182,7 +181,8 @@ def _insert(
     row.participants = participants(session, world, row, pair)
     for one in row.participants:
         one.speaker = Speaker.HUMAN if one.person_id in world.cast.players else Speaker.MODEL
-    insert_running(session, world, row, [person_id for person_id in pair if person_id not in engaged])
+        one.engaged = one.person_id not in engaged
+    insert_running(session, world, row)
     return row
 
 
@@ -203,13 +203,10 @@ def participants(
     ]
 
 
-def insert_running(session: Session, world: WorldView, row: ConversationRow, engaged: Collection[str]) -> None:
-    """Insert a conversation that begins now, with those who take part in it, of whom it engages these."""
+def insert_running(session: Session, world: WorldView, row: ConversationRow) -> None:
+    """Insert a conversation that begins now, with those who take part in it."""
     let_speak(row, OPENER, world)
-    engagements = [
-        EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id) for person_id in engaged
-    ]
-    insert_rows(session, [row, *row.participants, *engagements])
+    insert_rows(session, [row, *row.participants])
     began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=row.node_id)
     publish(session, row, world.now, began, row.opener_id)
     tell_started(session, row, world, turns=0)
@@ -224,30 +221,25 @@ def _require_actions(world: WorldView, actions: Collection[str] | None) -> None:
             raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
 
 
-def release(session: Session, conversation: ConversationRow, person_ids: Collection[str] | None = None) -> None:
+def release(conversation: ConversationRow, person_ids: Collection[str] | None = None) -> None:
     """These who take part are free again; None: all of them."""
-    session.execute(
-        delete(EngagementRow).where(
-            col(EngagementRow.world_id) == conversation.world_id,
-            col(EngagementRow.person_id).in_(conversation.person_ids if person_ids is None else person_ids),
-            col(EngagementRow.conversation_id) == conversation.id,
-        )
-    )
+    for one in conversation.participants:
+        one.engaged = one.engaged and person_ids is not None and one.person_id not in person_ids
 
 
-def engage(session: Session, conversation: ConversationRow, person_id: str) -> None:
+def engage(session: Session, one: ParticipantRow) -> None:
     """Who takes part talks now; whoever talks elsewhere already stays engaged there."""
-    if session.get(EngagementRow, (conversation.world_id, person_id)) is None:
-        session.add(EngagementRow(world_id=conversation.world_id, person_id=person_id, conversation_id=conversation.id))
+    elsewhere = select(ParticipantRow.seat).where(*engaged_in(one.world_id), ParticipantRow.person_id == one.person_id)
+    one.engaged = session.exec(elsewhere).first() is None
 
 
 def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
     """Raises: Busy: one of these people talks now; it says who, and with whom."""
-    held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
-        EngagementRow.world_id == world.id,
-        col(EngagementRow.person_id).in_(person_ids),
+    held = select(ParticipantRow.person_id, ParticipantRow.conversation_id).where(
+        *engaged_in(world.id),
+        col(ParticipantRow.person_id).in_(person_ids),
         ConversationRow.world_id == world.id,
-        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.id == ParticipantRow.conversation_id,
         ConversationRow.started_at <= world.now,  # a later one is lived ahead of the clock
     )
     talks = dict(session.exec(held).all())

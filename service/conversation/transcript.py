@@ -22,7 +22,7 @@ from service.conversation.waiting import let_speak
 from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
-from service.people.worlds import WorldRepository, WorldView, is_up
+from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
@@ -33,7 +33,6 @@ from service.store.quality import Checked
 from service.store.tables import (
     ConversationKey,
     ConversationRow,
-    NoticeRow,
     ParticipantRow,
     PromptRow,
     TurnRow,
@@ -370,7 +369,7 @@ def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: T
     at = then.now
     if row.clock_policy == ClockPolicy.MINUTE:
         at = WorldTime(max(at + 1, row.started_at + then.setting.rules.talk_min))
-    release(session, row, [last.speaker_id])
+    release(row, [last.speaker_id])
     publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
 
 
@@ -455,7 +454,7 @@ def end_row(
     row.end_reason, row.failure = reason, failure
     row.ended_at = world.now
     row.closed_at = None if said else world.now
-    release(session, row)
+    release(row)
     ended = ConversationEnded(
         conversation_id=row.id, partner_id=row.partner_id, reason=reason, goal_achieved=row.goal_achieved
     )
@@ -495,24 +494,17 @@ def _standing(
     session: Session, worlds: WorldRepository, key: ConversationKey, *, lock: bool = False
 ) -> tuple[ConversationRow, WorldView] | None:
     """The row, and its world as the clock stands; None: it is no more."""
-    found = session.execute(_of_key(lock), key._asdict()).unique().all()
-    if not found:
-        return None
-    row, world, _ = found[0]
-    return row, worlds.as_world(session, world, tuple(notice for *_, notice in found if notice is not None))
+    found = session.execute(_of_key(lock), key._asdict()).unique().first()
+    return None if found is None else (found[0], worlds.as_world(session, found[1]))
 
 
 @cache
 def _of_key(lock: bool) -> Executable:
-    """The statement that reads a conversation, its world and the notices that are up; made once, for it is run at every
-    turn.
-    """
+    """The statement that reads a conversation and its world; made once, for it is run at every turn."""
     query = (
-        select(ConversationRow, WorldRow, NoticeRow)
+        select(ConversationRow, WorldRow)
         .join(WorldRow, col(WorldRow.id) == ConversationRow.world_id)
-        .outerjoin(NoticeRow, is_up())
         .where(ConversationRow.world_id == bindparam("world_id"), ConversationRow.id == bindparam("conversation_id"))
-        .order_by(col(NoticeRow.at), col(NoticeRow.id))
     )
     return query.with_for_update(of=ConversationRow) if lock else query
 

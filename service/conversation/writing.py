@@ -19,8 +19,7 @@ from service.conversation.relevance import persona_told
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt, Role, T
-from service.llm.prompt import PromptValues
+from service.llm.chat import Answer, Prompt, PromptValues, Role, T
 from service.locales import Phrase
 from service.memory.episodes import episode_of
 from service.memory.mid_term import self_told

@@ -12,9 +12,8 @@ from pydantic import BaseModel, Field
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.options import minute_of
 from service.errors import ModelBroken, ModelError
-from service.llm.chat import ChatModel, Message, Prompt, T
+from service.llm.chat import ChatModel, Message, Prompt, PromptValues, T, Templates
 from service.llm.choose import Models
-from service.llm.prompt import PromptValues, Templates
 from service.locales import sentence
 from service.memory.memory_store import MemoryStore
 from service.people.person import FeltNeed

@@ -22,7 +22,7 @@ from service.export.write import Span, held, story
 from service.locales import Language
 from service.settings import Settings
 from service.store.lock import store_lock
-from service.store.session import Database, unopenable
+from service.store.session import Database, one_picture, unopenable
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import MINUTES_PER_DAY, WorldTime, parse_time
@@ -63,8 +63,7 @@ def export_into(settings: Settings, world_id: str, names: Mapping[Language, str]
     _bring_up_to_date(settings)
 
     def work(session: Session) -> int:
-        if not database.is_sqlite:  # one picture of the world; a reader of SQLite has it anyway
-            session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+        one_picture(session)
         count = 0
         lines: Iterator[BaseModel] = story(session, world_id, names, span, place=place)
         whole = held(session, world_id) if span == Span() else iter(())

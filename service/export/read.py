@@ -11,7 +11,7 @@ from sqlalchemy import insert
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import Session, SQLModel, select
 
-from service.content.fields import Flag, reason_of
+from service.content.fields import reason_of
 from service.content.made import read_made
 from service.errors import ProfileWrong
 from service.export.problem import BadLine, Unreadable, WorldHasLived
@@ -31,17 +31,17 @@ from service.locales import Phrase
 from service.memory.record import Group
 from service.memory.revision import expect_vectors, next_epoch
 from service.people.worlds import count_people_revision
-from service.store.event_kinds import FlagsSet
+from service.store.events import hear_of_world
 from service.store.phase import ClockPolicy
 from service.store.policy import TABLES, GoesWith, exported
 from service.store.tables import (
     ConversationRow,
     EventRow,
-    LifeRow,
     MadePersonRow,
     MovementRow,
     OverheardRow,
     ParticipantRow,
+    PersonRow,
     SummaryRow,
     TurnRow,
     WorldRow,
@@ -75,7 +75,7 @@ def require_new(session: Session, world_id: str) -> None:
     row = session.get(WorldRow, world_id)
     lived = any(
         session.exec(select(table.world_id).where(table.world_id == world_id).limit(1)).first() is not None
-        for table in (EventRow, ConversationRow, LifeRow, MovementRow)
+        for table in (EventRow, ConversationRow, PersonRow, MovementRow)
     )
     if lived or (row is not None and row.now != row.started_at):
         raise WorldHasLived(world_id=world_id)
@@ -89,7 +89,7 @@ class _Reader:
         self._line = 0
         self._told = 0
         self._events: list[dict[str, Any]] = []
-        self._flags: dict[str, Flag | None] = {}
+        self._told_of_world: dict[str, Any] = {"weather": "", "flags": {}, "notices": []}
         self._people: set[str] = set()
 
     def read(self, lines: Iterator[bytes]) -> Imported:
@@ -121,8 +121,7 @@ class _Reader:
                 conversations += 1
                 self._hold(line)
         self._flush()
-        flags = {name: value for name, value in self._flags.items() if value is not None}
-        self._session.get_one(WorldRow, self._world_id).flags = flags
+        self._session.get_one(WorldRow, self._world_id).sqlmodel_update(self._told_of_world)
         for person_id in sorted(self._people):
             group = Group(world_id=self._world_id, person_id=person_id)
             next_epoch(self._session, group)
@@ -167,8 +166,7 @@ class _Reader:
 
     def _keep(self, line: EventLine) -> None:
         self._told += 1
-        if isinstance(line.data, FlagsSet):
-            self._flags |= {flag.name: flag.value for flag in line.data.flags}
+        hear_of_world(self._told_of_world, line.at, line.kind, line.data.stored())
         self._events.append(
             {
                 "world_id": self._world_id,

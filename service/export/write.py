@@ -97,7 +97,7 @@ def held(session: Session, world_id: str) -> Iterator[RowLine]:
     world = session.get_one(WorldRow, world_id)
     others = select(ConversationRow.id).where(ConversationRow.world_id == world_id, ~_is_told(world))
     for table, policy in exported():
-        columns = (column for column in table.c if column.name not in _APART)
+        columns = (column for column in table.c if column.name not in (*_APART, *policy.passing_columns))
         query = sa.select(*columns).where(table.c.world_id == world_id)
         if policy.known is not None:
             query = query.where(table.c[policy.known] <= world.now)

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from service.llm.chat import Answer, ChatModel, Prompt
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import Answer, ChatModel, Prompt, PromptValues, Templates
 from service.memory.closing.answer import Ref, Sentence, Weight
 from service.memory.lexical import normal
 from service.memory.telling import one_line

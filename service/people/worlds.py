@@ -4,9 +4,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from operator import attrgetter
 
-from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from service.content.fields import Flag
@@ -14,9 +13,10 @@ from service.content.load import Cast, Content
 from service.content.made import Lasting, Made, with_made
 from service.content.profile import Decides
 from service.locales import Language, clock_label, languages, sentence
+from service.people.proposals import proposals_in
 from service.settings import WorldSettings
 from service.store.phase import ProposalState
-from service.store.tables import LongTermRow, MadePersonRow, NoticeRow, WorldRow
+from service.store.tables import MadePersonRow, WorldRow
 from world.places import WorldMap
 from world.setting import Rules, Setting
 from world.time import WorldTime, day_end, day_of, parse_time
@@ -60,6 +60,18 @@ class Casts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Notice:
+    """Something the author announced, see WorldRow."""
+
+    text: str
+    """what everybody knows, as a sentence"""
+    at: WorldTime
+    """the world time from which it is known"""
+    until: WorldTime
+    """the world time before which it holds"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorldView:
     """A world at one moment: `now` is its clock when it was opened, on which `timeline` (see WorldRow)."""
 
@@ -77,7 +89,7 @@ class WorldView:
     decision: Decides = "model"
     weather: str = ""
     flags: Mapping[str, Flag] = field(default_factory=dict)
-    notices: tuple[NoticeRow, ...] = ()
+    notices: tuple[Notice, ...] = ()
     timeline: int = 0
 
     @property
@@ -183,25 +195,21 @@ class WorldRepository:
 
         With `lock` (inside a write) the row is made if need be, and held until the transaction ends.
         """
-        return self.as_world(session, *self.read(session, world_id, lock=lock))
+        return self.as_world(session, self.read(session, world_id, lock=lock))
 
-    def read(self, session: Session, world_id: str, *, lock: bool = False) -> tuple[WorldRow, tuple[NoticeRow, ...]]:
-        """The rows that `open` makes a world of."""
-        query = select(WorldRow, NoticeRow).outerjoin(NoticeRow, is_up()).where(WorldRow.id == world_id)
-        query = query.order_by(col(NoticeRow.at), col(NoticeRow.id))
-        if lock:
-            query = query.with_for_update(of=WorldRow).execution_options(populate_existing=True)
-        found = session.exec(query).all()
-        if found:
-            return found[0][0], tuple(notice for _, notice in found if notice is not None)
+    def read(self, session: Session, world_id: str, *, lock: bool = False) -> WorldRow:
+        """The row that `open` makes a world of."""
+        found = session.get(WorldRow, world_id, with_for_update=lock or None, populate_existing=lock)
+        if found is not None:
+            return found
         language = self.settings.language or self.content.default_language
         row = WorldRow(id=world_id, language=language, started_at=self.start, now=self.start)
         if lock:
             session.add(row)
             session.flush()
-        return row, ()
+        return row
 
-    def as_world(self, session: Session, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
+    def as_world(self, session: Session, row: WorldRow) -> WorldView:
         """A world's row with the content, and who was made beside it, in its language."""
         language = row.language if row.language in languages() else "en"
         casts = self._casts(session, row)
@@ -218,7 +226,7 @@ class WorldRepository:
             decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
             weather=row.weather,
             flags=row.flags,
-            notices=notices,
+            notices=tuple(Notice(**notice) for notice in row.notices),
             timeline=row.timeline,
         )
 
@@ -249,18 +257,11 @@ def made_people(session: Session, world_id: str) -> list[Made]:
 
 def _lasting(session: Session, world_id: str) -> list[Lasting]:
     """The experiences and goals that a writer accepted, in the order in which that happened."""
-    rows = session.exec(
-        select(LongTermRow)
-        .where(
-            LongTermRow.world_id == world_id,
-            LongTermRow.state == ProposalState.ACCEPTED,
-            col(LongTermRow.kind).in_(("experience", "goal")),
-        )
-        .order_by(col(LongTermRow.at), col(LongTermRow.id))
-    )
-    kinds: dict[str, Literal["experience", "goal"]] = {"experience": "experience", "goal": "goal"}
+    accepted = [one for one in proposals_in(session, world_id) if one.state == ProposalState.ACCEPTED]
     return [
-        Lasting(person_id=row.person_id, kind=kinds[row.kind], text=row.text, weight=row.importance) for row in rows
+        Lasting(person_id=one.person_id, kind=one.kind, text=one.text, weight=one.importance)
+        for one in sorted(accepted, key=attrgetter("at", "id"))
+        if one.kind != "memory"
     ]
 
 
@@ -272,8 +273,3 @@ def count_people_revision(session: Session, world_id: str) -> None:
     session.flush()
     row = session.get_one(WorldRow, world_id)
     row.people_revision = max(row.people_revision + 1, time.time_ns() // 1000)
-
-
-def is_up() -> ColumnElement[bool]:
-    """Of a world's notices: those that are not over."""
-    return (col(NoticeRow.world_id) == WorldRow.id) & (col(NoticeRow.until) > WorldRow.now)

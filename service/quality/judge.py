@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import data
 from service.errors import ModelError
-from service.llm.chat import ChatModel, Message, Prompt, T
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import ChatModel, Message, Prompt, PromptValues, T, Templates
 from service.quality.checks import Exchange, Standard
 from service.quality.marks import HIGHEST, Dimension, Mark, Marks
 from service.quality.rules import by_rule

@@ -30,6 +30,7 @@ from service.store.tables import (
     DecisionRow,
     EventRow,
     IdempotencyRow,
+    InterventionRow,
     OverheardRow,
     PendingEventRow,
     SummaryRow,
@@ -141,6 +142,8 @@ def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id:
     _take(session, world_id, person_id, GoesWith.MEMORY)
     said = (col(TurnRow.world_id) == world_id, col(TurnRow.speaker_id) == person_id)
     session.execute(update(TurnRow).where(*said).values(note="", reminded=[]))
+    asked = (col(InterventionRow.world_id) == world_id, col(InterventionRow.target_id) == person_id)
+    session.execute(update(InterventionRow).where(*asked).values(proposals=[]))
     memory.forget(session, Group(world_id=world_id, person_id=person_id))
     world = session.get(WorldRow, world_id)
     if world is not None and world.people_revision:  # what came to stay with it is in a cast that is held in memory

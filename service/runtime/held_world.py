@@ -153,9 +153,9 @@ class HeldWorld:
             nonlocal changed
             if changed is not None:
                 self._session = None  # a second try: the first has changed it
-            row, notices = self._worlds.read(session, self.world_id, lock=True)
+            row = self._worlds.read(session, self.world_id, lock=True)
             require_open(row, self._holder_id)  # the row is locked: what is done in one transaction needs no lease
-            changed = self._read(session, self._worlds.as_world(session, row, notices))
+            changed = self._read(session, self._worlds.as_world(session, row))
             if changed.reached > changed.world.now:
                 raise LivedAhead(changed.reached)
             answer = work(session, changed)

@@ -23,7 +23,7 @@ from service.runtime.client_actions import hold
 from service.runtime.world_session import WorldSession
 from service.store.commands import log_command
 from service.store.phase import OpenedFor
-from service.store.tables import ConversationRow, EngagementRow, ParticipantRow, PersonRow
+from service.store.tables import ConversationRow, ParticipantRow, PersonRow, engaged_in
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of
 
 LOOK_MINUTES = 15
@@ -102,7 +102,7 @@ class _Limits:
 
     def __init__(self, session: Session, world: WorldView) -> None:
         self._world = world
-        held = select(EngagementRow.person_id).where(EngagementRow.world_id == world.id)
+        held = select(ParticipantRow.person_id).where(*engaged_in(world.id))
         self.engaged = set(session.exec(held))
         lately = select(ConversationRow).where(
             ConversationRow.world_id == world.id,

@@ -17,12 +17,11 @@ from service.store.event_kinds import (
     ConversationClosed,
     ConversationEnded,
     ConversationStarted,
-    FlagsSet,
     PersonMade,
     PersonRemoved,
     Slept,
-    WeatherSet,
 )
+from service.store.events import hear_of_world
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
 from service.store.policy import POLICIES, Policy, policy_of, reopened
@@ -73,14 +72,13 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
     undone = [event for event in rows["events"] if event["id"] >= cut.event]
     kept = {name: _CUTS.get(name, _by_policy)(some, policy_of(name), cut) for name, some in rows.items()}
     kept["worlds"] = [_world(world, kept["events"], cut)]
-    kept["people"] = [_person(row, undone) for row in rows["people"]]
+    kept["people"] = [_person(row, undone) for row in kept["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
-    kept["participants"] = stayed(kept, cut.open)
     scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
-    kept["engagements"] = [
-        {"world_id": world["id"], "person_id": one["person_id"], "conversation_id": one["conversation_id"]}
-        for one in kept["participants"]
-        if cut.open.get(one["conversation_id"]) == Phase.RUNNING and one["conversation_id"] not in scenes
+    talks = {of for of, phase in cut.open.items() if phase == Phase.RUNNING} - scenes
+    kept["participants"] = [
+        one | {"engaged": one["conversation_id"] in talks and one["left_turn"] is None}
+        for one in stayed(kept, cut.open)
     ]
     kept["conversations"] = [awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
     return going_along(kept)
@@ -148,7 +146,8 @@ def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
 
 def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """What a table's policy says that there was then: all of the world itself, nothing that is of the moment."""
-    there = [] if policy.passing else [row for row in rows if _stood(row, policy, cut)]
+    anew = dict.fromkeys(policy.passing_columns)
+    there = [] if policy.passing else [row | anew for row in rows if _stood(row, policy, cut)]
     if policy.ended is None:
         return there
     gone = {row[policy.memory]: row for row in rows if not _stood(row, policy, cut)} if policy.memory else {}
@@ -261,6 +260,14 @@ def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     ]
 
 
+def _interventions(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+    """With what was proposed, and judged, by then."""
+    return [
+        row | {"proposals": [one for one in row["proposals"] if _was(row["conversation_id"], one["at"], cut)]}
+        for row in _by_policy(rows, policy, cut)
+    ]
+
+
 def _events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if row["id"] < cut.event]
 
@@ -288,6 +295,7 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "commands": _commands,
     "conversations": _conversations_then,
     "events": _events,
+    "interventions": _interventions,
     "movements": _movements,
     "prompts": _prompts,
 }
@@ -296,18 +304,14 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
 
 def _world(world: Row, events: list[Row], cut: _Cut) -> Row:
     """What authors and games had said of it by then; it stands."""
-    weather, flags = "", dict[str, object]()
+    told: Row = {"weather": "", "flags": {}, "notices": []}
     for event in events:
-        if event["kind"] == WeatherSet.kind:
-            weather = event["data"]["weather"]
-        if event["kind"] == FlagsSet.kind:
-            flags |= {one["name"]: one.get("value") for one in event["data"]["flags"]}
+        hear_of_world(told, event["at"], event["kind"], event["data"])
     return world | {
+        **told,
         "now": cut.at,
         "reached": 0,
         "target": None,
-        "weather": weather,
-        "flags": {name: value for name, value in flags.items() if value is not None},
         "clock_mode": "manual",
         "clock_stopped": None,
     }

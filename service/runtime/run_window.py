@@ -223,8 +223,9 @@ class RunWindow:
             row = session.get_one(ConversationRow, self.world_session.key_of(talk.id))
             if row.phase == Phase.RUNNING:  # else it came too late, where the clock does not wait
                 world = self.world_session.world.at(WorldTime(talk.start + turn))
-                join(session, row, world, person_id).goal = self.world_session.agent_state(person_id).goal or ""
-                engage(session, row, person_id)
+                joined_now = join(session, row, world, person_id)
+                joined_now.goal = self.world_session.agent_state(person_id).goal or ""
+                engage(session, joined_now)
 
     def _overhear(self, session: Session, settled: WorldTime) -> None:
         """Of talks that were over before `settled`, and not before all was settled last, it is known now who overheard

@@ -88,7 +88,8 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
         return [row for row in rows.get(name, ()) if row["conversation_id"] == of]
 
     asked = frozenset(row["number"] for row in of_it("interventions") if row["before_turn"] < turn)
-    stay = {row["id"] for row in of_it("long_term") if _request_of(row["id"]) in asked}
+    requests = (row for row in of_it("interventions") if row["number"] in asked)
+    stay = {f"{of}-{row['number']}-{index}" for row in requests for index in range(len(row["proposals"]))}
     unsaid = {row["turn"] for row in of_it("turns") if row["turn"] >= turn}
     forgotten = {row["id"] for row in of_it("memories") if row["id"] not in stay and not _is_said(row, turn)}
     refs = {ref(MemoryKind.TALK, of), *(turn_ref(of, one) for one in unsaid)}
@@ -153,10 +154,6 @@ def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     ]
 
 
-def _long_term(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    return [row for row in rows if not cut.is_of_it(row) or cut.stays(row["id"])]
-
-
 def _attitudes(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     """How somebody stands to who kept or broke a promise of the scene goes with the promise."""
     outcomes = set(map(_outcome, cut.promises))
@@ -190,7 +187,6 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "attitude_changes": _attitudes,
     "commands": _commands,
     "commitments": _commitments,
-    "long_term": _long_term,
     "pending_events": _pending,
     "prompts": _prompts,
 }

@@ -1,60 +1,79 @@
 """Owns the way back: a world is kept as it stands, brought back to that, or goes on twice from there.
 
 The rows are all there is of a world, and whatever stops on the way goes on from them (docs/decisions/0003): so the rows
-at any moment are one to go back to, in the middle of a sentence too.
+at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/kept_rows.py has what
+was otherwise then.
 """
 
 import asyncio
-import hashlib
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from sqlalchemy import text
-from sqlalchemy.orm import defer
-from sqlmodel import Session, col, delete, select
+from sqlmodel import Session, col, func, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
 from service.runtime.rewind import Moment, rewound
 from service.runtime.scene_rewind import without_turns
-from service.store.phase import CallState
+from service.store.kept_rows import as_kept, hold_alone, let_go
+from service.store.phase import CallState, Phase
 from service.store.session import one_picture
 from service.store.tables import (
     ActionCallRow,
     ClientEventCountRow,
     ConversationKey,
     ConversationRow,
+    KeptRow,
     MemoryOwnerRow,
     ReflectionRow,
     SnapshotRow,
     WorldRow,
 )
-from service.store.world_rows import Rows, name_of, pack, read_rows, replace_rows, unpack
+from service.store.world_rows import Rows, name_of, read_rows, replace_rows
 from world.time import WorldTime, iso
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
 
 
-async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> SnapshotRow:
-    """Keep the world as it stands now, in the place of what was kept under that name. Nothing of it stops meanwhile."""
-    rows = await picture(deps, world_id)
-    packed = await asyncio.to_thread(pack, rows)
-    world, made = rows[_WORLDS][0], datetime.now(UTC)
-    row = SnapshotRow(
-        world_id=world_id,
-        name=name,
-        at=world["now"],
-        made_at=made.isoformat(timespec="milliseconds"),
-        automatic=automatic,
-        schema_revision=await deps.database.read(_schema),
-        digest=_digest(packed),
-        size=len(packed),
-        data=packed,
-    )
-    return await deps.database.write(lambda s: s.merge(row))
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A world as it was kept, see SnapshotRow; `size` is what is kept for it beside the world as it is, in bytes."""
+
+    name: str
+    at: WorldTime
+    made_at: str
+    automatic: bool
+    size: int
+
+
+async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> Snapshot:
+    """Keep the world as it stands now, in the place of what was kept under that name; one to which nothing was written
+    yet begins. Nothing of it stops meanwhile.
+    """
+    await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
+
+    def mark(session: Session) -> Snapshot:
+        hold_alone(session, world_id)
+        if (before := session.get(SnapshotRow, (world_id, name))) is not None:
+            let_go(session, before)
+        newest = session.scalar(select(func.max(SnapshotRow.number)).where(SnapshotRow.world_id == world_id))
+        row = SnapshotRow(
+            world_id=world_id,
+            name=name,
+            number=(newest or 0) + 1,
+            at=session.get_one(WorldRow, world_id).now,
+            made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            automatic=automatic,
+            schema_revision=_schema(session),
+        )
+        session.add(row)
+        return _snapshot(row, 0)
+
+    return await deps.database.write(mark)
 
 
 async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime) -> None:
@@ -65,22 +84,26 @@ async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime
     await keep(deps, world_id, f"day-{iso(now)[:10]}", automatic=True)
 
     def thin(session: Session) -> None:
-        mine = (col(SnapshotRow.world_id) == world_id, col(SnapshotRow.automatic))
-        newest = select(SnapshotRow.name).where(*mine).order_by(col(SnapshotRow.at).desc()).limit(most)
-        session.execute(delete(SnapshotRow).where(*mine, col(SnapshotRow.name).not_in(session.exec(newest).all())))
+        days = select(SnapshotRow).where(SnapshotRow.world_id == world_id, col(SnapshotRow.automatic))
+        for day in session.exec(days.order_by(col(SnapshotRow.at).desc()).offset(most)).all():
+            let_go(session, day)
 
     await deps.database.write(thin)
 
 
-def snapshots(session: Session, world_id: str) -> Sequence[SnapshotRow]:
-    """Those of the world, by world time, without what they hold."""
-    query = select(SnapshotRow).options(defer(SnapshotRow.data)).where(SnapshotRow.world_id == world_id)  # type: ignore[arg-type] # a column
-    return session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name))).all()
+def snapshots(session: Session, world_id: str) -> list[Snapshot]:
+    """Those of the world, by world time."""
+    bytes_kept = func.length(KeptRow.key) + func.coalesce(func.length(KeptRow.row), 0)
+    mine = select(KeptRow.number, func.sum(bytes_kept)).where(KeptRow.world_id == world_id)
+    sizes = dict(session.exec(mine.group_by(col(KeptRow.number))).all())
+    query = select(SnapshotRow).where(SnapshotRow.world_id == world_id)
+    rows = session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name)))
+    return [_snapshot(row, sizes.get(row.number, 0)) for row in rows]
 
 
 def remove(session: Session, world_id: str, name: str) -> None:
     """Let go of a snapshot; the caller commits. Raises: NotFound."""
-    session.delete(_row(session, world_id, name))
+    let_go(session, _row(session, world_id, name))
 
 
 async def rows_of(deps: ConversationDependencies, world_id: str, name: str | None, moment: Moment | None) -> Rows:
@@ -88,13 +111,13 @@ async def rows_of(deps: ConversationDependencies, world_id: str, name: str | Non
 
     Raises:
         NotFound: it has no such snapshot, or no such turn.
-        SnapshotUnusable: it is damaged, or another version of the service has made it.
+        SnapshotUnusable: another version of the service has made it.
         Invalid: the world has not lived that moment.
     """
     if name is None:
         rows = await picture(deps, world_id)
     else:
-        rows = await deps.database.read(lambda s: read_snapshot(s, world_id, name))
+        rows = await deps.database.read(partial(_read, world_id=world_id, name=name))
     if moment is None:
         return rows
     then = await asyncio.to_thread(rewound, rows, moment)
@@ -120,14 +143,12 @@ def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
 
     Raises:
         NotFound: there is no such snapshot.
-        SnapshotUnusable: it is damaged, or another version of the service has made it.
+        SnapshotUnusable: another version of the service has made it.
     """
     row = _row(session, world_id, name)
     if row.schema_revision != _schema(session):
         raise SnapshotUnusable(name=name, reason=Phrase("answers.snapshots.other_version", version=row.schema_revision))
-    if row.digest != _digest(row.data):
-        raise SnapshotUnusable(name=name, reason=Phrase("answers.snapshots.damaged"))
-    return unpack(row.data)
+    return as_kept(session, row, read_rows(session, world_id))
 
 
 def take_back(session: Session, key: ConversationKey, turn: int) -> None:
@@ -149,11 +170,13 @@ def restore(session: Session, world_id: str, rows: Rows, made_at: float) -> None
     Raises:
         NotFound: the world is gone.
     """
-    now_there = read_rows(session, world_id)
-    if not now_there[_WORLDS]:
+    if session.get(WorldRow, world_id, with_for_update=True) is None:
         raise NotFound(kind="world", id=world_id)
+    talks = select(ConversationRow.id).where(ConversationRow.world_id == world_id)
+    session.exec(talks.with_for_update()).all()  # whoever speaks in one has written its turn, or will find another
+    now_there = read_rows(session, world_id)
     _begin_anew(rows, now_there, time.time() - made_at)
-    replace_rows(session, world_id, rows)
+    replace_rows(session, world_id, rows, now_there)
 
 
 def branch(session: Session, world_id: str, rows: Rows, made_at: float, to_world: str) -> None:
@@ -169,7 +192,7 @@ def branch(session: Session, world_id: str, rows: Rows, made_at: float, to_world
     world |= {"branched_from": world_id, "branched_at": world["now"]}
     if world["people_revision"]:  # its people may be those of an earlier moment
         world["people_revision"] = world["timeline"]
-    replace_rows(session, to_world, rows)
+    replace_rows(session, to_world, rows, {})
 
 
 def made_at(session: Session, world_id: str, name: str | None) -> float:
@@ -192,9 +215,12 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         **dict.fromkeys(("runner", "clock_runner")),
         **dict.fromkeys(("lease_until", "wanted_until", "clock_lease_until"), 0.0),
     }
-    known = {row["id"]: row["attempts"] for row in before.get(name_of(ConversationRow), ())}
+    known = {row["id"]: row for row in before.get(name_of(ConversationRow), ())}
     for row in rows[name_of(ConversationRow)]:
-        row |= {"runner": None, "lease_until": 0.0, "attempts": max(row["attempts"], known.get(row["id"], 0)) + 1}
+        was_there = known.get(row["id"], row)
+        if row["phase"] == was_there["phase"] == Phase.CLOSED:
+            continue  # nobody works on it
+        row |= {"runner": None, "lease_until": 0.0, "attempts": max(row["attempts"], was_there["attempts"]) + 1}
         row["silent_at"] += passed if row["silent_at"] else 0.0
     for row in rows[name_of(ReflectionRow)]:
         row |= {"runner": None, "lease_until": 0.0}
@@ -202,7 +228,7 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0
     owned = {row["person_id"]: row for row in before.get(_OWNERS, ())}
     gone = owned.keys() - {row["person_id"] for row in rows[_OWNERS]}
-    rows[_OWNERS] += [owned[one] for one in gone if owned[one]["projected_revision"] >= 0]  # the graph is to let go
+    rows[_OWNERS] += [{**owned[one]} for one in gone if owned[one]["projected_revision"] >= 0]  # the graph is to let go
     for row in rows[_OWNERS]:
         old = owned.get(row["person_id"], row)
         row |= {
@@ -215,9 +241,14 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         rows[_COUNTS] = [{"world_id": world["id"], "newest": told, "restored": told}]
 
 
-def _read(session: Session, world_id: str) -> Rows:
+def _read(session: Session, world_id: str, name: str | None = None) -> Rows:
     one_picture(session)
-    return read_rows(session, world_id)
+    return read_rows(session, world_id) if name is None else read_snapshot(session, world_id, name)
+
+
+def _snapshot(row: SnapshotRow, size: int) -> Snapshot:
+    kept = row.model_dump(include={"name", "made_at", "automatic"})
+    return Snapshot(**kept, at=WorldTime(row.at), size=size)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:
@@ -230,7 +261,3 @@ def _row(session: Session, world_id: str, name: str) -> SnapshotRow:
 def _schema(session: Session) -> str:
     revision: str = session.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
     return revision
-
-
-def _digest(packed: bytes) -> str:
-    return hashlib.sha256(packed).hexdigest()

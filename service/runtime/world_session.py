@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from sqlmodel import Session, col, func, select
 
 from service.decision.routine import STANDS_MINUTES
@@ -23,13 +23,13 @@ from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationKey,
     ConversationRow,
-    EngagementRow,
-    LifeRow,
     ParticipantRow,
     PersonRow,
     TalkRow,
     TurnRow,
     WorldRow,
+    engaged_in,
+    shared_alias,
 )
 from world import simulation
 from world.actions import HOLD, Option
@@ -38,6 +38,8 @@ from world.life import Person, State, Talk, node_at
 from world.time import WorldTime, iso
 
 How = Literal["model", "routine", "client"]
+
+_OTHER = shared_alias(ParticipantRow)
 
 
 @dataclass(kw_only=True)
@@ -143,10 +145,11 @@ class WorldSession:
 def load(session: Session, worlds: WorldRepository, world_id: str, *, models_missing: bool) -> WorldSession:
     """Read the world from the store. A character without a life begins one at the world's clock, where it stands."""
     world = worlds.open(session, world_id)
-    lives = session.exec(select(LifeRow).where(LifeRow.world_id == world_id)).all()
+    alive = select(PersonRow).where(PersonRow.world_id == world_id, col(PersonRow.life).is_not(None))
+    lives = session.exec(alive).all()
     rows = session.exec(select(TalkRow).where(TalkRow.world_id == world_id)).all()
     needs = world.setting.catalogue.needs
-    known = {row.character_id: read_person(row.person, needs) for row in lives}
+    known = {row.person_id: read_person(row.life or {}, needs) for row in lives}
     talks = {row.talk_id: read_talk(row.talk) for row in rows}
     lasting, held = _lasting(world, known, talks)
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.homes}
@@ -158,7 +161,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
         core=simulation.Simulation(
             world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
         ),
-        agent_states={row.character_id: read_agent_state(row.agent_state) for row in lives},
+        agent_states={row.person_id: read_agent_state(row.agent_state or {}) for row in lives},
         how=_how(session, world, people.keys(), held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
@@ -202,12 +205,12 @@ def save(session: Session, world_session: WorldSession) -> int:
     if world.revision != world_session.revision:
         raise moves(world)
     lives = [
-        {
-            "world_id": world_id,
-            "character_id": i,
-            "person": person_record(core.people[i], needs),
-            "agent_state": agent_state_record(world_session.agent_state(i)),
-        }
+        PersonRow(
+            world_id=world_id,
+            person_id=i,
+            life=person_record(core.people[i], needs),
+            agent_state=agent_state_record(world_session.agent_state(i)),
+        ).model_dump()
         for i in sorted(core.changed_people & core.people.keys())
     ]
     talks = [
@@ -222,7 +225,7 @@ def save(session: Session, world_session: WorldSession) -> int:
     ]
     dialect = session.get_bind().dialect.name
     if lives:
-        session.execute(upsert(LifeRow, dialect, ("person", "agent_state")), lives)
+        session.execute(upsert(PersonRow, dialect, ("life", "agent_state")), lives)
     if talks:
         session.execute(upsert(TalkRow, dialect, ("talk",)), talks)
     gone = world_session.stored.keys() - core.talks.keys()
@@ -230,7 +233,8 @@ def save(session: Session, world_session: WorldSession) -> int:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
     left = core.changed_people - core.people.keys()
     if left:
-        session.execute(delete(LifeRow).where(col(LifeRow.world_id) == world_id, col(LifeRow.character_id).in_(left)))
+        gone_ones = update(PersonRow).where(col(PersonRow.world_id) == world_id, col(PersonRow.person_id).in_(left))
+        session.execute(gone_ones.values(life=None, agent_state=None))
     if lives or talks or gone or left:
         world.revision += 1
     world.reached = world_session.reached
@@ -330,14 +334,14 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
     """Who is in a conversation that a client started, or a player takes part in, and with whom."""
-    held = select(EngagementRow.person_id, ParticipantRow.person_id).where(
-        EngagementRow.world_id == world_id,
+    held = select(ParticipantRow.person_id, _OTHER.person_id).where(
+        *engaged_in(world_id),
         ConversationRow.world_id == world_id,
-        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.id == ParticipantRow.conversation_id,
         ConversationRow.clock_policy == ClockPolicy.NONE,
-        ParticipantRow.world_id == world_id,
-        ParticipantRow.conversation_id == ConversationRow.id,
-        ParticipantRow.person_id != EngagementRow.person_id,
+        _OTHER.world_id == world_id,
+        _OTHER.conversation_id == ConversationRow.id,
+        _OTHER.person_id != ParticipantRow.person_id,
     )
     return dict(session.exec(held).all())
 

@@ -15,8 +15,9 @@ from service.errors import BudgetExhausted
 from service.llm.chat import Role
 from service.llm.wrappers import Reservation
 from service.settings import LlmSettings
+from service.store.installation import installation
 from service.store.session import Database
-from service.store.tables import ConversationRow, SpendingRow
+from service.store.tables import ConversationRow, InstallationRow
 
 CLOSING_TOKENS = 5000
 """Tokens, beside one call, that are kept for the closing of each running conversation: what was said is remembered."""
@@ -83,8 +84,7 @@ class DailyBudget:
     async def spent(self) -> Spent:
         """What today has cost so far."""
         day = self.day
-        row = await self._database.read(lambda s: s.get(SpendingRow, day))
-        return Spent(day=day, calls=row.calls if row else 0, tokens=row.tokens if row else 0)
+        return await self._database.read(lambda s: _spent(s, day))
 
     async def reserve(self, role: Role, tokens: int) -> Reservation:
         """See Budget."""
@@ -107,8 +107,9 @@ class DailyBudget:
             return
 
         def work(session: Session) -> None:
-            row = session.get_one(SpendingRow, reservation.day, with_for_update=True)
-            row.tokens += tokens - reservation.tokens
+            row = installation(session, lock=True)
+            if row.day == reservation.day:
+                row.tokens += tokens - reservation.tokens
 
         await self._database.write(work)
 
@@ -118,30 +119,28 @@ class DailyBudget:
             return
         if (exhausted := self.exhausted) is not None:
             raise exhausted
-        unit = self._over(_row(session, self.day), talks=_unclosed(session) + 1, tokens=0)
+        unit = self._over(_spent(session, self.day), talks=_unclosed(session) + 1, tokens=0)
         if unit is not None:
             raise self._error(unit)
 
     def allows_closing(self, session: Session) -> bool:
         """Whether there is room for a closing."""
-        return self._over(_row(session, self.day), talks=0, tokens=CLOSING_TOKENS) is None
+        return self._over(_spent(session, self.day), talks=0, tokens=CLOSING_TOKENS) is None
 
     def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> "_Refusal | None":
         """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run."""
-        row = _row(session, wanted.day, lock=True)
-        unit = self._over(row, talks=_unclosed(session) if keep else 0, tokens=wanted.tokens)
+        row, spent = installation(session, lock=True), _spent(session, wanted.day)
+        unit = self._over(spent, talks=_unclosed(session) if keep else 0, tokens=wanted.tokens)
         if unit is not None:
-            return _Refusal(unit=unit, by_limit=self._over(row, talks=0, tokens=wanted.tokens) is not None)
-        row.calls += 1
-        row.tokens += wanted.tokens
-        session.add(row)
+            return _Refusal(unit=unit, by_limit=self._over(spent, talks=0, tokens=wanted.tokens) is not None)
+        row.day, row.calls, row.tokens = wanted.day, spent.calls + 1, spent.tokens + wanted.tokens
         return None
 
-    def _over(self, row: SpendingRow, *, talks: int, tokens: int) -> Unit | None:
+    def _over(self, spent: Spent, *, talks: int, tokens: int) -> Unit | None:
         """Which limit a call of so many tokens would break, with room kept for the closings of so many talks."""
         comes_to: dict[Unit, int] = {
-            "calls": row.calls + 1 + talks,
-            "tokens": row.tokens + tokens + talks * CLOSING_TOKENS,
+            "calls": spent.calls + 1 + talks,
+            "tokens": spent.tokens + tokens + talks * CLOSING_TOKENS,
         }
         return next((unit for unit, limit in self.limits.items() if comes_to[unit] > limit), None)
 
@@ -164,8 +163,11 @@ class _Refusal:
     by_limit: bool
 
 
-def _row(session: Session, day: str, *, lock: bool = False) -> SpendingRow:
-    return session.get(SpendingRow, day, with_for_update=lock or None) or SpendingRow(day=day)
+def _spent(session: Session, day: str) -> Spent:
+    row = session.get(InstallationRow, 1)
+    if row is None or row.day != day:
+        return Spent(day=day, calls=0, tokens=0)
+    return Spent(day=day, calls=row.calls, tokens=row.tokens)
 
 
 def _unclosed(session: Session) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Unpack
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.content.fields import Flag
 from service.content.profile import Importance, Mood, PersonKind
@@ -65,7 +65,7 @@ class Payload(BaseModel, frozen=True, extra="forbid"):
 
     def stored(self) -> dict[str, Any]:
         """As its row keeps it."""
-        return self.model_dump(mode="json", exclude_computed_fields=True)
+        return self.model_dump(mode="json")
 
 
 class DayBegan(Payload):
@@ -162,19 +162,6 @@ class OfConversation(Payload):
 
 class _OfTwo(OfConversation):
     partner_id: str = Field(description="whom the person speaks with, of whatever kind", examples=["npc_taro"])
-
-    @computed_field(description="an older name of `partner_id`", examples=["npc_taro"])  # type: ignore[prop-decorator]
-    @property
-    def npc_id(self) -> str:
-        """An older name of `partner_id`."""
-        return self.partner_id
-
-    @model_validator(mode="before")
-    @classmethod
-    def _by_its_older_name(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or "npc_id" not in data:
-            return data
-        return {"partner_id": data["npc_id"], **{key: value for key, value in data.items() if key != "npc_id"}}
 
 
 class ConversationEnded(_OfTwo):

@@ -1,5 +1,8 @@
 """Owns the log of what happened in a world, and what was worked out ahead of its clock and is not told yet."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy import delete, insert, literal
 from sqlmodel import Session, col, func, select
@@ -10,15 +13,18 @@ from service.store.event_kinds import (
     ActionFailed,
     ActivityEnded,
     ActivityStarted,
+    Announced,
     Arrived,
     Decided,
     Departed,
+    FlagsSet,
     Payload,
     Slept,
+    WeatherSet,
     payload_of,
 )
 from service.store.tables import EventRow, PendingEventRow
-from world.time import WorldTime
+from world.time import WorldTime, parse_time
 
 _LOCK = 7203915
 """Namespace of PostgreSQL's advisory locks on a world's log."""
@@ -128,6 +134,19 @@ def events_after(
     if person_id is not None:
         query = query.where(EventRow.person_id == person_id)
     return list(session.exec(query.order_by(col(EventRow.id)).limit(limit)))
+
+
+def hear_of_world(world: dict[str, Any], at: int, kind: str, data: Mapping[str, Any]) -> None:
+    """Bring up to date what authors and games have said of a world, by an event of its log: weather, flags, notices."""
+    if kind == WeatherSet.kind:
+        world["weather"] = data["weather"]
+    elif kind == Announced.kind:
+        world["notices"].append({"text": data["text"], "at": at, "until": parse_time(data["until"])})
+    elif kind == FlagsSet.kind:
+        for flag in data["flags"]:
+            world["flags"].pop(flag["name"], None)
+            if flag.get("value") is not None:
+                world["flags"][flag["name"]] = flag["value"]
 
 
 def payload_in(event: EventRow) -> Payload:

@@ -26,9 +26,16 @@ def _inserting(name: str, several: bool) -> Executable:
 
 
 @cache
-def upsert(table: type[SQLModel], dialect: str, changing: tuple[str, ...]) -> Executable:
-    """Of a row that is there, `changing` are set anew. The statement is made once, for it is run after every answer."""
+def upsert(
+    table: type[SQLModel], dialect: str, changing: tuple[str, ...] = (), sums: tuple[str, ...] = ()
+) -> postgresql.Insert | sqlite.Insert:
+    """Of a row that is there, `changing` are set anew, and `sums` added to; safe when others do so at the same moment.
+    The statement is made once, for it is run after every answer.
+    """
     rows = SQLModel.metadata.tables[str(table.__tablename__)]
     adding = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
     key = [column.name for column in rows.primary_key]
-    return adding.on_conflict_do_update(index_elements=key, set_={name: adding.excluded[name] for name in changing})
+    added = {name: rows.c[name] + adding.excluded[name] for name in sums}
+    return adding.on_conflict_do_update(
+        index_elements=key, set_=added | {name: adding.excluded[name] for name in changing}
+    )

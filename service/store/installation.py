@@ -1,19 +1,24 @@
-"""Owns the id of the installation: which service's database this is."""
+"""Owns the installation's row: which service's database this is."""
 
 from sqlalchemy import update
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col
 
 from service.store.tables import InstallationRow
 
 
-def installation_id(session: Session) -> str:
-    """The installation's own; made by the first who asks. The caller commits."""
-    row = session.exec(select(InstallationRow)).first()
+def installation(session: Session, *, lock: bool = False) -> InstallationRow:
+    """Its row; made by the first who asks. With `lock` it is held until the transaction ends. The caller commits."""
+    row = session.get(InstallationRow, 1, with_for_update=lock or None)
     if row is None:
         row = InstallationRow()
         session.add(row)
         session.flush()
-    return row.id
+    return row
+
+
+def installation_id(session: Session) -> str:
+    """The installation's own."""
+    return installation(session).id
 
 
 def try_write(session: Session) -> None:

@@ -4,9 +4,9 @@ import time
 from functools import cache
 
 from sqlalchemy import Executable
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel
+from sqlmodel import Session, col
 
+from service.store.insert import upsert
 from service.store.tables import MemoryOwnerRow
 
 
@@ -18,17 +18,12 @@ def count_up(session: Session, world_id: str, person_id: str) -> int:
     return revision
 
 
-def new_epoch() -> int:
-    """Microseconds of machine time: a world that was removed and begun again gets an epoch it never had."""
-    return time.time_ns() // 1000
-
-
 @cache
 def _counting_up(dialect: str) -> Executable:
     """The statement that makes the row, or counts its revision up, and answers it."""
-    table = SQLModel.metadata.tables[str(MemoryOwnerRow.__tablename__)]
-    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-    counted = insert.on_conflict_do_update(
-        index_elements=list(table.primary_key), set_={"revision": table.c.revision + 1}
-    )
-    return counted.returning(table.c.revision)
+    return upsert(MemoryOwnerRow, dialect, sums=("revision",)).returning(col(MemoryOwnerRow.revision))
+
+
+def new_epoch() -> int:
+    """Microseconds of machine time: a world that was removed and begun again gets an epoch it never had."""
+    return time.time_ns() // 1000

@@ -37,8 +37,9 @@ class Policy:
     one that is known since came of it, and any other was there when it began. From `ended` on it is otherwise: before,
     it had the columns `unended`; it may have ended in a conversation (`ended_in`). `memory` is the id of the memory
     that it is, or goes with, `remembered_as` the kind of memory that it is, in the words of the column `text`.
-    `passing` is of the moment: at another one it begins anew. Not `copied`: it is no part of a world's story, but of
-    how it came to be. Not `exported`: in an export lines of its own tell of it, or it is made anew from those.
+    `passing` is of the moment: at another one it begins anew; so do the `passing_columns` of a row that stays. Not
+    `copied`: it is no part of a world's story, but of how it came to be. Not `exported`: in an export lines of its own
+    tell of it, or it is made anew from those.
     """
 
     whose: str | None = None
@@ -57,6 +58,7 @@ class Policy:
     words: tuple[str, ...] = ()
     shown: bool = False
     passing: bool = False
+    passing_columns: tuple[str, ...] = ()
     copied: bool = True
     exported: bool = True
 

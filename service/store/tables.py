@@ -4,9 +4,9 @@ otherwise. Each declares its policy (store/policy.py).
 
 from typing import Annotated, Any, NamedTuple
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, inspect
+from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect
 from sqlalchemy.orm import aliased
-from sqlmodel import AutoString, Field, Relationship, SQLModel
+from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 
 from service.content.profile import Emotion, PersonKind
 from service.store.ids import new_id
@@ -15,7 +15,6 @@ from service.store.phase import (
     CommitmentState,
     Loudness,
     Modulator,
-    ProposalState,
     Speaker,
     TurnForm,
     TurnPolicy,
@@ -98,12 +97,18 @@ class _Answered(_Spent):
 class InstallationRow(SQLModel, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
+
+    `calls` and `tokens` are what its model calls have cost on `day`, over all worlds: a budget's day is the machine's,
+    in UTC (2026-04-01). Counted only where a limit is set. Calls that are out count with all they may come to.
     """
 
     __tablename__ = "installation"
 
     number: int = Field(default=1, primary_key=True)
     id: str = Field(default_factory=new_id)
+    day: str = ""
+    calls: int = 0
+    tokens: int = Field(default=0, sa_type=BigInteger)
 
 
 @Policy(exported=False)
@@ -115,7 +120,8 @@ class WorldRow(SQLModel, table=True):
     decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
     (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
     running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
-    `flags` is what the game holds to be so (GET /world/flags), by name.
+    `flags` is what the game holds to be so (GET /world/flags), by name. `notices` are what authors announced, such as a
+    festival: everybody knows of each `text` from its `at` until before its `until`.
     `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
     at run time (0: never): no two casts of any world bear the same. `timeline` changes where the world is brought back
     to what it was: what was asked before is of no use any more. `branched_from` is the world that this one was until
@@ -137,6 +143,7 @@ class WorldRow(SQLModel, table=True):
     weather: str = ""
     """the weather in words; empty: there is nothing to say of it"""
     flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    notices: list[dict[str, Any]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     clock_mode: str = "manual"
     clock_speed: float = 1.0
     clock_pace: str = "exact"
@@ -153,13 +160,14 @@ class WorldRow(SQLModel, table=True):
     clock_lease_until: float = 0.0
 
 
-@Policy(whose="person_id", goes=GoesWith.PERSON)
+@Policy(whose="person_id", goes=GoesWith.PERSON, passing_columns=("life", "agent_state"))
 class PersonRow(OfPerson, table=True):
     """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began
     in.
 
     `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`:
-    what it carries. `busy`: of a player whom nobody speaks to first.
+    what it carries. `busy`: of a player whom nobody speaks to first. Of somebody who lives, `life` is as the world's
+    core holds it (people/person.py), and `agent_state` what is on its mind (decision/situation.py).
     """
 
     __tablename__ = "people"
@@ -168,6 +176,8 @@ class PersonRow(OfPerson, table=True):
     decision: str | None = None
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     busy: bool = False
+    life: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+    agent_state: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
 @Policy(whose="person_id", exported=False)
@@ -183,18 +193,6 @@ class MadePersonRow(OfPerson, table=True):
     kind: PersonKind = Field(sa_type=AutoString)
     profile: str
     removed: bool = False
-
-
-@Policy(whose="character_id", goes=GoesWith.PERSON, passing=True)
-class LifeRow(_OfWorld, table=True):
-    """A character's life as the world's core holds it (`person`, see people/person.py), and what is on its mind
-    (`mind`, see decision/situation.py)."""
-
-    __tablename__ = "lives"
-
-    character_id: str = Field(primary_key=True)
-    person: dict[str, Any] = _json()
-    agent_state: dict[str, Any] = _json()
 
 
 @Policy(conversation="conversation_id", passing=True)
@@ -225,22 +223,6 @@ class PendingEventRow(_OfWorld, table=True):
     key: str
     kind: str
     data: dict[str, Any] = _json()
-
-
-@Policy(known="at")
-class NoticeRow(_OfWorld, table=True):
-    """Something the author announced, such as a festival: everybody knows of it from `at` until before `until`."""
-
-    __tablename__ = "notices"
-    __table_args__ = (Index("ix_notices_time", "world_id", "until"),)
-
-    id: str = Field(primary_key=True)
-    text: str
-    """what everybody knows, as a sentence"""
-    at: WorldMinute = Field(sa_type=BigInteger)
-    """the world time from which it is known"""
-    until: WorldMinute = Field(sa_type=BigInteger)
-    """the world time before which it holds"""
 
 
 @Policy(whose="character_id", goes=GoesWith.PERSON, known="starts_at", exported=False)
@@ -374,14 +356,16 @@ class ParticipantRow(_OfWorld, table=True):
 
     `speaker`: who finds its words, a model or a human. `night` is the day of its life in which it joined:
     to that day the conversation belongs. `joined_turn` is the first turn that it hears, `left_turn` the first that it
-    does not hear any more (None: it stays to the end). In a scene it has a `goal` and a `plan` of its own, and stands
-    at a `spot` ("": where the others are).
+    does not hear any more (None: it stays to the end). `engaged`: it talks now, and can begin no other conversation;
+    whoever begins one holds the world's row, so that nobody does so twice at once. In a scene it has a `goal` and a
+    `plan` of its own, and stands at a `spot` ("": where the others are).
     """
 
     __tablename__ = "participants"
     __table_args__ = (
         _of_conversation(),
         Index("ix_participants_person", "world_id", "person_id"),
+        Index("ix_participants_engaged", "world_id", "engaged"),
     )
 
     conversation_id: str = Field(primary_key=True)
@@ -394,12 +378,18 @@ class ParticipantRow(_OfWorld, table=True):
     left_turn: int | None = None
     """the first turn that it does not perceive any more; null: it is there"""
     night: int = 0
+    engaged: bool = False
     goal: str = ""
     """what it wants of this scene; empty: nothing was said"""
     plan: str = ""
     """how it means to get it; empty: nothing was said"""
     spot: str = ""
     """where it stands; empty: where the others are"""
+
+
+def engaged_in(world_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of participants: those of the world who talk now."""
+    return col(ParticipantRow.world_id) == world_id, col(ParticipantRow.engaged).is_(True)
 
 
 class Suggestion(NamedTuple):
@@ -491,7 +481,8 @@ class SceneRow(_OfWorld, table=True):
 class InterventionRow(_OfWorld, table=True):
     """What a writer did to a scene: the `number`th time, from 0. It holds from turn `before_turn` on. `kind` and
     `details` are in conversation/interventions.py; `target_id` is whom it concerns (None: all). `rule`: which of the
-    scene's own it is (None: the writer's hand).
+    scene's own it is (None: the writer's hand). `proposals` are what a model proposed where it was
+    asked for a long-term update (conversation/long_term.py).
     """
 
     __tablename__ = "interventions"
@@ -507,6 +498,7 @@ class InterventionRow(_OfWorld, table=True):
     details: dict[str, Any] = _json()
     rule: str | None = None
     """id of the scene's own rule that did it; null: its writer's hand"""
+    proposals: list[dict[str, Any]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time"""
 
@@ -524,32 +516,6 @@ class OverheardRow(OfPerson, table=True):
     turns: list[int] = _json()
     known_at: int = Field(sa_type=BigInteger)
     revision: int
-
-
-@Policy(whose="person_id", goes=GoesWith.MEMORY, conversation="conversation_id", known="at")
-class LongTermRow(OfPerson, table=True):
-    """Something that may be added to what is a person's for long, after a scene: an experience, a goal or a memory
-    (`kind`), with the turns it rests on. `state`: proposed, accepted or refused (store/phase.py): only what is accepted
-    holds, from `at` on.
-    """
-
-    __tablename__ = "long_term"
-    __table_args__ = (_of_conversation(),)
-
-    id: str = Field(primary_key=True)
-    """by which it is accepted or refused"""
-    conversation_id: str
-    kind: str
-    text: str
-    """what is proposed"""
-    importance: int
-    """how much it matters, 1 to 10"""
-    evidence: list[int] = _json()
-    """the turns, from 0, that it rests on"""
-    state: Annotated[str, ProposalState]
-    """only what is accepted holds"""
-    at: WorldMinute = Field(sa_type=BigInteger)
-    """the world time of its state"""
 
 
 @Policy(whose="person_id", conversation="conversation_id", turn="turn", known="at")
@@ -622,15 +588,6 @@ class PromptRow(_OfWorld, table=True):
 def said_in(key: ConversationKey) -> tuple[bool, bool]:
     """Of turns: those of the conversation."""
     return (TurnRow.world_id == key.world_id, TurnRow.conversation_id == key.conversation_id)
-
-
-@Policy(whose="person_id", goes=GoesWith.PERSON, conversation="conversation_id", passing=True)
-class EngagementRow(OfPerson, table=True):
-    """Who talks now: the primary key is what keeps a person from talking twice at once."""
-
-    __tablename__ = "engagements"
-
-    conversation_id: str
 
 
 @Policy(
@@ -1084,30 +1041,18 @@ class QualityRow(_Spent, _OfWorld, table=True):
 
 
 @Policy(copied=False)
-class SpendingRow(SQLModel, table=True):
-    """What the model calls of a day have cost, over all worlds: a budget's day is the machine's, in UTC (2026-04-01).
-
-    Counted only where a limit is set. Calls that are out count with all they may come to.
-    """
-
-    __tablename__ = "spending"
-
-    day: str = Field(primary_key=True)
-    calls: int = 0
-    tokens: int = Field(default=0, sa_type=BigInteger)
-
-
-@Policy(copied=False)
 class SnapshotRow(_OfWorld, table=True):
-    """A world as it was kept, to be brought back to (runtime/snapshots.py): `data` are its rows, packed, `size` bytes.
+    """A world as it was kept, to be brought back to (runtime/snapshots.py): the `number`th of those that there are, by
+    when they were made. It is a mark: what changes after it is kept as it was (KeptRow).
 
     `at` is the world's time then, `made_at` the machine's, in UTC. `automatic`: it was kept when a day began.
-    `schema_revision` is the version of the tables, `digest` the SHA-256 of `data`.
+    `schema_revision` is the version of the tables.
     """
 
     __tablename__ = "snapshots"
 
     name: str = Field(primary_key=True)
+    number: int
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time that it is of"""
     made_at: str
@@ -1115,9 +1060,21 @@ class SnapshotRow(_OfWorld, table=True):
     automatic: bool
     """kept by itself, when a world day began"""
     schema_revision: str
-    digest: str
-    size: int
-    data: bytes
+
+
+@Policy(copied=False)
+class KeptRow(_OfWorld, table=True):
+    """A row as it was at the snapshot of that `number`, and changed before a newer snapshot was made; of those before,
+    what holds is the first that has the row. The database writes it by itself (store/kept_rows.py): `key` are its
+    primary key's values, `row` its columns, as JSON (None: there was no such row).
+    """
+
+    __tablename__ = "kept_rows"
+
+    number: int = Field(primary_key=True)
+    table_name: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    row: str | None = None
 
 
 @Policy(copied=False)

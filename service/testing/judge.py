@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from service.llm.chat import Answer, ChatModel
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import Answer, ChatModel, PromptValues, Templates
 from service.quality.checks import Exchange
 
 TEMPLATES = Templates(__file__)

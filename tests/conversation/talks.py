@@ -20,7 +20,7 @@ from service.memory.recall import todays_summaries
 from service.people.person import move
 from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
-from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
+from service.store.tables import ConversationRow, ParticipantRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, closing, memory
 from tests.store.conversations import conversation_row, main
 from world.life import Segment, Talk
@@ -289,6 +289,11 @@ def todays(room: ConversationDependencies, person_id: str) -> list[str]:
 def rows(room: ConversationDependencies, table: type[SQLModel]) -> list[dict[str, Any]]:
     """All rows of a table, in the order of their keys."""
     return room.database.read_now(lambda s: dump(s, table))
+
+
+def engaged(room: ConversationDependencies) -> list[tuple[str, str]]:
+    """Who talks now, and in which conversation."""
+    return sorted((row["person_id"], row["conversation_id"]) for row in rows(room, ParticipantRow) if row["engaged"])
 
 
 def dump(session: Session, table: type[SQLModel]) -> list[dict[str, Any]]:

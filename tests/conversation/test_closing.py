@@ -24,7 +24,6 @@ from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    EngagementRow,
     MemoryOwnerRow,
     MemoryRow,
     MoodRow,
@@ -37,6 +36,7 @@ from tests.conversation.talks import (
     FAREWELL,
     HELLO,
     THANKS,
+    engaged,
     meet,
     pass_minutes,
     recollection,
@@ -355,7 +355,7 @@ def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.CONTENT_CHANGED)
     assert row.failure is not None
     assert next(iter(gone.values())) in row.failure["ja"]
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
     assert script.history == []
 
 
@@ -378,7 +378,7 @@ def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
     conversation_id = _spoken(room, script)
     script.enqueue(ModelTimeout(model="m", seconds=60))
     _close(room, conversation_id)
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
     script.enqueue(*talk_of_family())
     again = meet(room)
     asyncio.run(Engine(room).converse(main(again)))

@@ -22,7 +22,7 @@ from service.llm.scripted import Scripted, ScriptedModel
 from service.settings import LlmSettings
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationKey, EngagementRow, TurnRow
+from service.store.tables import ConversationKey, TurnRow
 from service.store.usage import usage_rows
 from service.usage import Usage
 from tests.conversation.talks import (
@@ -33,6 +33,7 @@ from tests.conversation.talks import (
     THANKS,
     begin,
     begin_living,
+    engaged,
     hold_living,
     limited,
     meet,
@@ -152,7 +153,7 @@ def test_both_are_free_when_it_has_ended_and_the_log_says_why(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     conversation_id = _hold(room, script, says(HELLO, leaves=True))
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
     last = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
     assert last.kind == "conversation_ended"
     assert last.data["conversation_id"] == conversation_id
@@ -187,7 +188,7 @@ def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.MODEL_FAILURE)
     assert row.closed_at is not None
     assert turns(room, conversation_id) == []
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
 
 
 @pytest.mark.parametrize(
@@ -396,7 +397,7 @@ def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(
     assert "used up" in row.failure["en"]
     assert "使い切りました" in row.failure["ja"]
     assert len(script.history) == 2, "nobody is asked for a farewell"
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
     (usage,) = {(row.calls, row.failures) for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert usage == (1, 0), "a call that was not made has not failed"
     script.enqueue(recollection())

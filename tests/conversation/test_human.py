@@ -21,12 +21,13 @@ from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, EngagementRow, MemoryRow, PromptRow, SummaryRow, TurnRow
+from service.store.tables import ConversationKey, MemoryRow, PromptRow, SummaryRow, TurnRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
     HELLO,
     THANKS,
+    engaged,
     meet,
     pass_minutes,
     replies,
@@ -212,7 +213,7 @@ def test_silence_ends_it(room: ConversationDependencies, passed: dict[str, float
     assert played.database.write_now(lambda s: leave_in_silence(s, played.worlds, main(conversation_id)))
     row = talk(played, conversation_id)
     assert (row.end_reason, row.phase, row.awaits) == (EndReason.SILENCE, Phase.CLOSED, None)
-    assert not rows(played, EngagementRow)
+    assert not engaged(played)
 
 
 def test_a_player_engages_whom_it_talks_to_unless_the_place_is_waived(played: ConversationDependencies) -> None:

@@ -22,7 +22,6 @@ from service.store.events import events_after, flush_due
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     ConversationRow,
-    EngagementRow,
     EventRow,
     MemoryRow,
     PendingEventRow,
@@ -41,6 +40,7 @@ from tests.conversation.talks import (
     HELLO,
     THANKS,
     begin_living,
+    engaged,
     hold_living,
     meet,
     pair_recollection,
@@ -84,7 +84,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: ConversationDe
         BESIDE_TARO,
     )
     assert (row.goal, row.goal_given, row.participants[0].night) == (GOAL.goal, True, 4)
-    assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "npc_taro"]
+    assert [one for one, _ in engaged(room)] == ["aoi", "npc_taro"]
     assert rows(room, EventRow) == []
     (event,) = rows(room, PendingEventRow)
     assert (event["kind"], event["at"], event["person_id"]) == ("conversation_started", starts, "aoi")
@@ -102,7 +102,7 @@ def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Co
 def test_whom_a_clients_talk_engages_stays_engaged_there(room: ConversationDependencies) -> None:
     first = meet(room, character_id="mio")
     begin_living(room)
-    assert {r["person_id"]: r["conversation_id"] for r in rows(room, EngagementRow)} == {
+    assert dict(engaged(room)) == {
         "mio": first,
         "npc_taro": first,
         "aoi": "c1",
@@ -117,7 +117,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies
     assert [turn.at for turn in turns(room, "c1")] == [starts, starts + 1, starts + 2, starts + 3]
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
     assert _clock(room) == starts - AHEAD
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
     world = room.database.read_now(lambda s: room.worlds.open(s, "main")).at(starts)
     for prompt in script.history:
         assert isinstance(prompt.given, PromptContext)

@@ -47,8 +47,7 @@ from service.conversation.prompt import (
     speaker_prompt,
 )
 from service.conversation.writing import Form, WriteContext, write_prompt
-from service.llm.chat import Message, Prompt
-from service.llm.prompt import Templates
+from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language
 from service.memory.closing.answer import AttitudeDraft
 from service.people.attitude import STRANGERS, Attitude, liking

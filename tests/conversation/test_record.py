@@ -16,7 +16,7 @@ from service.llm.chat import Message, Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.people.person import person_row
-from service.store.tables import ConversationRow, NoticeRow, PromptRow, WorldRow
+from service.store.tables import ConversationRow, PromptRow, WorldRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -38,8 +38,8 @@ SINGS = "When the nets are mended, she sings the whole night."
 
 
 def _announce(session: Session) -> None:
-    now = session.get_one(WorldRow, "main").now
-    session.add(NoticeRow(id="n1", world_id="main", text="The bridge is closed", at=now, until=now + 600))
+    world = session.get_one(WorldRow, "main")
+    world.notices = [{"text": "The bridge is closed", "at": world.now, "until": world.now + 600}]
 
 
 def _sent_to(script: ScriptedModel, role: str) -> list[tuple[Message, ...]]:

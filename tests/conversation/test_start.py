@@ -14,8 +14,20 @@ from service.llm.choose import ROLES
 from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationRow, EngagementRow
-from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, pass_minutes, place, rows, says, send, talk
+from service.store.tables import ConversationRow, ParticipantRow
+from tests.conversation.talks import (
+    BESIDE_TARO,
+    HELLO,
+    begin,
+    engaged,
+    meet,
+    pass_minutes,
+    place,
+    rows,
+    says,
+    send,
+    talk,
+)
 from tests.store.conversations import main
 
 
@@ -25,7 +37,7 @@ def test_a_conversation_begins_running_and_engages_both(room: ConversationDepend
     assert (row.phase, row.max_turns, row.node_id, row.language) == (Phase.RUNNING, 6, BESIDE_TARO, "en")
     assert row.models == dict.fromkeys(ROLES, "scripted")
     assert row.started_at == room.worlds.start
-    assert [(r["person_id"], r["conversation_id"]) for r in rows(room, EngagementRow)] == [
+    assert engaged(room) == [
         ("aoi", conversation_id),
         ("npc_taro", conversation_id),
     ]
@@ -45,7 +57,8 @@ def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: ConversationDepen
         "partner_node_id": "tavern_bench",
         "walk_minutes": 6,
     }
-    assert rows(room, ConversationRow) == rows(room, EngagementRow) == []
+    assert not rows(room, ConversationRow)
+    assert engaged(room) == []
 
 
 def test_the_minutes_told_are_those_it_takes(room: ConversationDependencies) -> None:
@@ -100,13 +113,13 @@ def test_a_busy_npc_says_with_whom_it_talks(room: ConversationDependencies) -> N
 def test_two_pairs_talk_side_by_side(room: ConversationDependencies) -> None:
     meet(room)
     meet(room, character_id="mio", npc_id="npc_hamako")
-    assert len(rows(room, EngagementRow)) == 4
+    assert len(engaged(room)) == 4
 
 
 def test_the_same_people_of_another_world_are_other_people(room: ConversationDependencies) -> None:
     meet(room)
     meet(room, world_id="other")
-    assert sorted({r["world_id"] for r in rows(room, EngagementRow)}) == ["main", "other"]
+    assert sorted({r["world_id"] for r in rows(room, ParticipantRow) if r["engaged"]}) == ["main", "other"]
 
 
 def test_of_many_simultaneous_starts_exactly_one_succeeds(room: ConversationDependencies) -> None:
@@ -122,7 +135,7 @@ def test_of_many_simultaneous_starts_exactly_one_succeeds(room: ConversationDepe
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(attempt, ["aoi", "mio", "nagi", "ren"] * 2))
     (started,) = [answer for answer in answers if isinstance(answer, str)]
-    assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {started}
+    assert {of for _, of in engaged(room)} == {started}
     assert [r["id"] for r in rows(room, ConversationRow)] == [started]
 
 
@@ -143,7 +156,7 @@ def test_both_are_free_again_after_the_end(room: ConversationDependencies, scrip
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
     second = begin(room)
-    assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {second}
+    assert {of for _, of in engaged(room)} == {second}
 
 
 def test_an_end_frees_only_who_is_engaged_in_that_talk(room: ConversationDependencies) -> None:
@@ -151,9 +164,9 @@ def test_an_end_frees_only_who_is_engaged_in_that_talk(room: ConversationDepende
     room.database.write_now(lambda s: end(s, room.worlds, "main", first, EndReason.ENDED_BY_CLIENT))
     meet(room, character_id="mio", npc_id="npc_hamako")
     second = meet(room)
-    assert len(rows(room, EngagementRow)) == 4
+    assert len(engaged(room)) == 4
     room.database.write_now(lambda s: end(s, room.worlds, "main", second, EndReason.ENDED_BY_CLIENT))
-    assert [r["person_id"] for r in rows(room, EngagementRow)] == ["mio", "npc_hamako"]
+    assert [one for one, _ in engaged(room)] == ["mio", "npc_hamako"]
 
 
 def test_a_person_who_talks_is_not_free(room: ConversationDependencies) -> None:
@@ -180,7 +193,7 @@ def test_two_characters_who_stand_beside_each_other_may_talk(room: ConversationD
     place(room, "mio")
     row = talk(room, begin(room, npc_id="mio"))
     assert (*row.person_ids, row.talk_id) == ("aoi", "mio", None)
-    assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "mio"]
+    assert [one for one, _ in engaged(room)] == ["aoi", "mio"]
 
 
 def test_a_character_elsewhere_is_told_of_with_the_way(room: ConversationDependencies) -> None:

@@ -13,8 +13,8 @@ from service.decision.options import LONGEST_WAIT
 from service.decision.situation import LastAsked
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
-from service.people.worlds import WorldView
-from service.store.tables import NoticeRow, PersonRow
+from service.people.worlds import Notice, WorldView
+from service.store.tables import PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from world.actions import WAIT, WALK, Reason, Refusal
@@ -128,11 +128,11 @@ def test_it_is_asked_when_the_weather_has_turned_or_something_is_announced(
 ) -> None:
     sits = _asked(room, script)
     agent_state, world = sits.agent_state, sits.world
-    notice = NoticeRow(id="n", world_id="main", at=TEN, until=TEN + 60, text="The festival is today")
+    notice = Notice(at=TEN, until=WorldTime(TEN + 60), text="The festival is today")
     for changed in (replace(world, weather="Rain"), replace(world, notices=(notice,))):
         sits.agent_state, sits.world = agent_state, changed
         assert _again(sits, script, _then(sits.world)).by == "fallback"
-    later = notice.model_copy(update={"at": TEN + 1})
+    later = replace(notice, at=WorldTime(TEN + 1))
     sits.agent_state, sits.world = agent_state, replace(world, notices=(later,))
     assert _again(sits, script, _then(sits.world)).by == "plan"
 

@@ -27,8 +27,7 @@ from service.decision.context import (
     plan_prompt,
 )
 from service.decision.options import in_short
-from service.llm.chat import Message, Prompt
-from service.llm.prompt import Templates
+from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language
 from service.people.person import FeltNeed
 from world.actions import Option

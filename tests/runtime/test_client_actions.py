@@ -14,7 +14,7 @@ from service.people.person import positions
 from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
 from service.store.phase import EndReason
-from service.store.tables import EventRow, LifeRow, MovementRow
+from service.store.tables import EventRow, MovementRow, PersonRow
 from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
 from world.life import Position, Segment
@@ -79,7 +79,7 @@ def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: Conv
     assert refused.value.facts["hours"] == "17:00-01:00"
     assert refused.value.facts["facility"] == "Chidori Tavern"
     assert refused.value.facts["at"] > "2026-04-01T07:00"
-    assert rows(room, MovementRow) == rows(room, EventRow) == rows(room, LifeRow) == []
+    assert rows(room, MovementRow) == rows(room, EventRow) == rows(room, PersonRow) == []
 
 
 def test_what_counts_is_the_hour_of_arrival_not_of_departure(room: ConversationDependencies) -> None:
@@ -158,7 +158,7 @@ def test_sleep_clears_the_days_talks_and_nothing_else(room: ConversationDependen
     slept = [event for event in after["events"] if event["world_id"] == "main"][-1]
     assert (slept["kind"], slept["person_id"], slept["data"]) == ("slept", "aoi", {"cleared": 1})
     changed = {table for table in before if before[table] != after[table]}
-    assert changed == {"people", "lives", "worlds", "events"}
+    assert changed - {"kept_rows"} == {"people", "worlds", "events"}
     assert [len(todays(room, who)) for who in ("aoi", "mio")] == [0, 1]
     (mine,) = [row for row in after["people"] if (row["world_id"], row["person_id"]) == ("main", "aoi")]
     assert (mine["sleeps"], mine["decision"]) == (1, "client")

@@ -31,7 +31,6 @@ from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    EngagementRow,
     EventRow,
     SummaryRow,
     UsageRow,
@@ -42,6 +41,7 @@ from tests.conversation.talks import (
     FAREWELL,
     HELLO,
     THANKS,
+    engaged,
     limited,
     meet,
     recollection,
@@ -189,7 +189,7 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
     assert talk(room, conversation_id).phase == Phase.CLOSED
     assert [r["conversation_id"] for r in rows(room, SummaryRow)] == [conversation_id] * 2
     assert [r["conversation_id"] for r in rows(room, AttitudeChangeRow)] == [conversation_id] * 2
-    assert rows(room, EngagementRow) == []
+    assert engaged(room) == []
     assert script.unused == 0
 
 

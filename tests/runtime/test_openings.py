@@ -20,9 +20,9 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
+from service.runtime.author_changes import Observation, observe
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.made_people import place_person, put_person
-from service.runtime.observations import Observation, observe
 from service.runtime.openings import LEFT_ALONE_MINUTES, open_talks
 from service.runtime.world_session import WorldSession
 from service.settings import WorldSettings
@@ -32,10 +32,9 @@ from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
     ConversationRow,
-    EngagementRow,
     SummaryRow,
 )
-from tests.conversation.talks import BESIDE_TARO, pass_minutes, rows, says, turns
+from tests.conversation.talks import BESIDE_TARO, engaged, pass_minutes, rows, says, turns
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.runtime.patience import until
 from tests.runtime.worlds import command
@@ -270,7 +269,7 @@ def test_who_gets_no_answer_remembers_no_talk(placed: ConversationDependencies, 
     assert (talk.phase, talk.end_reason, talk.changes) == (Phase.CLOSED, EndReason.SILENCE, None)
     assert not rows(placed, SummaryRow)
     assert not rows(placed, AttitudeChangeRow)
-    assert not rows(placed, EngagementRow)
+    assert not engaged(placed)
     assert script.unused == 0
     assert len(script.history) == 1, "nothing was to be remembered: no model was asked"
     assert told(placed)[-1].kind == "conversation.ended"

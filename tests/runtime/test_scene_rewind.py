@@ -226,7 +226,11 @@ def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_a
 def texts(room: ConversationDependencies) -> list[str]:
     """Of the memories that stay with somebody for long; each is a proposal too."""
     rows = room.database.read_now(lambda s: read_rows(s, "main"))
-    assert [row["id"] for row in rows["memories"]] == [row["id"] for row in rows["long_term"]]
+    assert [row["id"] for row in rows["memories"]] == [
+        f"{row['conversation_id']}-{row['number']}-{index}"
+        for row in rows["interventions"]
+        for index in range(len(row["proposals"]))
+    ]
     assert {row["support"] for row in rows["memories"]} <= {"author"}, "a writer has accepted it"
     return [row["text"] for row in rows["memories"]]
 
@@ -303,7 +307,7 @@ def test_the_clock_of_the_world_and_what_it_has_lived_since_stay(
     back(room, one, 0)
     now = held(room)
     assert now["worlds"] == before["worlds"]
-    for name in ("lives", "movements", "decisions", "talks", "memories", "summaries", "notices", "reflections"):
+    for name in ("people", "movements", "decisions", "talks", "memories", "summaries", "reflections"):
         assert now[name] == before[name], name
     key = ConversationKey("main", one)
     assert not [row for row in now["turns"] if row["conversation_id"] == key.conversation_id]

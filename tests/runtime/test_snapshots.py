@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import JSON, LargeBinary, update
+from sqlmodel import Session
 
 from service.content.load import Content
 from service.conversation.closing import close
@@ -19,10 +21,18 @@ from service.llm.scripted import ScriptedModel
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.runtime.rewind import Moment, rewound
-from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
+from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, remove, restore, snapshots
 from service.store.phase import Phase
-from service.store.tables import CommitmentRow, ConversationKey, ConversationRow, SnapshotRow, TurnRow
-from service.store.world_rows import pack, read_rows, unpack
+from service.store.tables import (
+    CommitmentRow,
+    ConversationKey,
+    ConversationRow,
+    KeptRow,
+    SnapshotRow,
+    TurnRow,
+    VectorRow,
+)
+from service.store.world_rows import Rows, read_rows, replace_rows, story_tables, world_in
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.runtime.lives import hamlet
@@ -68,11 +78,50 @@ def test_what_was_kept_is_there_again_and_another_world_is_not_touched(
     assert (held(room), exported(room), held(room, "other")) == (before, told, other)
 
 
-def test_rows_come_out_as_they_went_in(room: ConversationDependencies, script: ScriptedModel) -> None:
+def all_rows(room: ConversationDependencies, name: str) -> Rows:
+    return room.database.read_now(lambda s: read_snapshot(s, "main", name))
+
+
+def test_rows_come_out_as_they_went_in_whatever_became_of_them(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    """They were changed, removed, and are there anew; every column of every table."""
     fill(room, script)
-    found = room.database.read_now(lambda s: read_rows(s, "main"))
-    found["vectors"] = [{"world_id": "main", "vector": bytes(range(256))}]
-    assert unpack(pack(found)) == found
+    vector = VectorRow(
+        world_id="main", person_id="aoi", kind="fact", item_id="x", model="m", vector=bytes(range(256)), revision=1
+    )
+    room.database.write_now(lambda s: s.add(vector))
+    save(room, "whole")
+    whole = all_rows(room, "whole")
+    odd = {float: 1790000000.1234567, bool: True, int: 7}
+
+    def spoil(session: Session) -> None:
+        for table in story_tables():
+            if table.name in ("worlds", "made_people"):  # to save a world it must be one
+                continue
+            for column in table.c:
+                is_free = not (column.primary_key or column.foreign_keys or isinstance(column.type, JSON | LargeBinary))
+                if is_free and column.name != "person_id":
+                    value = odd.get(column.type.python_type, "\"o'\\ \u7d42")
+                    session.execute(update(table).where(world_in(table) == "main").values({column.name: value}))
+
+    room.database.write_now(spoil)
+    save(room, "odd")
+    spoilt = all_rows(room, "odd")
+    for name in ("odd", "nothing", "whole"):
+        assert all_rows(room, "whole") == whole
+        assert all_rows(room, "odd") == spoilt != whole
+        room.database.write_now(lambda s: replace_rows(s, "main", {}, read_rows(s, "main")))
+        if name == "odd":
+            save(room, "nothing")
+        assert [name for name, some in all_rows(room, "nothing").items() if some] == ["worlds"], "it has begun anew"
+        back = all_rows(room, name)
+        room.database.write_now(lambda s: replace_rows(s, "main", back, {}))  # noqa: B023 - run here
+    for gone in ("odd", "before", "nothing"):
+        room.database.write_now(lambda s: remove(s, "main", gone))  # noqa: B023 - run here
+        assert all_rows(room, "whole") == whole
+    room.database.write_now(lambda s: remove(s, "main", "whole"))
+    assert [row for row in rows(room, KeptRow) if row["world_id"] == "main"] == []
 
 
 def test_no_search_finds_what_came_later(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -179,7 +228,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     assert [row["id"] for row in whole["quality"]] == sorted(one.id for one in checks)
     assert [row["id"] for row in then["quality"]] == [f"{key.conversation_id}/0"]
     assert [(row["id"], row["phase"]) for row in then["conversations"]] == [(key.conversation_id, "running")]
-    assert {row["person_id"] for row in then["engagements"]} == {"ren", "npc_taro"}
+    assert {row["person_id"] for row in then["participants"] if row["engaged"]} == {"ren", "npc_taro"}
     for name in ("memories", "summaries", "attitude_changes", "moods"):
         assert whole[name], name
         assert not then[name], name
@@ -210,7 +259,7 @@ def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
         then = held(room, f"before-{turn}")
         people = sorted(then["participants"], key=lambda one: one["seat"])
         assert [(one["person_id"], one["joined_turn"], one["left_turn"]) for one in people] == there
-        assert (len(then["turns"]), then["engagements"]) == (turn, [])
+        assert (len(then["turns"]), [one for one in people if one["engaged"]]) == (turn, [])
         assert [row["stands_at"] for row in then["conversations"]] == [0]
 
 
@@ -247,28 +296,32 @@ def test_what_a_talk_said_of_a_promise_is_not_said_before_its_turns(
     assert rewound(found, Moment(conversation_id=key.conversation_id, turn=1))["commitments"] == [old]
 
 
-def test_damaged_bytes_and_another_version_leave_the_world_as_it_is(
+def test_a_snapshot_of_another_version_leaves_the_world_as_it_is(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     fill(room, script)
     before = held(room)
 
-    def spoil(**columns: Any) -> None:
-        def work(session: Any) -> None:
-            row = session.get_one(SnapshotRow, ("main", "before"))
-            for name, value in columns.items():
-                setattr(row, name, value)
+    def spoil(session: Session) -> None:
+        session.get_one(SnapshotRow, ("main", "before")).schema_revision = "0001_older"
 
-        room.database.write_now(work)
-
-    data = room.database.read_now(lambda s: s.get_one(SnapshotRow, ("main", "before"))).data
-    spoil(data=data[:-1] + bytes([data[-1] ^ 1]))
-    with pytest.raises(SnapshotUnusable, match="damaged"):
-        load(room, "before")
-    spoil(data=data, schema_revision="0001_older")
+    room.database.write_now(spoil)
     with pytest.raises(SnapshotUnusable, match="another version"):
         load(room, "before")
     assert held(room) == before
+
+
+def test_a_snapshot_is_a_mark_and_grows_only_by_what_changes(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    fill(room, script)
+    for name in ("one", "other"):
+        save(room, name)
+    sizes = {one.name: one.size for one in room.database.read_now(lambda s: snapshots(s, "main"))}
+    assert (sizes["one"], sizes["other"]) == (0, 0), "however much the world has lived"
+    talked(room, script)
+    sizes = {one.name: one.size for one in room.database.read_now(lambda s: snapshots(s, "main"))}
+    assert sizes["one"] == 0 < sizes["other"], "the newest keeps it for all"
 
 
 def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencies, village: Content) -> None:

@@ -135,7 +135,7 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
         )
         room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
-        command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
+        command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60), world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
         room.database.write_now(lambda s: s.add(marked(world_id, "nagi@0", "nagi")))  # noqa: B023 - run here
         mika = Made(id="mika", kind="player", profile='{"name": "Mika"}')
@@ -143,8 +143,8 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
-        room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
         asyncio.run(keep(room, world_id, "before"))
+        room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
 
 
 def _call(key: ConversationKey) -> tables.ActionCallRow:
@@ -174,8 +174,9 @@ def play(session: Session, key: ConversationKey) -> None:
     session.add(
         marked(key.world_id, f"{key.conversation_id}/1", "npc_taro", conversation_id=key.conversation_id, turn=1)
     )
-    kept: dict[str, Any] = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed"}
-    session.add(tables.LongTermRow(**of, person_id="npc_taro", id=key.conversation_id, **kept, at=0))
+    kept = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed", "at": 0}
+    asked: dict[str, Any] = {"kind": "long_term_update_request", "target_id": "npc_taro", "details": {"proposed": 1}}
+    session.add(tables.InterventionRow(**of, number=1, before_turn=1, **asked, proposals=[kept], at=0))
     took_part = session.get_one(tables.ConversationRow, key).person_ids
     for person_id in {"aoi", "mio", "npc_hamako"} - {*took_part}:
         session.add(tables.OverheardRow(**of, person_id=person_id, turns=[0], known_at=20, revision=1))

@@ -12,7 +12,7 @@ from service.errors import BudgetExhausted
 from service.settings import LlmSettings
 from service.store.budget import CLOSING_TOKENS, DailyBudget
 from service.store.session import Database
-from service.store.tables import SpendingRow
+from service.store.tables import InstallationRow
 from tests.store.conversations import conversation_row
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -56,7 +56,7 @@ def test_without_a_limit_nothing_is_refused_and_nothing_is_written(database: Dat
     purse = budget(database)
     spend(purse, 50)
     assert purse.exhausted is None
-    assert database.read_now(lambda s: s.get(SpendingRow, "2026-04-01")) is None
+    assert database.read_now(lambda s: s.get(InstallationRow, 1)) is None
 
 
 @pytest.mark.parametrize(

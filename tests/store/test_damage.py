@@ -12,8 +12,7 @@ from sqlalchemy import text
 
 from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured
 from service.locales import Language
-from service.store.damage import find_damage
-from service.store.session import Database
+from service.store.session import Database, find_damage
 from tests.end_to_end.damage import overwrite_middle
 from tests.servers.sqlite import put_migrated
 

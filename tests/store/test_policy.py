@@ -31,7 +31,14 @@ def test_a_policy_names_columns_of_its_table() -> None:
     for name, policy in POLICIES.items():
         columns = set(SQLModel.metadata.tables[name].c.keys())
         said = {policy.whose, policy.conversation, policy.turn, policy.known, policy.ended, policy.memory}
-        said |= {policy.ended_by, *policy.names, *policy.unended, *policy.words, policy.text or None}
+        said |= {
+            policy.ended_by,
+            *policy.passing_columns,
+            *policy.names,
+            *policy.unended,
+            *policy.words,
+            policy.text or None,
+        }
         assert said - {None} <= columns, name
 
 

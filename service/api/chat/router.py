@@ -11,8 +11,7 @@ from fastapi.openapi.models import Example
 from fastapi.responses import JSONResponse
 from fastapi.sse import format_sse_event
 
-from service.api.chat.making import make
-from service.api.chat.request import Begun, Wanted, begin, check, let_in
+from service.api.chat.request import Begun, Wanted, begin, check, let_in, make
 from service.api.chat.schemas import (
     AnswerMessage,
     ChatIn,

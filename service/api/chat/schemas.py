@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.api.fields import Out
+from service.api.dependencies import Out
 from service.usage import Usage
 
 

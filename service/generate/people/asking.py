@@ -10,8 +10,7 @@ from service.content.load import Content
 from service.generate.people.made_person import MadePerson, WishedPerson
 from service.generate.people.parts import Slot
 from service.generate.people.plan import Plan
-from service.llm.chat import Prompt
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import Prompt, PromptValues, Templates
 from service.locales import Language, sentence
 from service.run.show import one_line
 

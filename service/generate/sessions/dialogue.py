@@ -23,8 +23,7 @@ from service.conversation.start import Start, start
 from service.generate.checks import Said, fault
 from service.generate.making import failed
 from service.generate.problem import Dropped
-from service.llm.chat import ChatModel
-from service.llm.prompt import PromptValues, Templates
+from service.llm.chat import ChatModel, PromptValues, Templates
 from service.locales import Language, Phrase, ago, sentence, sentences
 from service.memory.authoring import Author
 from service.memory.seed_lines import Given, Statement

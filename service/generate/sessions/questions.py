@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from service.generate.sessions.dialogue import TEMPLATES, Event, HeldSession, Turn
-from service.llm.chat import ChatModel
-from service.llm.prompt import PromptValues
+from service.llm.chat import ChatModel, PromptValues
 from service.locales import Language, sentence, sentences
 from service.memory.lexical import squeezed
 

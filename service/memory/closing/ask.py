@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from sqlmodel import Session
 
 from service.errors import ModelBroken
-from service.llm.chat import Answer, ChatModel, Prompt, estimate_tokens
-from service.llm.prompt import Templates
+from service.llm.chat import Answer, ChatModel, Prompt, Templates, estimate_tokens
 from service.locales import Language, sentence, sentences
 from service.memory.attitude_evidence import Evidence
 from service.memory.closing.answer import ClosingAnswer

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from service.content.profile import Mood
-from service.llm.prompt import PromptValues
+from service.llm.chat import PromptValues
 from service.locales import sentence
 from service.memory.closing.answer import Asked, ClosingAnswer, answer_form
 from service.people.attitude import STRANGERS, Attitude, Dimension

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from service.llm.chat import Answer, ChatModel, Prompt
-from service.llm.prompt import PromptValues
+from service.llm.chat import Answer, ChatModel, Prompt, PromptValues
 from service.memory.closing.answer import Bounded
 from service.memory.closing.ask import TEMPLATES
 from service.memory.closing.check import Checked, CheckedSide, Rejected

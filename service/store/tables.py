@@ -168,7 +168,7 @@ class PersonRow(OfPerson, table=True):
 
     `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`:
     what it carries. `busy`: of a player whom nobody speaks to first. Of somebody who lives, `life` is as the world's
-    core holds it (people/life_record.py), and `agent_state` what is on its mind (decision/agent_state.py).
+    core holds it (people/person.py), and `agent_state` what is on its mind (decision/situation.py).
     """
 
     __tablename__ = "people"

@@ -42,7 +42,7 @@ def _without_status(described: dict[str, Any]) -> None:
 
 
 def _without_field(described: dict[str, Any]) -> None:
-    del described["components"]["schemas"]["FactOut"]["properties"]["turn"]
+    del described["components"]["schemas"]["FactOut"]["properties"]["id"]
 
 
 def _without_type(described: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ def _without_word(described: dict[str, Any]) -> None:
         (_without_path, f"GET {MEMORY}"),
         (_without_parameter, f"GET {MEMORY} query query"),
         (_without_status, f"GET {MEMORY} answers 404"),
-        (_without_field, f"GET {MEMORY} answers 200 .facts[].turn"),
+        (_without_field, f"GET {MEMORY} answers 200 .facts[].id"),
         (_without_type, "POST /conversations/start takes .goal: null"),
         (_without_word, "GET /conversations answers 200 .items[].phase: 'closed'"),
     ],

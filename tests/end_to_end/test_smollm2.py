@@ -24,7 +24,7 @@ MODEL = "openai:SmolLM2-135M-Instruct.Q4_1.gguf"
 @pytest.fixture
 def client(smollm2: str, tmp_path: Path) -> Iterator[httpx.Client]:
     """A client of the service that speaks through the real model."""
-    llm = {"base_url": smollm2, "temperature": 0, "timeout_seconds": 180}
+    llm = {"base_url": smollm2, "temperature": 0, "timeout_seconds": 180, "context_tokens": 1000}
     with (
         serve(create_app(settings_for(tmp_path, bundled_content(), llm=llm))) as url,
         httpx.Client(base_url=url, timeout=600, trust_env=False, verify=NO_AUTHORITIES) as http,

@@ -137,7 +137,8 @@ class ClosingAnswer(Bounded):
 class ShortClosingAnswer(ClosingAnswer):
     """The whole answer of a small model."""
 
-    memories: list[ShortMemoryDraft] = Field(max_length=MOST_EACH)  # type: ignore[assignment] # it has no more fields
+    memories: list[ShortMemoryDraft] = Field(max_length=8)  # type: ignore[assignment] # it has no more fields
+    promises: list[PromiseDraft] = Field(max_length=4)
 
 
 @lru_cache(maxsize=64)

@@ -138,7 +138,7 @@ class ShortClosingAnswer(ClosingAnswer):
     """The whole answer of a small model."""
 
     memories: list[ShortMemoryDraft] = Field(max_length=8)  # type: ignore[assignment] # it has no more fields
-    promises: list[PromiseDraft] = Field(max_length=4)
+    promises: list[PromiseDraft] = Field(max_length=6)
 
 
 @lru_cache(maxsize=64)

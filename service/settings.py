@@ -47,6 +47,9 @@ def is_openai(base_url: str | None) -> bool:
     return False
 
 
+ContextTokens = Annotated[int, Field(ge=500, le=200_000)]
+
+
 class RoleSettings(BaseModel, extra="forbid"):
     """What one role's model has of its own; what is None comes from the common settings."""
 
@@ -55,6 +58,7 @@ class RoleSettings(BaseModel, extra="forbid"):
     api_key: SecretStr | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     timeout_seconds: float | None = Field(default=None, gt=0)
+    context_tokens: ContextTokens | None = None
 
 
 class LlmSettings(BaseModel, extra="forbid"):
@@ -68,7 +72,8 @@ class LlmSettings(BaseModel, extra="forbid"):
     are no such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
 
     `context_tokens`: about how many tokens a prompt of a talk may take; what its speaker remembers fills what persona,
-    place and talk leave (1,000 for a small model on a desk, 8,000 for a large one).
+    place and talk leave (1,000 for a small model on a desk, 8,000 for a large one). A role may have its own, so may a
+    world (PATCH /world) and a person (`contextTokens` in its file).
 
     `cassette`: a directory in which every call is kept, and from which it is answered again (docs/cassette.md).
     """
@@ -83,7 +88,7 @@ class LlmSettings(BaseModel, extra="forbid"):
     backoff_seconds: float = Field(default=0.5, ge=0)
     max_retry_after_seconds: float = Field(default=30, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
-    context_tokens: int = Field(default=3000, ge=500, le=200_000)
+    context_tokens: ContextTokens = 3000
     max_calls_per_day: int | None = Field(default=None, ge=1)
     max_tokens_per_day: int | None = Field(default=None, ge=1)
     seed: int = 7

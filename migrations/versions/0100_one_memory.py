@@ -370,6 +370,7 @@ def upgrade() -> None:
         sa.Column("target", sa.BigInteger(), nullable=True),
         sa.Column("reached", sa.BigInteger(), nullable=False),
         sa.Column("decision", sa.String(), nullable=True),
+        sa.Column("context_tokens", sa.Integer(), nullable=True),
         sa.Column("weather", sa.String(), nullable=False),
         sa.Column("flags", sa.JSON(), nullable=False),
         sa.Column("notices", sa.JSON(), nullable=False),

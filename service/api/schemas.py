@@ -29,6 +29,7 @@ from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
 from service.people.worlds import WorldView
+from service.settings import ContextTokens
 from service.store.event_kinds import FactRejected, Payload, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
@@ -223,6 +224,11 @@ class WorldIn(Change):
     decision: Decides | None = Field(
         default=None,
         description="how characters decide that say nothing of their own; null: as the service's settings say",
+    )
+    context_tokens: ContextTokens | None = Field(
+        default=None,
+        description="about how many tokens a prompt of a talk may take in this world; null: as the service's settings "
+        "say",
     )
     weather: MayBeLeftOut[Weather] = Field(
         default=None, description="the weather in words, as every prompt says it; empty: there is nothing to say of it"
@@ -610,6 +616,9 @@ class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
     decision: Decides = Field(description="how characters decide that say nothing of their own")
+    context_tokens: int | None = Field(
+        description="about how many tokens a prompt of a talk may take in it; null: as the settings say"
+    )
     announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
     circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 

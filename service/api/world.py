@@ -84,7 +84,7 @@ async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
 async def change_world(
     body: Annotated[WorldIn, Body(openapi_examples=_CHANGES)], deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> WorldOut:
-    """Set the world's language, how its characters decide, its weather; announce something.
+    """Set the world's language, how its characters decide, how large prompts may be, its weather; announce something.
 
     The content's texts, the prompts and what is said from now on follow the language. Weather and announcements are in
     every prompt; who is awake and can be interrupted learns of them now.
@@ -96,6 +96,8 @@ async def change_world(
             row.language = body.language
         if "decision" in body.model_fields_set:
             row.decision = body.decision
+        if "context_tokens" in body.model_fields_set:
+            row.context_tokens = body.context_tokens
         if body.weather is not None:
             set_weather(session, world_session, body.weather)
         if body.announce is not None:

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, PlainValidator, WithJsonSchema, model_val
 from service.content.fields import UNWRITTEN, Clock, ContentModel, ListOf, Number, Slug, Text, refusal
 from service.content.profile import SMALL, Decides, Mood, PersonaLine, Secret, TellFrom, importance_word
 from service.locales import Language, languages, sentence
+from service.settings import ContextTokens
 
 _WEIGHTS = {"low": 3, "medium": 6, "high": 9}
 
@@ -165,6 +166,11 @@ class PersonaFile(ContentModel):
         default=(), description="what is true of it, without its name as subject / 本人についての事実(主語なし)"
     )
     lines: ListOf[Text] = Field(default=(), description="sentences in its own voice / 本人の言葉で書いた台詞")
+    context_tokens: ContextTokens | None = Field(
+        default=None,
+        description="about how many tokens its prompts in talks may take; left out: as its world or the settings say / "
+        "会話のプロンプトのおよそのトークン数。なければ世界か設定のとおり",
+    )
     voice: JsonValue = Field(
         default=None,
         description="any value for the client's speech synthesis: handed on with what it says, never told to a model / "

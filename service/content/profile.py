@@ -105,6 +105,8 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     lines: tuple[str, ...] = ()
     mood: Mood = "neutral"
     voice: JsonValue = None
+    context_tokens: int | None = None
+    """about how many tokens its prompts in talks may take; null: as its world or the settings say"""
 
     @property
     def settled(self) -> tuple[str, ...]:

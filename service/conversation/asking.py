@@ -13,7 +13,7 @@ from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.memory_share import KNOWN_TOKENS, persona_told
+from service.conversation.memory_share import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.writing import counted
@@ -29,7 +29,7 @@ from service.people.attitude import moods
 from service.people.worlds import WorldView
 from service.usage import Usage
 
-SHOWN_TOKENS = 4 * KNOWN_TOKENS
+SHOWN_TOKENS = 400
 """Most tokens, by `estimate_tokens`, of the memories that somebody is shown who is asked."""
 BATCH_TOKENS = 2000
 """The same of those that are read at once where all of them are."""

@@ -1,17 +1,30 @@
 """Owns what people know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 from sqlmodel import Session, select
 
-from service.content.profile import Mood
+from service.content.profile import Importance, Mood
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.game_actions import allowed
-from service.conversation.memory_share import Found, always_told, bearing, brought_to_mind, fitted, persona_told, scaled
+from service.conversation.memory_share import (
+    BEARS,
+    Candidate,
+    always_told,
+    bearing,
+    brought_to_mind,
+    context_tokens,
+    fitted,
+    past_candidates,
+    persona_candidates,
+    relation_of,
+    remembered_as_worth,
+    worth_a_line,
+)
 from service.conversation.prompt import LastMeeting, Present, PromptContext, Record, ScenePart, knowledge, render_record
 from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
@@ -39,7 +52,11 @@ from service.store.tables import (
 from world.actions import BUILT_IN
 from world.time import WorldTime
 
-MOST_OF_ONE = 2
+SMALL_CONTEXT = 900
+"""The context, in tokens, for which the setting says how many memories of a partner are looked for."""
+KNOWN = FACTS | {Kind.INSIGHT, Kind.SELF}
+_TOKENS_OF_A_LINE = 15
+MOST_OF_ONE = 4
 """Lines that are remembered of each of those."""
 
 
@@ -90,27 +107,36 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
-    limit = scaled(deps.settings.memory.recall_limit, deps.settings.llm.context_tokens)
+    sizes = {seat: context_tokens(deps, world, world.cast.actor(row.person_ids[seat])) for seat in seats}
+    limits = {seat: deps.settings.memory.recall_limit * size // SMALL_CONTEXT for seat, size in sizes.items()}
     # Where nothing is asked, the newest answers: that would be how they said goodbye.
-    kinds = set(Kind) if query else FACTS
+    kinds = set(Kind) if query else KNOWN
 
     def about(seat: int, other_id: str) -> Awaitable[list[Recalled]]:
-        asked, sought = (query, kinds) if seat == OPENER else ("", FACTS)
+        asked, sought = (query, kinds) if seat == OPENER else ("", KNOWN)
         is_partner = other_id == met[seat][0][0]
-        most = limit if is_partner else min(limit, MOST_OF_ONE)
+        most = limits[seat] if is_partner else min(limits[seat], MOST_OF_ONE)
         return remembered(
             deps.memory, world, row.person_ids[seat], asked, limit=most, partner_id=other_id, kinds=sought
         )
 
-    known, rows, heard = await asyncio.gather(
+    def past(seat: int) -> Awaitable[list[Recalled]]:
+        """What was said with the partner in a past that was given: no closing says what of it matters."""
+        other_id, most = met[seat][0][0], sizes[seat] // _TOKENS_OF_A_LINE
+        return remembered(
+            deps.memory, world, row.person_ids[seat], "", limit=most, partner_id=other_id, kinds={Kind.TURN}
+        )
+
+    known, pasts, rows, heard = await asyncio.gather(
         asyncio.gather(*(asyncio.gather(*(about(seat, other) for other in met[seat][0])) for seat in seats)),
+        asyncio.gather(*map(past, seats)),
         deps.database.read(lambda s: _rows(s, deps, world, row, met, begins=not said.turns)),
-        remembered(deps.memory, world, row.opener_id, query, limit=limit if query else 0, kinds=kinds),
+        remembered(deps.memory, world, row.opener_id, query, limit=limits.get(OPENER, 0) if query else 0, kinds=kinds),
     )
     discreet = _discretion(world, row, rows, {seat: there for seat, (there, _) in met.items()})
     rows = _discreetly(rows, discreet)
     contexts, records = dict[int, PromptContext](), dict[int, Record]()
-    for seat, found_of in zip(seats, known, strict=True):
+    for seat, found_of, said_before in zip(seats, known, pasts, strict=True):
         person_id, (there, later) = row.person_ids[seat], met[seat]
         of_each = [discreet[person_id].known(one, world) for one in found_of]
         bears = [one for one in discreet[person_id].known(heard, world) if one.bears] if seat == OPENER else []
@@ -120,15 +146,19 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         lore, others = always_told(world, person_id), context.others
         context = replace(
             context,
-            persona=persona_told(world, context.speaker, moment, context.affinities),
             actions=allowed(world, row, person_id),
             choices=row.choices if hears_human else 0,
             lore=lore.lines,
             others=others[: len(there) - 1],
         )
         in_mind = brought_to_mind(world, person_id, query) if seat == OPENER else ()
-        found = _found(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, in_mind, moment)
-        context, refs = fitted(world, context, found, deps.settings.llm.context_tokens)
+        candidates = [
+            *persona_candidates(world, context.speaker, moment, context.affinities),
+            *_candidates(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, moment),
+            *(Candidate(section="heard", worth=_LORE, line=one) for one in in_mind),
+            *past_candidates(world, discreet[person_id].known(said_before, world)),
+        ]
+        context, refs = fitted(world, context, candidates, sizes[seat])
         knew = knowledge(context, rows.recent[person_id], (*refs, *lore.refs))
         record = rows.records.get(person_id) or render_record(context, knew)
         # Whose prompts began before a human was there, or leave the actions out, was not told of them.
@@ -256,9 +286,11 @@ def _context(
         notices=world.announced,
         told=goes_on(conversation, rows.interventions, conversation.participants[seat].joined_turn),
         scene_before="" if last is not None and last.summary == before else before,
-        last_meeting=LastMeeting(summary=episode_told(world, episode_of(last)), ago=_ago(world, last.at))
-        if last
-        else None,
+        meetings=tuple(
+            LastMeeting(summary=episode_told(world, episode_of(row)), ago=_ago(world, row.at))
+            for row in recent.meetings
+        ),
+        relation=relation_of(world, world.cast.actor(person_id), partner_id),
         times_met=recent.attitude.times_met,
         acquainted=frozenset((person_id, partner_id)) in rows.acquainted,
         affinity=recent.attitude.affinity,
@@ -281,41 +313,45 @@ def _context(
     )
 
 
-def _found(
+def _candidates(
     world: WorldView,
     rows: _Rows,
     person_id: str,
     there: Mapping[str, Sequence[Recalled]],
     bears: Sequence[Recalled],
-    lore: Sequence[Line],
     moment: str,
-) -> Found:
-    """What the person remembers: of each who is `there`, the partner first, and what `bears` on its goal;
-    `lore` too.
+) -> Iterator[Candidate]:
+    """What the person remembers: of each who is `there`, the partner first; what `bears` on its goal; what is on its
+    mind; what it told of itself; and the day's talks with others.
     """
     (partner_id, known), *others = there.items()
     recent = rows.recent[person_id]
+    found = {section: [*worth_a_line(of)] for section, of in (("known", known), *others)}
+    for section, of in found.items():
+        yield from remembered_as_worth(world, section, (one for one in of if not _is_own(one)))
+    heard = [*worth_a_line(bears)]
+    yield from remembered_as_worth(world, "heard", (one for one in heard if not _is_own(one)), BEARS)
+    for mind in recent.mid_term:
+        worth = _MIND[mind.level] + BEARS * (partner_id in (mind.partner_id, *mind.others))
+        yield Candidate(section="mid_term", worth=worth, line=on_mind_line(world, mind))
     own = [one.memory for one in (*known, *bears) if _is_own(one)]
-    return Found(
-        known=[one for one in known if not _is_own(one)],
-        others=dict(others),
-        mid_term=[on_mind_line(world, one) for one in reversed(recent.mid_term)],
-        heard=[one for one in bears if not _is_own(one)],
-        lore=lore,
-        learned=_has_told(world, moment, own, rows.told[person_id]),
-        today=[talk_line(world, one) for one in reversed(recent.today) if one.partner_id != partner_id],
-    )
+    told = [one for one in reversed(rows.told[person_id]) if one.known_from <= world.now]
+    on_it = {*(one.id for one in own), *(told[place].id for place in bearing(moment, [one.text for one in told]))}
+    for one in {one.id: one for one in (*own, *told)}.values():
+        line = Line(clause(world, one), ref_of(one))
+        yield Candidate(section="learned", worth=one.importance + BEARS * (one.id in on_it) - 1, line=line)
+    for talk in recent.today:
+        if talk.partner_id != partner_id:
+            yield Candidate(section="today", worth=_TALK_OF_TODAY, line=talk_line(world, talk))
+
+
+_LORE, _TALK_OF_TODAY = 6.0, 5.0
+_MIND: Mapping[Importance, float] = {"low": 5.0, "medium": 6.0, "high": 8.0}
+"""What lore, a talk of the day and what is on somebody's mind are worth beside memories of importance 1 to 10."""
 
 
 def _is_own(one: Recalled) -> bool:
     return isinstance(one.item, Memory) and one.item.kind is Kind.SELF
-
-
-def _has_told(world: WorldView, moment: str, found: Sequence[Memory], told: Sequence[Memory]) -> list[Line]:
-    """What somebody told of itself: what was `found`, then what bears on the moment, then the newest."""
-    newest = [one for one in reversed(told) if one.known_from <= world.now]
-    bears = (newest[place] for place in bearing(moment, [one.text for one in newest]))
-    return [Line(clause(world, one), ref_of(one)) for one in (*found, *bears, *newest)]
 
 
 def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:
@@ -342,6 +378,7 @@ def _present(world: WorldView, row: ConversationRow, rows: _Rows, person_id: str
         affinity=towards.affinity,
         stance=stance(towards, world.language),
         acquainted=frozenset((person_id, other_id)) in rows.acquainted,
+        relation=relation_of(world, world.cast.actor(person_id), other_id),
         ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
         spot=row.participants[row.seat_of(other_id)].spot,
     )

@@ -4,35 +4,35 @@ of it or of its world, by the rarity of the words they share, as in a memory.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, cast
 
 from service.content.lore import Lore
-from service.content.profile import Profile
+from service.content.profile import NpcProfile, Profile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import PromptContext, Record, render_record, was_told
 from service.llm.chat import estimate_tokens
-from service.memory.lexical import query_tokens, says_little, tokens, tokens_a_word
+from service.memory.lexical import (
+    asks,
+    grams,
+    is_named,
+    jaccard,
+    normal,
+    query_tokens,
+    says_little,
+    tokens,
+    tokens_a_word,
+)
 from service.memory.ranking import FEW, floor
 from service.memory.recall import Line, fitting, remembered, within
-from service.memory.record import Kind, Recalled
+from service.memory.record import DEFAULT_IMPORTANCE, HeardTurn, Kind, Memory, Recalled
 from service.memory.secrets import discretion_among
-from service.memory.telling import MemoryKind, Told, ref, tell
+from service.memory.telling import MemoryKind, Told, in_turn, ref, ref_of, remembered_as, said_of, tell, turns_of
 from service.people.worlds import WorldView
+from world.time import MINUTES_PER_DAY
 
-KNOWN_TOKENS = 100
-"""Most tokens, by `estimate_tokens`, for what a speaker remembers of its partner in a small context; see `scaled`."""
-OTHERS_TOKENS = 90
-"""The same for what it remembers of those who are there besides its partner, all together."""
-HEARD_TOKENS = 80
-"""The same for what it remembers of others that bears on its goal."""
-LEARNED_TOKENS = 80
-"""The same for what it told about itself before: what bears on the moment, then the newest of it."""
-TODAY_TOKENS = 120
-"""The same for the day's conversations with others: the newest of them."""
-SMALL_CONTEXT = 900
-"""The context, in tokens, for which the shares of its sections are written down; they grow with it."""
 LEAST_TOKENS = 100
 """So much memory is told where a persona leaves no room."""
 MOST_REMINDED = 300
@@ -42,11 +42,23 @@ _TALK = 0.2
 """The share of the context that the talk itself takes in its middle."""
 _REMINDED = 0.1
 """The share for what comes to mind before one turn."""
+_LINE_TOKENS = 20
+"""What a line takes beside its words, in attention if not in tokens: without it the shortest would always come first.
+"""
+BEARS = 3.0
+"""How much more a line is worth that bears on the moment; as much as three steps of importance."""
+FADES_DAYS = 7
+"""In so many world days half of what is worth being new is gone."""
+_ALIKE = 0.35
+"""Jaccard similarity of trigrams from which two lines of one turn tell the same."""
 
 
-def scaled(tokens: int, context_tokens: int) -> int:
-    """What a section of so many tokens in a small context may take in one of `context_tokens`."""
-    return tokens * context_tokens // SMALL_CONTEXT
+def context_tokens(deps: ConversationDependencies, world: WorldView, speaker: Profile) -> int:
+    """How many tokens a prompt of the speaker may take: as its file says, else its world, else the settings of its
+    role.
+    """
+    role = deps.settings.llm.npc if isinstance(speaker, NpcProfile) else deps.settings.llm.character
+    return speaker.context_tokens or world.context_tokens or role.context_tokens or deps.settings.llm.context_tokens
 
 
 def reminded_tokens(context_tokens: int) -> int:
@@ -54,113 +66,155 @@ def reminded_tokens(context_tokens: int) -> int:
     return min(MOST_REMINDED, int(_REMINDED * context_tokens))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """What a speaker remembers when two meet, by the section of its context where it may stand, what matters most
-    first. `others` is what it remembers of those who are there besides the partner, by their ids.
+_NO_LINE = Line("")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """Something that a speaker's context may tell: in which `section` (a field of PromptContext, or the id of somebody
+    who is there besides the partner), what it is `worth`, and of what it tells: an `item` of its memory, or a `line`.
     """
 
-    known: Sequence[Recalled] = ()
-    others: Mapping[str, Sequence[Recalled]] = field(default_factory=dict)
-    mid_term: Sequence[Line] = ()
-    heard: Sequence[Recalled] = ()
-    lore: Sequence[Line] = ()
-    learned: Sequence[Line] = ()
-    today: Sequence[Line] = ()
+    section: str
+    worth: float
+    line: Line = _NO_LINE
+    item: Recalled | None = None
+
+
+def remembered_as_worth(world: WorldView, section: str, found: Iterable[Recalled], more: float = 0) -> list[Candidate]:
+    """What was found in its memory, by how much it matters and how new it is, and `more`."""
+
+    def worth(one: Recalled) -> float:
+        age = (world.now - one.item.known_from) / MINUTES_PER_DAY
+        importance = one.item.importance if isinstance(one.item, Memory) else DEFAULT_IMPORTANCE - 1
+        return float(importance + 2 * 0.5 ** (age / FADES_DAYS) + more)
+
+    return [Candidate(section=section, worth=worth(one), item=one) for one in found]
+
+
+def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candidate]:
+    """Lines of a given past, as far as everything else leaves room: the more a line tells, and the newer it is."""
+    given = [one for one in found if isinstance(one.item, HeardTurn) and one.item.given]
+    last = max((one.item.known_from for one in given), default=0)
+    oldest = min((one.item.known_from for one in given), default=0)
+    return [
+        Candidate(
+            section="past",
+            worth=(_PAST + _PAST * (one.item.known_from - oldest) / max(1, last - oldest))
+            * (estimate_tokens(one.item.text) + _LINE_TOKENS)
+            * (0.5 if asks(one.item.text) else 1.0),
+            item=one,
+        )
+        for one in given
+    ]
+
+
+_PAST = 0.02
+"""What a token of a past that was given is worth: less than of anything else."""
 
 
 def fitted(
-    world: WorldView, context: PromptContext, found: Found, context_tokens: int
+    world: WorldView, context: PromptContext, candidates: Iterable[Candidate], tokens: int
 ) -> tuple[PromptContext, tuple[str, ...]]:
-    """The context, which holds nothing of that yet, with as much of what was found as there is room for; and references
-    to what it tells. The last meeting is told whole. Then comes what bears most on the moment: what it knows of the
-    partner and of the others who are there, in equal shares, what is on its mind and promised, what bears on its goal,
-    what it told of itself, and the day's other talks. Nothing is told twice.
+    """The context, which holds none of the candidates yet, with those that are worth most a token as long as there is
+    room in a prompt of so many tokens; and references to what they tell. What does not fit is passed over, and what the
+    context tells already.
     """
     record = render_record(context)
     taken = estimate_tokens(record.system) + estimate_tokens(record.context)
-    room = max(LEAST_TOKENS, int((1 - _TALK) * context_tokens) - reminded_tokens(context_tokens) - taken)
-    share = _Share(world, context, room)
-    known = share.tell(found.known, scaled(KNOWN_TOKENS, context_tokens))
-    of_each = min(scaled(OTHERS_TOKENS, context_tokens), share.room) // max(1, len(context.others))
-    others = tuple(
-        replace(one, known=share.tell(found.others.get(one.person_id, ()), of_each)) for one in context.others
+    room = max(LEAST_TOKENS, int((1 - _TALK) * tokens) - reminded_tokens(tokens) - taken)
+    owner_id, told = context.speaker.id, [normal(record.system), normal(record.context)]
+    sections = dict[str, list[Candidate]]()
+    turns = dict[str, list[frozenset[str]]]()
+    costs = [(one, estimate_tokens(_words(world, one, owner_id))) for one in candidates]
+    for one, cost in sorted(costs, key=lambda both: -both[0].worth / (both[1] + _LINE_TOKENS)):
+        text = one.line.text if one.item is None else one.item.item.text
+        said, shape = said_of(text), grams(text, 3)
+        sources = () if one.item is None else turns_of(one.item.item)
+        if cost > room or any(said in each for each in told):
+            continue
+        if any(jaccard(shape, other) >= _ALIKE for turn in sources for other in turns.get(turn, ())):
+            continue
+        room -= cost
+        told.append(said)
+        for turn in sources:
+            turns.setdefault(turn, []).append(shape)
+        sections.setdefault(one.section, []).append(one)
+    shown = {name: _shown(world, owner_id, chosen) for name, chosen in sections.items()}
+    lines = {name: told.lines for name, told in shown.items()}
+    others = tuple(replace(one, known=lines.pop(one.person_id, ())) for one in context.others)
+    refs = dict.fromkeys(ref for told in shown.values() for ref in told.refs)
+    return replace(context, others=others, **cast("dict[str, Any]", lines)), tuple(refs)
+
+
+def _words(world: WorldView, one: Candidate, owner_id: str) -> str:
+    return one.line.text if one.item is None else remembered_as(world, one.item, owner_id)
+
+
+def _shown(world: WorldView, owner_id: str, chosen: Sequence[Candidate]) -> Told:
+    """The chosen of one section: what the world's days brought in its order, the rest with what is worth most first."""
+    found = [one.item for one in chosen if one.item is not None]
+    if chosen[0].section == "past":
+        found.sort(key=lambda one: (one.item.known_from, one.item.id))
+        return Told(
+            lines=tuple(in_turn(world, [one.item for one in found])), refs=tuple(ref_of(one.item) for one in found)
+        )
+    items = tell(world, owner_id, found, tokens=_ALL)
+    lines = [one.line for one in chosen if one.item is None]
+    return Told(
+        lines=(*items.lines, *(one.text for one in lines)), refs=(*items.refs, *(one.ref for one in lines if one.ref))
     )
-    mid_term = share.fit(found.mid_term, share.room)
-    heard = share.tell(found.heard, scaled(HEARD_TOKENS, context_tokens))
-    heard += share.fit(found.lore, scaled(HEARD_TOKENS, context_tokens) - _tokens(heard))
-    learned = share.fit(found.learned, scaled(LEARNED_TOKENS, context_tokens))
-    today = share.fit(found.today, scaled(TODAY_TOKENS, context_tokens))
-    told = replace(
-        context,
-        known=known,
-        others=others,
-        mid_term=mid_term[::-1],
-        heard=heard,
-        learned=learned,
-        today=today[::-1],
-    )
-    return told, tuple(share.refs)
 
 
-class _Share:
-    """How much room is left, what the context tells by now, and what that refers to."""
-
-    def __init__(self, world: WorldView, context: PromptContext, room: int) -> None:
-        self._world, self._owner_id = world, context.speaker.id
-        self.room = room
-        self.refs: list[str] = []
-        last = (context.last_meeting.summary,) if context.last_meeting else ()
-        own = (*context.speaker.identity, *context.speaker.facts, *context.persona, *context.secrets)
-        unsettled = (line.text for line in context.unsettled)
-        self._told = [*last, *filter(None, (context.scene_before,)), *context.lore, *own, *unsettled]
-
-    def tell(self, found: Iterable[Recalled], most: int) -> tuple[str, ...]:
-        return self._take(tell(self._world, self._owner_id, found, tokens=min(most, self.room), told=self._told))
-
-    def fit(self, lines: Iterable[Line], most: int) -> tuple[str, ...]:
-        return self._take(fitting(lines, min(most, self.room), self._told))
-
-    def _take(self, told: Told) -> tuple[str, ...]:
-        self.room -= _tokens(told.lines)
-        self._told += told.lines
-        self.refs += told.refs
-        return told.lines
-
-
-def _tokens(told: Iterable[str]) -> int:
-    return sum(map(estimate_tokens, told))
+_ALL = 1_000_000
 
 
 SAYS_WHAT = 4
 """So many telling words of the last line say what is talked of; with fewer ("When?") the line before says it too."""
 MOST_FOUND = 20
 """So many memories are looked at for the block; the shorter ones that fit are told."""
-AUTHORED_SHARE = 3
-"""One part in so many of the block is for what an author wrote."""
+AUTHORED_SHARE = 2
+"""One part in so many of the block at most is for what an author wrote."""
 
 
-async def reminded_of(deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record) -> Told:
-    """What the last lines remind the speaker of: of itself, of lore, and of what it remembered when the two `met`, best
-    first, without what its prompt holds already.
+async def reminded_of(
+    deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record, *, by_human: bool
+) -> Told:
+    """What the last lines remind the speaker of: of whoever is spoken of, of itself, of lore, and of what it remembered
+    when the two `met`, best first, without what its prompt holds already.
 
-    It is asked before every turn and told with this one alone: the next turn has a block of its own. No model, store
-    or embedder is asked.
+    It is asked before every turn and told with this one alone: the next turn has a block of its own. `by_human`: a
+    human has spoken, and the embedder is asked too, which takes some 20 ms; else all is found by words, at once.
     """
     query = _talked_of([line.text for line in context.lines])
     if not query.strip():
         return Told()
-    room, owner_id = reminded_tokens(deps.settings.llm.context_tokens), context.speaker.id
-    found = await remembered(deps.memory, met, owner_id, query, limit=MOST_FOUND, kinds=set(Kind), at_hand=True)
+    owner_id = context.speaker.id
+    room = reminded_tokens(context_tokens(deps, met, context.speaker))
+    found = await remembered(deps.memory, met, owner_id, query, limit=MOST_FOUND, kinds=set(Kind), at_hand=not by_human)
     keeps = discretion_among(context.speaker, context.affinities).apart(met, owner_id, context.affinities)
     notes = [line.note for line in context.lines if line.speaker_id == owner_id]
-    own = map(Line, told_of_persona(met, context.speaker, query, context.affinities))
-    untold = (one for one in (*own, *brought_to_mind(met, owner_id, query)) if not was_told(record, notes, one.text))
+    own = (*spoken_of(met, context.speaker, query, context.affinities), *bearing_persona(met, context.speaker, query))
+    lore = brought_to_mind(met, owner_id, query)
+    untold = (one for one in (*map(Line, own), *lore) if not was_told(record, notes, one.text))
     authored = fitting(untold, room // AUTHORED_SHARE)
     room -= sum(map(estimate_tokens, authored.lines))
     told = (record.system, record.context, *notes, *authored.lines, *(line.text for line in context.lines))
-    recalled = tell(met, owner_id, keeps.known(found, met), tokens=room, told=told)
+    recalled = tell(met, owner_id, worth_a_line(keeps.known(found, met)), tokens=room, told=told)
     return Told(lines=(*authored.lines, *recalled.lines), refs=(*authored.refs, *recalled.refs))
+
+
+def worth_a_line(found: Iterable[Recalled]) -> Iterator[Recalled]:
+    """Without the turns of a talk of which memories were kept: those say what mattered in it. One may stand for how it
+    was said, where it bears on the moment.
+    """
+    is_quoted = False
+    for one in found:
+        if isinstance(one.item, HeardTurn) and one.item.retold:
+            if is_quoted or not one.bears:
+                continue
+            is_quoted = True
+        yield one
 
 
 def _talked_of(said: Sequence[str]) -> str:
@@ -177,7 +231,7 @@ def bearing(query: str, texts: Sequence[str], weights: Sequence[float] = ()) -> 
         return []
     rarity = _rarity(texts, [token for token in query_tokens(query) if not says_little(token)])
     least = floor(sum(rarity.values()), len(texts))
-    scores = [sum(rarity[token] for token in rarity.keys() & _words(text)) for text in texts]
+    scores = [sum(rarity[token] for token in rarity.keys() & _tokens_of(text)) for text in texts]
     if weights:
         scores = [score * weight for score, weight in zip(scores, weights, strict=True)]
     places = sorted(range(len(texts)), key=lambda place: -scores[place])
@@ -186,39 +240,66 @@ def bearing(query: str, texts: Sequence[str], weights: Sequence[float] = ()) -> 
 
 def _rarity(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
     total = max(len(texts), FEW)
-    holding = {token: sum(token in _words(text) for text in texts) for token in wanted}
+    holding = {token: sum(token in _tokens_of(text) for text in texts) for token in wanted}
     return {token: math.log1p((total - count + 0.5) / (count + 0.5)) for token, count in holding.items()}
 
 
 @lru_cache(maxsize=10_000)
-def _words(text: str) -> frozenset[str]:
+def _tokens_of(text: str) -> frozenset[str]:
     return frozenset(tokens(text))
 
 
-PERSONA_TOKENS = 60
-"""Most tokens of a prompt, by `estimate_tokens`, for what of its persona bears on the moment."""
-
+PERSONA_TOKENS = 600
+"""Most tokens, by `estimate_tokens`, for a persona outside of a talk: in a letter, or a survey."""
+VOICE = 2
+"""So many of its lines show in each of its prompts how a person sounds; the others are told as what it knows."""
 _USUAL = 5
 """How much something matters of which its author does not say it."""
 
 
-def told_of_persona(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> list[str]:
-    """What each of those present is to the person; then what of its persona bears on the query, best first: the more it
-    matters, the sooner.
+def relation_of(world: WorldView, profile: Profile, other_id: str) -> str:
+    """What the other is to the person, as its author wrote; "": nothing was written."""
+    told = (line.text for line in profile.persona if line.person == other_id)
+    return next((world.say("persona.relationship", name=world.name_of(other_id), text=one) for one in told), "")
+
+
+def spoken_of(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> list[str]:
+    """What each is to the person whom the query names, and who is not present."""
+    others = (line.person for line in profile.persona if line.person is not None and line.person not in present)
+    return [relation_of(world, profile, one) for one in others if is_named(world.name_of(one), query)]
+
+
+def _persona(world: WorldView, profile: Profile) -> list[tuple[str, str, float]]:
+    """What of the person may be told beside what always is: the words by which it is found, how it is told, and what it
+    is worth.
     """
-    others = [
-        world.say("persona.relationship", name=world.name_of(line.person), text=line.text)
-        for line in profile.persona
-        if line.person is not None and line.person in present
-    ]
-    lines = [line for line in profile.persona if line.person is None]
-    found = bearing(query, [line.text for line in lines], [line.weight / _USUAL for line in lines])
-    return [*others, *(lines[place].told for place in found)]
+    lines = [(one.text, one.told, float(one.weight)) for one in profile.persona if one.person is None]
+    sayings = profile.lines[VOICE:]
+    return [*lines, *((one, world.say("persona.saying", text=one), _USUAL - 1.0) for one in sayings)]
+
+
+def bearing_persona(world: WorldView, profile: Profile, query: str) -> list[str]:
+    """What of it bears on the query, best first: the more it matters, the sooner."""
+    lines = _persona(world, profile)
+    found = bearing(query, [text for text, _, _ in lines], [worth / _USUAL for _, _, worth in lines])
+    return [lines[place][1] for place in found]
+
+
+def persona_candidates(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> list[Candidate]:
+    """All of it for a context, and what those are to the person whom the query names; what bears is worth more."""
+    bears = set(bearing_persona(world, profile, query))
+    named = [(line, _USUAL + BEARS) for line in spoken_of(world, profile, query, present)]
+    lines = [*named, *((told, worth + BEARS * (told in bears)) for _, told, worth in _persona(world, profile))]
+    return [Candidate(section="persona", worth=worth, line=Line(told)) for told, worth in lines]
 
 
 def persona_told(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> tuple[str, ...]:
-    """As much of it as a prompt has room for."""
-    return within(told_of_persona(world, profile, query, present), PERSONA_TOKENS)
+    """As much of it as a prompt outside of a talk has room for: what those present are to the person, then what is
+    worth most.
+    """
+    found = sorted(persona_candidates(world, profile, query, present), key=lambda one: -one.worth)
+    related = (relation_of(world, profile, one) for one in present)
+    return within([*filter(None, related), *(one.line.text for one in found)], PERSONA_TOKENS)
 
 
 LORE_TOKENS = 80

@@ -99,6 +99,7 @@ class Present:
     affinity: int = 0
     stance: str = ""
     acquainted: bool = False
+    relation: str = ""
     ago: str = ""
     known: tuple[str, ...] = ()
     spot: str = ""
@@ -128,7 +129,7 @@ class ScenePart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastMeeting:
-    """The last settled conversation of the two, as it is told, and the world time since, in words."""
+    """A settled conversation of the two, as it is told, and the world time since, in words."""
 
     summary: str
     ago: str
@@ -149,9 +150,11 @@ class PromptContext(PromptValues):
 
     As it was when they met: `now` is date, time and weather ("": the place is not of this world), `notices` are
     announced, `told` is what the game said was going on, `lore` what the speaker's author lets it always know.
-    `last_meeting`, `known` (each with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner.
-    `acquainted`: the two knew each other before they first talked here. `secrets` are those that the
-    partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its goal.
+    `meetings` are the last ones with the partner, oldest first; `known` (each with when), `stance`, `affinity`
+    (-100..100) and `times_met` are about the partner, and `relation` is what its author wrote that the partner is to
+    it. `acquainted`: the two knew each other before they first talked here. `secrets` are those that the
+    partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its
+    goal. `past` are lines of a past with the partner that was given.
     `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
     more than two: no prompt tells it, but who speaks without a model repeats nothing of it.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing
@@ -182,7 +185,8 @@ class PromptContext(PromptValues):
     told: tuple[str, ...] = ()
     scene_before: str = ""
     lore: tuple[str, ...] = ()
-    last_meeting: LastMeeting | None = None
+    meetings: tuple[LastMeeting, ...] = ()
+    relation: str = ""
     times_met: int = 0
     acquainted: bool = False
     affinity: int = 0
@@ -193,6 +197,7 @@ class PromptContext(PromptValues):
     learned: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
     mid_term: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
@@ -262,7 +267,7 @@ NOTHING_KNOWN = Knowledge()
 
 def knowledge(context: PromptContext, recent: RecentMemory, told: Sequence[str]) -> Knowledge:
     """What stands in the context: what was `told` from memory, by its references, beside the last talk of the two."""
-    last = [ref(MemoryKind.TALK, recent.last_summary.conversation_id)] if recent.last_summary else []
+    last = [ref(MemoryKind.TALK, row.conversation_id) for row in recent.meetings]
     unsettled = (turn_ref(row.conversation_id, row.turn) for row in recent.unsettled)
     return Knowledge(
         memories=tuple(dict.fromkeys((*last, *told, *unsettled))),

@@ -136,7 +136,8 @@ async def _utter(
         ModelError: the model failed.
     """
     context = _context_now(known, said, seat, await _interventions(deps, said))
-    reminded = await reminded_of(deps, known.world, context, known.records[seat])
+    by_human = bool(context.lines) and context.lines[-1].speaker_id in said.row.humans
+    reminded = await reminded_of(deps, known.world, context, known.records[seat], by_human=by_human)
     asked = await _pending(deps, said, context)
     context = replace(
         context, reminded=reminded.lines, stance_now=stance_now, can_do=asked.can_do, outcomes=asked.outcomes

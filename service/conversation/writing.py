@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import name_of_doing
-from service.conversation.memory_share import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS, persona_told
+from service.conversation.memory_share import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
@@ -38,6 +38,8 @@ Form = Literal["bark", "letter", "diary"]
 
 LONGEST = 2000
 """Most characters of such a text."""
+KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS = 200, 80, 120
+"""Most tokens, by `estimate_tokens`, for what the writer remembers, has told of itself, and has lived through today."""
 MAX_TOKENS: dict[Form, int] = {"bark": 150, "letter": 700, "diary": 700}
 
 
@@ -203,7 +205,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         secrets=keeps.open,
         persona=persona_told(world, writer, f"{wanted.about} {to_name} {place}", [wanted.to_id or ""]),
         learned=newest_within(learned, LEARNED_TOKENS),
-        known=tell(world, writer.id, bears, tokens=2 * KNOWN_TOKENS, told=learned).lines,
+        known=tell(world, writer.id, bears, tokens=KNOWN_TOKENS, told=learned).lines,
         mid_term=tuple(on_mind_line(world, one).text for one in recent.mid_term),
         did=tuple(line for line in did if keeps.lets(line)),
         talks=newest_within(talks, 2 * TODAY_TOKENS) if wanted.form == "diary" else (),

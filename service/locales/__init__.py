@@ -144,7 +144,8 @@ def clock_label(t: WorldTime, language: Language) -> str:
 
 
 def ago(then: WorldTime, now: WorldTime, language: Language, *, day_starts: int = 0) -> str:
-    """How long ago `then` was, in words: by the minute, then by the hour, then by world days ("2日前").
+    """When `then` was, as a person would say it: by the minute, the hour, the part of yesterday, world days ("2日前"),
+    then by the date and the season ("last autumn, 12 Oct").
 
     A moment that is not past is "just now".
     """
@@ -156,12 +157,22 @@ def ago(then: WorldTime, now: WorldTime, language: Language, *, day_starts: int 
         return sentence(language, "time.minutes", count=minutes)
     if days == 0 or minutes < 6 * MINUTES_PER_HOUR:
         return sentence(language, "time.hours", count=minutes // MINUTES_PER_HOUR)
+    moment = to_datetime(then)
     if days == 1:
-        return sentence(language, "time.yesterday")
+        part = next(name for name, until in _PARTS if moment.hour < until)
+        return sentence(language, f"time.yesterday.{part}")
     if days < 14:
         return sentence(language, "time.days", count=days)
+    date = sentence(
+        language, "time.day_of_month", day=moment.day, month=sentences(language, "time.month_names")[moment.month - 1]
+    )
     if days < 60:
-        return sentence(language, "time.weeks", count=days // 7)
-    if days < 730:
-        return sentence(language, "time.months", count=days // 30)
-    return sentence(language, "time.years", count=days // 365)
+        return sentence(language, "time.weeks", count=days // 7, date=date)
+    years = to_datetime(now).year - moment.year
+    season = sentences(language, "time.seasons")[moment.month % 12 // 3]
+    key = f"time.season_{'this' if years == 0 else 'last' if years == 1 else 'of'}_year"
+    return sentence(language, key, season=season, year=moment.year, date=date)
+
+
+_PARTS = (("night", 5), ("morning", 12), ("afternoon", 17), ("evening", 22), ("night", 24))
+"""The parts of a day by the hour before which each ends."""

@@ -93,6 +93,7 @@ def _given_turn(row: MemoryRow) -> HeardTurn:
         text=row.text,
         at=WorldTime(row.known_from),
         partner_id=row.partner_id,
+        given=True,
     )
 
 
@@ -162,12 +163,16 @@ def _turns_of(row: type[SummaryRow | OverheardRow], *columns: Any) -> Select[Any
 def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list[HeardTurn]:
     row = SummaryRow
     there = (col(row.at) >= faded.since) | col(row.conversation_id).in_(faded.still)
-    query = _turns_of(row, col(row.partner_id), col(row.others), col(row.at)).where(*_mine(row, group, after), there)
-    rows = session.execute(query).all()
+    kept = select(col(MemoryRow.conversation_id)).where(
+        *group.owns(MemoryRow), col(MemoryRow.source) == Source.CONVERSATION, col(MemoryRow.deleted).is_(False)
+    )
+    is_retold = col(row.conversation_id).in_(kept)
+    query = _turns_of(row, col(row.partner_id), col(row.others), col(row.at), is_retold)
+    rows = session.execute(query.where(*_mine(row, group, after), there)).all()
     people = _companies(session, group, after) if rows else {}
     one_of_two = ParticipantRow(**group.whose, conversation_id="", seat=0)
     heard = []
-    for *turn, act, heard_by, seen_by, partner_id, others, known_at in rows:
+    for *turn, act, heard_by, seen_by, partner_id, others, known_at, retold in rows:
         key, number, speaker_id, _, text, _ = turn
         everybody = (partner_id, *others)
         company = people.get(key, ())
@@ -182,7 +187,8 @@ def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list
         if said:
             more = everybody if company else ()
             late = None if own.left_turn is None else WorldTime(known_at)
-            heard += [replace(one, text=said, others=more, later=late) for one in _turns([(*turn, partner_id)])]
+            told = {"text": said, "others": more, "later": late, "retold": retold}
+            heard += [replace(one, **told) for one in _turns([(*turn, partner_id)])]
     return heard
 
 

@@ -63,6 +63,7 @@ from service.memory.record import (
     Kind,
     Memory,
     Recalled,
+    has_vector,
     turn_key,
 )
 from world.time import WorldTime
@@ -76,7 +77,6 @@ NEVER = np.iinfo(np.int64).max
 """The world time of what has not ended."""
 
 _KINDS = {kind: number for number, kind in enumerate(Kind)}
-_WITH_VECTOR = [number for kind, number in _KINDS.items() if kind.has_vector]
 _ITEM_BYTES = 1000
 _TOKEN_BYTES = 450
 
@@ -261,16 +261,16 @@ class PersonIndex:
                     bears=bool(bears[place]),
                     answers=bool(answers[place]),
                     parts={name: float(values[place]) for name, values in parts.items()},
+                    beside=self._beside(place),
                 )
                 for place, score in self._best(np.flatnonzero(chosen), scores, asked.limit)
             ]
 
     def without_vector(self, asked: Question | None, limit: int) -> list[Item]:
-        """The newest `limit` of what may answer (None: of all) and has no vector yet; turns and insights need
-        none."""
+        """The newest `limit` of what may answer (None: of all), is to have a vector and has none yet."""
         with self.lock:
             numbers = self._numbers.filled
-            lacking = (numbers[:, _VECTOR] < 0) & np.isin(numbers[:, _KIND], _WITH_VECTOR)
+            lacking = (numbers[:, _VECTOR] < 0) & np.fromiter(map(has_vector, self._items), np.bool_, len(self._items))
             if asked is not None:
                 lacking &= self._chosen(asked)
             places = np.flatnonzero(lacking)
@@ -290,6 +290,19 @@ class PersonIndex:
         if asked.is_filtered:
             chosen &= self._touches(asked.about) | self._with(asked.partner_id)
         return chosen
+
+    def _beside(self, place: int) -> HeardTurn | None:
+        """Of a question the turn after it, of an answer the question before it, in the same conversation."""
+        lines, numbers = self._in_order(), self._numbers.filled
+        here = int(lines.line[place])
+        if not isinstance(self._items[place], HeardTurn):
+            return None
+        near = here + 1 if numbers[place, _ASKS] else here - 1
+        if not 0 <= near < lines.turns or lines.talk[near] != lines.talk[here]:
+            return None
+        other = self._items[lines.places[near]]
+        is_pair = numbers[place, _ASKS] or numbers[lines.places[near], _ASKS]
+        return other if is_pair and isinstance(other, HeardTurn) else None
 
     def _told_lines(self, asked: Question) -> Ints:
         """The lines of the turns from which memories were taken that may answer."""
@@ -387,7 +400,9 @@ class PersonIndex:
             parts["cosine"] = weights.likeness * likeness + weights.likeness_around * near
             beside |= likeness >= LIKE_ENOUGH
             stands_out = likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(int(compared.sum()), 1)))
-            bears, answers = bears | stands_out, answers | stands_out
+            # Among many turns one is always like the query: that is no answer yet to a question of what was never told.
+            is_turn = self._numbers.filled[:, _KIND] == _KINDS[Kind.TURN]
+            bears, answers = bears | stands_out, answers | (stands_out & ~is_turn)
         if asked.about is not None:
             parts["about"] = np.where(self._touches(asked.about), weights.touches, 0.0)
         return (chosen if asked.is_filtered else chosen & beside), parts, bears, answers
@@ -472,7 +487,7 @@ class PersonIndex:
                 self._held_bytes += _TOKEN_BYTES
             posting[0].append(place)
             posting[1].append(count)
-        self._embeddable += item.kind.has_vector
+        self._embeddable += has_vector(item)
         self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(item.text)
         return len(found), len(found) - sum(not token.isascii() for token in found) // 2
 

@@ -27,6 +27,7 @@ from service.memory.record import (
     Kind,
     Memory,
     Recalled,
+    has_vector,
     memory_of,
     read_memories,
     row_of,
@@ -116,7 +117,7 @@ class MemoryStore:
         for one in memories:
             _end_older(session, group, one, revision)
         texts = [] if episode is None else [(Kind.SUMMARY, episode.id, episode.text)]
-        texts += [(one.kind, one.id, one.text) for one in memories if one.kind.has_vector]
+        texts += [(one.kind, one.id, one.text) for one in memories if has_vector(one)]
         vectors = [(kind, key, embedded.vectors[text]) for kind, key, text in texts if text in embedded.vectors]
         if vectors and claim_space(session, group, embedded.space):
             session.add_all(_vector_row(group, *one, embedded.model, revision) for one in vectors)
@@ -374,7 +375,7 @@ class MemoryStore:
     async def _reembed(self, group: Group, space: VectorSpace) -> int:
         """Replace every vector of the memory by one of `space`; answers how many texts were embedded."""
         dump = await self.export(group)
-        items: list[Item] = [*dump.episodes, *(one for one in dump.memories if one.kind.has_vector)]
+        items: list[Item] = [*dump.episodes, *filter(has_vector, dump.memories)]
         vectors = await self._vectors_of([item.text for item in items])
         rows = [(item.kind, item.id, vectors[item.text]) for item in items]
         await self._database.write(lambda s: _replace_vectors(s, group, space, rows))

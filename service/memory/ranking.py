@@ -92,8 +92,8 @@ class Weights:
     question: float = -0.2
     day: float = 1.5
     when: float = 0.7
-    likeness: float = 0.5
-    likeness_around: float = 0.3
+    likeness: float = 1.0
+    likeness_around: float = 0.5
     touches: float = 0.3
     importance: float = 0.04
 

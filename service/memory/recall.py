@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ScalarSelect, String, case, cast, or_
+from sqlalchemy import Select, String, case, cast, or_
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
@@ -17,7 +17,7 @@ from service.memory.lexical import asks_of, normal
 from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
-from service.memory.telling import MemoryKind, Told, episode_told, ref
+from service.memory.telling import MemoryKind, Told, episode_told, ref, said_of
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -48,6 +48,9 @@ MOST_TURNS = 10
 MOST_INSIGHTS = 10
 """The same of insights."""
 
+MEETINGS_TOLD = 3
+"""So many of the last meetings of two are told whole."""
+
 UNSETTLED_LINES = 6
 """How many last lines of a talk that is not yet remembered a speaker is reminded of."""
 
@@ -57,17 +60,22 @@ class RecentMemory:
     """What SQL holds of a person, and of it and a partner.
 
     `person` is its row. `attitude` is how it stands to the partner, `partners` how the partner stands to it.
-    `unsettled`: last lines of the two that no closing has remembered yet, oldest first. Without a partner there is none
-    of these three, nor a `last_summary`.
+    `meetings` are the summaries of the last talks of the two, oldest first. `unsettled`: last lines of the two that no
+    closing has remembered yet, oldest first. Without a partner there is none of these four.
     """
 
     person: PersonRow
     attitude: Attitude
     partners: Attitude
-    last_summary: SummaryRow | None
+    meetings: tuple[SummaryRow, ...]
     mid_term: tuple[OnMind, ...]
     today: tuple[SummaryRow, ...]
     unsettled: tuple[TurnRow, ...]
+
+    @property
+    def last_summary(self) -> SummaryRow | None:
+        """Of the last meeting of the two; None: they have not met, or nothing was written of it."""
+        return self.meetings[-1] if self.meetings else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +186,7 @@ async def remembered(
     if partner_id is None:
         return found
     counts = any(one.bears for one in found)
-    told = [one for one in found if counts or (isinstance(one.item, Memory) and one.item.kind in FACTS)]
+    told = [one for one in found if counts or isinstance(one.item, Memory)]
     is_asked = bool(query.strip())  # where nothing is, everything bears
 
     def weight(one: Recalled) -> tuple[bool, int]:
@@ -209,7 +217,7 @@ def recent_memories(
             person=people[one],
             attitude=attitudes.get((one, str(other)), STRANGERS),
             partners=attitudes.get((str(other), one), STRANGERS),
-            last_summary=next((row for row in reversed(summaries) if _is_of(row, one, other)), None),
+            meetings=tuple(row for row in summaries if _is_of(row, one, other))[-MEETINGS_TOLD:],
             mid_term=tuple(on_mind[one]),
             today=tuple(row for row in summaries if _is_todays(row, world, people[one])),
             unsettled=unsettled.get(frozenset((one, str(other))), ()),
@@ -254,7 +262,7 @@ def fitting(lines: Iterable[Line], tokens: int, told: Iterable[str] = ()) -> Tol
     """
     known, kept = [normal(text) for text in told], list[Line]()
     for one in lines:
-        said, taken = normal(one.text).rstrip(".。!?"), estimate_tokens(one.text)
+        said, taken = said_of(one.text), estimate_tokens(one.text)
         if taken <= tokens and not any(said in text for text in known):
             tokens -= taken
             known.append(said)
@@ -281,12 +289,12 @@ def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
 def _summaries(
     session: Session, world: WorldView, people: Iterable[PersonRow], partners: Mapping[str, str | None]
 ) -> list[SummaryRow]:
-    """Of the day each person lives, and its last one with its partner; oldest first."""
+    """Of the day each person lives, and its last ones with its partner; oldest first."""
     wanted = [
         (col(SummaryRow.person_id) == row.person_id)
         & (
             (col(SummaryRow.night) == night_of(world, row))
-            | (col(SummaryRow.conversation_id) == _last_with(world, row.person_id, partners.get(row.person_id)))
+            | (col(SummaryRow.conversation_id).in_(_last_with(world, row.person_id, partners.get(row.person_id))))
         )
         for row in people
     ]
@@ -296,7 +304,7 @@ def _summaries(
     return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
 
 
-def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> ScalarSelect[str]:
+def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> Select[str]:
     query = select(_LAST.conversation_id).where(
         _LAST.world_id == world.id,
         _LAST.person_id == person_id,
@@ -305,7 +313,7 @@ def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> Scal
         _LAST.at <= world.now,
         _LAST.summary != "",
     )
-    return query.order_by(col(_LAST.at).desc(), col(_LAST.conversation_id).desc()).limit(1).scalar_subquery()
+    return query.order_by(col(_LAST.at).desc(), col(_LAST.conversation_id).desc()).limit(MEETINGS_TOLD)
 
 
 def _is_of(row: SummaryRow, person_id: str, partner_id: str | None) -> bool:

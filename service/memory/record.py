@@ -58,16 +58,19 @@ class Kind(StrEnum):
     TURN = "turn"
     SUMMARY = "summary"
 
-    @property
-    def has_vector(self) -> bool:
-        """Whether it is embedded; the others are found by their words alone."""
-        return self in _EMBEDDED
-
 
 _EMBEDDED = (Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.SUMMARY)
 FACTS = frozenset({Kind.FACT, Kind.OBSERVED})
 """What a person knows of others and of the world."""
 VIEWS = frozenset({Kind.TURN, Kind.SUMMARY})
+
+
+def has_vector(item: "Item") -> bool:
+    """Whether it is embedded; the others are found by their words alone. For a turn of a talk that was held its
+    memories are embedded.
+    """
+    return item.given if isinstance(item, HeardTurn) else item.kind in _EMBEDDED
+
 
 DEFAULT_IMPORTANCE = 5
 """Of 1 to 10, where nobody has judged it."""
@@ -151,7 +154,8 @@ class Episode:
 class HeardTurn:
     """A turn of a conversation the person took part in, its own included, or `overheard`. The text is what it perceived
     of it. Of more than two, `partner_id` is with whom it had to do in that turn, and `others` were there besides.
-    `later`: since when it is known, where that is not when it was said.
+    `later`: since when it is known, where that is not when it was said. `given`: it is of a past that was given, of
+    which no closing made memories. `retold`: the person took memories from its talk, which speak for it.
     """
 
     kind: ClassVar[Kind] = Kind.TURN
@@ -166,6 +170,8 @@ class HeardTurn:
     others: tuple[str, ...] = ()
     later: WorldTime | None = None
     overheard: bool = False
+    given: bool = False
+    retold: bool = False
 
     @property
     def known_from(self) -> WorldTime:
@@ -294,6 +300,8 @@ class Recalled:
     """it bears on what was asked, and is not only the nearest there is"""
     answers: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
+    beside: "HeardTurn | None" = None
+    """of a turn the question that it answers, or the answer to it; None: it is neither"""
 
     @property
     def memory(self) -> Memory:

@@ -76,9 +76,7 @@ class Discretion:
                 for row in recent.today
                 if (self._is_shared(row) or self.lets(row.summary)) and not self._is_anothers(row, row.summary)
             ),
-            last_summary=last
-            if (last := recent.last_summary) is None or self._is_shared(last) or self.lets(last.summary)
-            else None,
+            meetings=tuple(row for row in recent.meetings if self._is_shared(row) or self.lets(row.summary)),
             unsettled=tuple(turn for turn in recent.unsettled if self.partner_id is not None or self.lets(turn.text)),
         )
 

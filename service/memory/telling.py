@@ -4,7 +4,7 @@ to (``memory:…``, ``turn:conversation/3``), and found again.
 What its author wrote, or what it perceived itself, stands by itself. Whatever it was told is told with who told it, and
 when; so it is true whatever is the case."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
@@ -56,6 +56,11 @@ class _Group(NamedTuple):
 _ALONE = _Group("", "")
 
 
+def said_of(text: str) -> str:
+    """What a sentence says, by which it is found again in another text: without its end."""
+    return normal(text).rstrip(f"{_ENDS}!?")
+
+
 def one_line(text: str) -> str:
     """The text without line breaks and repeated white space."""
     return " ".join(text.split())
@@ -101,6 +106,15 @@ def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
     return f"({_since(world, item)}) {told_of(world, item, owner_id)}"
 
 
+def in_turn(world: WorldView, said: Iterable[Item]) -> Iterator[str]:
+    """Turns as they were said one after another, with when, where that is another time than that of the turn before."""
+    before = ""
+    for one in said:
+        since = _since(world, one)
+        yield remembered_as(world, one, "") if since != before else told_of(world, one, "")
+        before = since
+
+
 def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: int, told: Iterable[str] = ()) -> Told:
     """What the owner is told of what was found, best first, in at most so many tokens: what one teller told stands in
     one line. What does not fit is passed over, and what stands in a text that is `told` already, or in a line before,
@@ -110,9 +124,9 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
     known, sources = [normal(text) for text in told], set[str]()
     groups: dict[_Group, list[str]] = {}
     refs: list[str] = []
-    for item, is_old in _newest_first(found):
-        said = normal(item.text).rstrip(_ENDS + "!?")
-        turns = _turns(item)
+    for item, is_old, beside in _newest_first(found):
+        said = said_of(item.text)
+        turns = turns_of(item)
         if any(said in text for text in known) or (isinstance(item, HeardTurn) and turns & sources):
             continue
         group = _group(item, owner_id) if isinstance(item, Memory) else _ALONE
@@ -120,6 +134,9 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
             line = remembered_as(world, item, owner_id)
         elif isinstance(item, Memory):
             line = clause(world, item, dated=True)
+        if beside is not None and turns.isdisjoint(sources) and said_of(beside.text) not in known:
+            line = _exchange(world, item, beside)
+            turns |= turns_of(beside)
         line = world.say("remembered.before", text=line.rstrip(_ENDS)) if is_old else line
         taken = estimate_tokens(line)
         if group != _ALONE and group not in groups:
@@ -135,8 +152,18 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
     return Told(lines=tuple(lines), refs=tuple(dict.fromkeys(refs)))
 
 
-def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
-    """The items in their order, but the values of one slot among themselves the newest first; and which are older."""
+def _exchange(world: WorldView, one: Item, beside: HeardTurn) -> str:
+    """A question with its answer, in the order in which they were said."""
+    first, then = sorted((one, beside), key=lambda turn: turn.id)
+    said = " / ".join(f"{turn.speaker_name}: {turn.text}" for turn in (first, then) if isinstance(turn, HeardTurn))
+    return f"({_since(world, first)}) {said}"
+
+
+def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool, HeardTurn | None]]:
+    """The items in their order, but the values of one slot among themselves the newest first; which are older; and
+    what stands beside each.
+    """
+    found = list(found)
     items = [one.item for one in found]
     slots: dict[str, list[int]] = {}
     for place, item in enumerate(items):
@@ -148,10 +175,11 @@ def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool]]:
         for place, value in zip(places, values, strict=True):
             items[place] = value
         old.update(places[1:])
-    return [(item, place in old) for place, item in enumerate(items)]
+    return [(item, place in old, one.beside) for place, (item, one) in enumerate(zip(items, found, strict=True))]
 
 
-def _turns(item: Item) -> set[str]:
+def turns_of(item: Item) -> set[str]:
+    """The turns that it is, or was drawn from."""
     if isinstance(item, HeardTurn):
         return {item.id}
     return {turn_key(item.conversation_id, turn) for turn in item.turns} if isinstance(item, Memory) else set()

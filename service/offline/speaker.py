@@ -103,7 +103,7 @@ class Speaker:
         context = self.context
         if self.own or self.is_cold:
             return []
-        has_met = context.acquainted or context.times_met or context.last_meeting or context.unsettled
+        has_met = context.acquainted or context.times_met or context.meetings or context.unsettled
         return [self.hello(), self.say("again" if has_met or context.said_today else "introduce")]
 
     def lead(self, told: str, *, leaves: bool) -> str:
@@ -183,7 +183,8 @@ class Speaker:
         told += [
             Recollection(context.unsettled_ago, line.speaker_name, line.text, line.text) for line in context.unsettled
         ]
-        if (last := context.last_meeting) and (said := words_of(self.name, last.summary, language)):
+        last = context.meetings[-1] if context.meetings else None
+        if last is not None and (said := words_of(self.name, last.summary, language)):
             told.append(Recollection(last.ago, self.name, last.summary, said))
         passages = [
             (likeness(query, one.said), one.ago, sentences(passage)[0])

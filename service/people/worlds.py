@@ -87,6 +87,7 @@ class WorldView:
     setting: Setting
     settings: WorldSettings
     decision: Decides = "model"
+    context_tokens: int | None = None
     weather: str = ""
     flags: Mapping[str, Flag] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
@@ -223,6 +224,7 @@ class WorldRepository:
             cast=cast,
             setting=setting,
             settings=self.settings,
+            context_tokens=row.context_tokens,
             decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
             weather=row.weather,
             flags=row.flags,

@@ -119,7 +119,8 @@ class WorldRow(SQLModel, table=True):
     All before `now` has happened and is told; `target` is how far the world was told to go (None: no
     farther): until the clock is there the world moves. People may have lived ahead of the clock; nothing has been
     decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
-    (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
+    (None: as the settings say). `context_tokens`: about how many tokens a prompt of a talk may take in it (None: as the
+    settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
     running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
     `flags` is what the game holds to be so (GET /world/flags), by name. `notices` are what authors announced, such as a
     festival: everybody knows of each `text` from its `at` until before its `until`.
@@ -141,6 +142,7 @@ class WorldRow(SQLModel, table=True):
     target: int | None = Field(default=None, sa_type=BigInteger)
     reached: int = Field(default=0, sa_type=BigInteger)
     decision: str | None = None
+    context_tokens: int | None = None
     weather: str = ""
     """the weather in words; empty: there is nothing to say of it"""
     flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
@@ -344,7 +346,12 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     @property
     def has_human(self) -> bool:
         """A human speaks for one of those who take part."""
-        return any(one.speaker == Speaker.HUMAN for one in self.participants)
+        return bool(self.humans)
+
+    @property
+    def humans(self) -> list[str]:
+        """Those for whom a human speaks."""
+        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN]
 
     @property
     def opener_id(self) -> str:

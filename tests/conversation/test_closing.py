@@ -264,7 +264,7 @@ def test_what_was_not_remembered_stands_in_the_next_scene(
     for context in (prompt.given for prompt in script.history[-2:]):
         assert isinstance(context, PromptContext)
         assert [line.text for line in context.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
-        assert context.last_meeting is None
+        assert context.meetings == ()
 
 
 def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
@@ -282,8 +282,8 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
     for context in (character, npc):
         assert context.unsettled == ()
         assert context.times_met == 1
-        assert context.last_meeting is not None
-        assert (context.last_meeting.summary, context.last_meeting.ago) == (recalled_of(context), "2 days ago")
+        assert context.meetings
+        assert (context.meetings[-1].summary, context.meetings[-1].ago) == (recalled_of(context), "2 days ago")
     assert character.stance == "close"
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
@@ -404,7 +404,7 @@ def test_a_closing_judges_from_how_each_stood_and_from_what_it_remembers_of_each
     assert re.search(r"likes Taro: -?\d+ \(power -1, intimacy 2\)\. Mood", asked), (
         "0 is what is taken where nothing is said"
     )
-    assert f"On power: (yesterday) Taro: {orders}" in asked
+    assert f"On power: (yesterday morning) Taro: {orders}" in asked
     assert "On intimacy" not in asked, "nothing that was said bears on it"
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
     assert [getattr(stood["aoi", "npc_taro"], name) for name in DIMENSIONS] == [0, 2, 0], "as it was judged now"

@@ -4,7 +4,7 @@ import pytest
 
 from service.content.load import Content
 from service.content.profile import NpcProfile
-from service.conversation.memory_share import LEAST_TOKENS, Found, fitted, reminded_tokens
+from service.conversation.memory_share import LEAST_TOKENS, Candidate, fitted, remembered_as_worth, reminded_tokens
 from service.conversation.prompt import LastMeeting, PromptContext, render_record
 from service.llm.chat import estimate_tokens
 from service.locales import Language
@@ -37,7 +37,7 @@ def _context(language: Language, persona: int) -> PromptContext:
         partner_name="Aoi",
         place="the pier",
         now="noon",
-        last_meeting=LastMeeting(summary=space.join(SENTENCES[language] * 4), ago="yesterday"),
+        meetings=(LastMeeting(summary=space.join(SENTENCES[language] * 4), ago="yesterday"),),
     )
 
 
@@ -49,11 +49,16 @@ def _told(world: WorldView, number: int, text: str = "") -> Recalled:
     )
 
 
-def _found(world: WorldView) -> Found:
+def _found(world: WorldView) -> list[Candidate]:
     """A hundred days of memory."""
     lines = [Line(f"({n} days ago) Hamako mended sail number {n} at the old pier", f"memory:l{n}") for n in range(8)]
     known = [_told(world, number) for number in range(7)]
-    return Found(known=known[:5], heard=known[5:], learned=lines[:2], mid_term=lines[2:4], today=lines[4:])
+    sections = ("learned", "learned", "mid_term", "mid_term", "today", "today", "today", "today")
+    return [
+        *remembered_as_worth(world, "known", known[:5], more=5),
+        *remembered_as_worth(world, "heard", known[5:], more=1),
+        *(Candidate(section=name, worth=4, line=line) for name, line in zip(sections, lines, strict=True)),
+    ]
 
 
 def _lines(context: PromptContext) -> tuple[str, ...]:
@@ -67,15 +72,14 @@ def test_a_prompt_leaves_room_for_the_talk_and_drops_what_bears_least_first(
 ) -> None:
     bare = _context(language, persona)
     told, refs = fitted(world, bare, _found(world), SMALL)
-    assert told.last_meeting == bare.last_meeting, "the last meeting is told whole"
+    assert told.meetings == bare.meetings, "the last meetings are told whole"
     record = render_record(bare)
     room = int(0.8 * SMALL) - reminded_tokens(SMALL) - estimate_tokens(record.system) - estimate_tokens(record.context)
     assert sum(map(estimate_tokens, _lines(told))) <= max(LEAST_TOKENS, room)
     assert len(refs) == len(set(refs))
     assert told.known
     if persona == 0:
-        assert {*refs} >= {"memory:m0", "memory:m1", "memory:l2", "memory:l3"}
-        assert told.mid_term[-1].startswith("(2 days ago)"), "the most urgent stands last"
+        assert {*refs} >= {"memory:m0", "memory:m1"}
     if persona == 600:
         assert told.learned + told.today == ()
 
@@ -87,7 +91,7 @@ def test_a_larger_context_holds_what_a_small_one_has_no_room_for(world: WorldVie
 
 def test_a_line_that_does_not_fit_is_passed_over_and_the_shorter_ones_behind_it_are_told(world: WorldView) -> None:
     long = _told(world, 1, "Hamako told of a journey " + "over the grey sea " * 60)
-    found = Found(known=[long, _told(world, 2, "Taro keeps goats")])
+    found = remembered_as_worth(world, "known", [long, _told(world, 2, "Taro keeps goats")])
     told, refs = fitted(world, _context("en", 300), found, SMALL)
     assert "Taro keeps goats" in told.known[0]
     assert refs == ("memory:m2",)
@@ -95,7 +99,8 @@ def test_a_line_that_does_not_fit_is_passed_over_and_the_shorter_ones_behind_it_
 
 def test_nothing_is_told_twice_in_whatever_section_it_was_found(world: WorldView) -> None:
     one = _told(world, 1)
-    told, refs = fitted(world, _context("en", 0), Found(known=[one], heard=[one]), SMALL)
+    twice = [*remembered_as_worth(world, "known", [one]), *remembered_as_worth(world, "heard", [one])]
+    told, refs = fitted(world, _context("en", 0), twice, SMALL)
     assert (len(told.known), told.heard, refs) == (1, (), ("memory:m1",))
 
 

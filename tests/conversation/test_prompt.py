@@ -169,7 +169,7 @@ def _character(language: Language, **changed: Any) -> PromptContext:
 def _returning(language: Language, **changed: Any) -> PromptContext:
     words = WORDS[language]
     kept = {key: words[key] for key in ("known", "mid_term", "today", "stance")}
-    met = {"last_meeting": words["met"], "times_met": 1, "heard": words["bears"], "doing": words["doing"]}
+    met = {"meetings": (words["met"],), "times_met": 1, "heard": words["bears"], "doing": words["doing"]}
     tired = FeltNeed(
         need_id="e", name=words["energy"], level=9, lowest=0, highest=100, is_critical=True, can_be_critical=True
     )
@@ -195,7 +195,7 @@ def _npc(language: Language, **changed: Any) -> PromptContext:
 
 def _npc_returning(language: Language, **changed: Any) -> PromptContext:
     words = WORDS[language]
-    met = {"last_meeting": words["met"], "times_met": 3, "learned": words["learned"], "mood": "angry", "affinity": -15}
+    met = {"meetings": (words["met"],), "times_met": 3, "learned": words["learned"], "mood": "angry", "affinity": -15}
     kept = {"known": words["heard"], "mid_term": words["mid_term"], "today": words["today"]}
     told = {"lines": _lines(words, "lines"), "turns_left": 7, "notices": words["notices"]}
     return _npc(language, **{**met, **kept, **told, **changed})
@@ -221,7 +221,7 @@ def _partner(language: Language, **changed: Any) -> PromptContext:
 def _partner_returning(language: Language, **changed: Any) -> PromptContext:
     words = WORDS[language]
     kept = {key: words[key] for key in ("known", "mid_term", "today", "stance", "items")}
-    return _partner(language, **{"last_meeting": words["met"], "times_met": 1, **kept, **changed})
+    return _partner(language, **{"meetings": (words["met"],), "times_met": 1, **kept, **changed})
 
 
 def _attitude(language: Language, **changed: Any) -> AttitudeContext:

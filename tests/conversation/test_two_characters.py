@@ -231,9 +231,9 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     asyncio.run(run())
     mio, aoi = _seen(script)
     for context in (mio, aoi):
-        assert context.last_meeting is not None
+        assert context.meetings
         recalled = f"As you recall your talk with {context.partner_name}: {BOAT_TOLD}"
-        assert (context.last_meeting.summary, context.last_meeting.ago) == (recalled, "yesterday")
+        assert (context.meetings[-1].summary, context.meetings[-1].ago) == (recalled, "yesterday morning")
         assert context.times_met == 1
     assert "Aoi keeps a photograph of a tower" in " ".join(mio.known), "beside what was said and bears on her goal"
     assert len(set(mio.known)) == len(mio.known)
@@ -253,7 +253,7 @@ def test_what_was_not_remembered_stands_in_both_ones_next_scenes(
     asyncio.run(Engine(room).converse(main(_meet(room, character_id="mio", npc_id="aoi"))))
     for context in _seen(script):
         assert [line.text for line in context.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
-        assert context.last_meeting is None
+        assert context.meetings == ()
 
 
 def test_the_days_other_talks_stand_in_the_partners_scene_too(

@@ -6,7 +6,7 @@ from typing import Any
 from sqlmodel import Session, col, delete
 
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Episode, Group, GroupDump, Memory, Recalled
+from service.memory.record import Episode, Group, GroupDump, Memory, Recalled, has_vector
 from service.store.session import Database
 from service.store.tables import ConversationRow, SummaryRow, TurnRow
 from tests.store.conversations import conversation_row
@@ -23,7 +23,7 @@ class Store:
         self, group: Group, episode: Episode, memories: Sequence[Memory], said: Sequence[str] = ()
     ) -> None:
         """As a closing does: vectors first, one transaction then. `said` are the turns, the partner's first."""
-        embedded = await self.store.embed([episode.text, *(one.text for one in memories if one.kind.has_vector)])
+        embedded = await self.store.embed([episode.text, *(one.text for one in memories if has_vector(one))])
 
         def work(session: Session) -> None:
             put_conversation(session, group, episode, said)

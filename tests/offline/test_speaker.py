@@ -118,7 +118,7 @@ def test_the_second_conversation_gives_back_what_the_first_told(
     language: Language, known: str, ago: str, words: str
 ) -> None:
     last = LastMeeting(summary="…", ago=ago)
-    utterance = speak(context(language, known=(known,), last_meeting=last, times_met=1), random.Random(1)).utterance
+    utterance = speak(context(language, known=(known,), meetings=(last,), times_met=1), random.Random(1)).utterance
     assert words in utterance
     assert ago in utterance
 

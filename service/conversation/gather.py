@@ -326,11 +326,14 @@ def _candidates(
     """
     (partner_id, known), *others = there.items()
     recent = rows.recent[person_id]
-    found = {section: [*worth_a_line(of)] for section, of in (("known", known), *others)}
-    for section, of in found.items():
-        yield from remembered_as_worth(world, section, (one for one in of if not _is_own(one)))
-    heard = [*worth_a_line(bears)]
-    yield from remembered_as_worth(world, "heard", (one for one in heard if not _is_own(one)), BEARS)
+    heard = [one for one in worth_a_line(bears) if not _is_own(one)]
+    on_goal = {ref_of(one.item) for one in heard}
+    for section, of in (("known", known), *others):
+        told = [one for one in worth_a_line(of) if not _is_own(one)]
+        here = [one for one in told if ref_of(one.item) in on_goal]
+        yield from remembered_as_worth(world, section, here, 2 * BEARS)
+        yield from remembered_as_worth(world, section, told)
+    yield from remembered_as_worth(world, "heard", heard, BEARS)
     for mind in recent.mid_term:
         worth = _MIND[mind.level] + BEARS * (partner_id in (mind.partner_id, *mind.others))
         yield Candidate(section="mid_term", worth=worth, line=on_mind_line(world, mind))

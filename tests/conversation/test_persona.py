@@ -42,9 +42,9 @@ WHO = {
 }
 ASKS = {"en": "Can the old mill wheels be mended?", "ja": "古い水車の輪は修理できますか?"}
 SKILL = {"en": "You are good at: mending mill wheels", "ja": "得意なこと: 水車の輪の修理"}
-LEFT_OUT = {
-    "en": ("carnival", "apprentice", "flour sacks", "pineapple", "flood"),
-    "ja": ("仮面", "弟子", "粉袋", "パイナップル", "洪水"),
+MORE = {
+    "en": ("carnival", "flour sacks", "pineapple", "flood"),
+    "ja": ("仮面", "粉袋", "パイナップル", "洪水"),
 }
 WISH = {"en": "What you want of life: Open a second shop.", "ja": "人生の望み: 二軒目を開く。"}
 
@@ -71,7 +71,7 @@ def test_who_a_person_is_stands_in_its_prompt_and_of_the_rest_what_the_talk_turn
     assert WHO[language] in system
     assert WISH[language] in system
     assert SKILL[language] in asked
-    assert all(word in said for word in LEFT_OUT[language]), "the whole persona is told where it fits"
+    assert all(word in said for word in MORE[language]), "the whole persona is told where it fits"
     told = WHO[language].strip("- \n").split("; " if language == "en" else "、")
     assert all(one in closing for one in told)
     assert (mika["identity"], baker["identity"]) == (told[:1], told)

@@ -237,10 +237,10 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
         assert context.times_met == 1
     assert "Aoi keeps a photograph of a tower" in " ".join(mio.known), "beside what was said and bears on her goal"
     assert len(set(mio.known)) == len(mio.known)
-    assert aoi.known == ("What Mio has told you: Mio has painted her boat green (yesterday).",)
+    assert aoi.known == ("What Mio has told you: Mio has painted her boat green (yesterday morning).",)
     assert (mio.stance, aoi.stance) == ("friendly", "close")
     assert mio.mid_term == ()
-    assert aoi.mid_term == (f"(yesterday) What Mio has told you: {HELPS}",)
+    assert aoi.mid_term == (f"(yesterday morning) What Mio has told you: {HELPS}",)
 
 
 def test_what_was_not_remembered_stands_in_both_ones_next_scenes(

@@ -136,12 +136,10 @@ async def perceivers(deps: ConversationDependencies, said: Transcript, turn: Tur
     row, loudness = said.row, Loudness(turn.loudness)
     if row.modulator == Modulator.ALL:
         return None, None
-    stand = spots(row, said.turns)
+    stand = spots(row, [*said.turns, turn])
     others = [one for one in stand if one != turn.speaker_id]
     if len(others) < FEWEST:
         return None, [] if loudness == Loudness.ASIDE else None
-    if turn.spot is not None:
-        stand[turn.speaker_id] = turn.spot
     ruled = by_place(stand, turn.speaker_id, turn.addressed or (), loudness)
     if row.modulator == Modulator.PLACE or not (turn.act or turn.text):
         return ruled

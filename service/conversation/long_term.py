@@ -162,8 +162,8 @@ def judge(
     before = next((one for one in proposals_of(session, key) if one.id == proposal_id), None)
     if before is None:
         raise NotFound(kind="proposal", id=proposal_id)
-    told = {"text": text or before.text, "importance": importance or before.importance}
-    row = replace(before, **told, state=state, at=world.now, refused_for="")
+    words, weight = text or before.text, importance or before.importance
+    row = replace(before, text=words, importance=weight, state=state, at=world.now, refused_for="")
     request = session.get_one(InterventionRow, (*key, row.number))
     request.proposals = [*request.proposals[: row.index], row.kept(), *request.proposals[row.index + 1 :]]
     group = Group(world_id=key.world_id, person_id=row.person_id)

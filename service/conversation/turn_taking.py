@@ -100,9 +100,11 @@ def by_place(spots: Mapping[str, str], speaker_id: str, addressed: Collection[st
 
 def spots(row: ConversationRow, turns: Sequence[TurnRow]) -> dict[str, str]:
     """Where each one stands who is there after the turns, in the order of their seats."""
-    joined = {one.person_id: one.joined_turn for one in row.participants}
-    moves = (turn for turn in turns if turn.spot is not None and turn.turn >= joined[turn.speaker_id])
-    now = {turn.speaker_id: turn.spot or "" for turn in moves}
+    now = {
+        one.speaker_id: one.spot
+        for one in turns
+        if one.spot is not None and is_there(row.participants[row.seat_of(one.speaker_id)], one.turn)
+    }
     return {one.person_id: now.get(one.person_id, one.spot) for one in those_there(row, len(turns))}
 
 
@@ -312,8 +314,8 @@ def _moves(
         name = world.name_of(one.person_id)
         if since < one.joined_turn <= len(turns):
             is_near = one.spot == spots(row, turns[: one.joined_turn]).get(person_id)
-            told = {"name": name, "spot": spot_told(world, one.spot)}
-            yield one.joined_turn, world.say("among.joined" if is_near else "among.joined_at", **told)
+            said = f"among.joined{'' if is_near else '_at'}"
+            yield one.joined_turn, world.say(said, name=name, spot=spot_told(world, one.spot))
         if one.left_turn is not None and since < one.left_turn <= len(turns):
             yield one.left_turn, world.say("among.left", name=name)
     for turn in turns[since:]:

@@ -4,6 +4,7 @@ long_term.yaml. Their memories become a past that is given, one line each, with 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePath
@@ -147,10 +148,9 @@ def _scene(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _date(value: object) -> str:
     """The world time that it says; "": none."""
-    try:
+    with suppress(BadWorldTime):
         return iso(parse_time(str(value)))
-    except BadWorldTime:
-        return ""
+    return ""
 
 
 def _past(person: AnimaPerson, ids: Mapping[str, str], dates: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -28,15 +28,16 @@ from service.api.mcp import SECONDS, mcp_server
 from service.api.quality import ScoredRole
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
+from service.content.check import examine
 from service.content.files import CAST_TESTS, bundled_content, init_content, small_content
 from service.content.load import load_content
 from service.demo import run_demo
 from service.errors import KataribeError, LinesWrong
-from service.exchange.anima import past_of, read_anima
+from service.exchange.anima import read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft, Report, file_bytes
 from service.exchange.give import Format, give
-from service.exchange.place import Wish, take_in, take_map_in, write_all
+from service.exchange.place import Wish, ids_in, take_in, take_map_in, write_all
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
@@ -366,18 +367,19 @@ def import_card(
 
 @imports.command(name="anima", help=_help("cli.help.import_anima"))
 def import_anima(
-    directory: Annotated[Path, typer.Argument(help=_help("cli.help.anima_directory"))],
+    files: Annotated[list[Path], typer.Argument(help=_help("cli.help.anima_files"))],
     content: ContentOption = None,
     home: HomeOption = None,
     replace: ReplaceOption = False,
 ) -> None:
-    """Take the characters of Project Anima into a game's content."""
+    """Take the characters and scenes of Project Anima into a game's content."""
     game = _settings(content=content).content_dir or Path()
-    people = read_anima(directory)
-    past = past_of(people)
-    wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in people]
-    report = [note for one in people for note in (*one.draft.report, *one.notes.report)]
-    _tell_import(take_in(game, wishes, {ANIMA_PAST: past} if past else {}), report)
+    found = read_anima(files)
+    scenes, past = found.ours(ids_in(examine(game)))
+    wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in found.people]
+    report = [note for one in found.people for note in (*one.draft.report, *one.notes.report)]
+    texts = {ANIMA_PAST: past} if past else {}
+    _tell_import(take_in(game, wishes, texts, scenes, replace_it=replace), report)
     if past:
         typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
 

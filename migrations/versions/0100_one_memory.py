@@ -631,6 +631,7 @@ def upgrade() -> None:
         sa.Column("goal_achieved", sa.Boolean(), nullable=False),
         sa.Column("wants_to_end", sa.Boolean(), nullable=False),
         sa.Column("note", sa.String(), nullable=False),
+        sa.Column("note_turns", sa.JSON(), nullable=True),
         sa.Column("recalled", sa.String(), nullable=False),
         sa.Column("reminded", sa.JSON(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -650,6 +651,7 @@ def upgrade() -> None:
         sa.Column("seen_by", sa.JSON(), nullable=True),
         sa.Column("heard_by", sa.JSON(), nullable=True),
         sa.Column("urgency", sa.Integer(), nullable=True),
+        sa.Column("spot", sa.String(), nullable=True),
         sa.Column("not_to_quote", sa.Boolean(), nullable=False),
         sa.Column("shifts", sa.JSON(), nullable=True),
         sa.ForeignKeyConstraint(

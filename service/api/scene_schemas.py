@@ -86,7 +86,7 @@ class SceneTurnOut(
     heard_by: list[str] = Field(description="ids of the others who hear what it says")
 
 
-class ProposalOut(Out, of=Proposal, shows="person_id kind text importance evidence at state"):
+class ProposalOut(Out, of=Proposal, shows="person_id kind text importance evidence at state refused_for"):
     """Something that may be added to what is a person's for long."""
 
     id: str = Field(description="by which it is accepted or refused")

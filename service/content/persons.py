@@ -196,7 +196,7 @@ class PersonaFile(ContentModel):
 
 _TOLD = frozenset(
     "age gender nationality residence education occupation big_five preferences beliefs skills behaviors relationships "
-    "experiences use".split()
+    "experiences use aliases".split()
 )
 """What a profile holds as what is told of it, and the fragments that are in it already."""
 
@@ -260,6 +260,11 @@ class _Named(ContentModel):
 
 class PersonFile(PersonaFile, _Named):
     """What the files of NPCs and characters have in common."""
+
+    aliases: ListOf[str] = Field(
+        default=(),
+        description="its ids in files of other programs that are taken in / 取り込む別のプログラムのファイルでのid",
+    )
 
 
 class NpcFile(PersonFile):

@@ -134,7 +134,7 @@ class Shift(BaseModel, frozen=True, extra="forbid"):
 class SceneTurn(BaseModel, extra="forbid"):
     """What a speaker of a scene answers; each of the first three may be "". Names are those of people who are there:
     whoever is not is left out, and spoils no turn. Where they are asked for there are also `to` (empty: all) and
-    `loudness`, and `urgency` (0 to 10).
+    `loudness`, and `urgency` (0 to 10); and where it may go to another `spot`, that one ("": it stays).
     """
 
     think: Told
@@ -151,8 +151,10 @@ class SceneTurn(BaseModel, extra="forbid"):
 
 
 @lru_cache(maxsize=1024)
-def scene_turn(names: tuple[str, ...], *, addresses: bool, urges: bool) -> type[SceneTurn]:
-    """The answer that may name these; with `to` and `loudness`, and with `urgency`, where they are asked for."""
+def scene_turn(names: tuple[str, ...], spots: tuple[str, ...] = (), *, addresses: bool, urges: bool) -> type[SceneTurn]:
+    """The answer that may name these; with `to` and `loudness`, and with `urgency`, where they are asked for; with
+    `spot`, where there are others to go to.
+    """
     one = {"type": "string", "enum": list(names)}
     shift = {
         "type": "object",
@@ -166,6 +168,9 @@ def scene_turn(names: tuple[str, ...], *, addresses: bool, urges: bool) -> type[
         listed = WithJsonSchema({"type": "array", "items": one})
         fields["to"] = (Annotated[tuple[str, ...], BeforeValidator(partial(_names, names)), listed], ())
         fields["loudness"] = (Loudness, Loudness.NORMAL)
+    if spots:
+        known = WithJsonSchema({"type": "string", "enum": ["", *spots]})
+        fields["spot"] = (Annotated[str, BeforeValidator(lambda value: value if value in spots else ""), known], "")
     if urges:
         fields["urgency"] = (Annotated[int, Field(ge=0, le=10)], ...)
     fields["shifts"] = (

@@ -22,12 +22,14 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import TEMPLATES, Line, PromptContext, data
 from service.conversation.transcript import Transcript, count_calls, held, lines_for, world_of
 from service.conversation.turn_taking import (
+    FEWEST,
     Reached,
     by_place,
     goes_on,
     interventions_in,
     names_of,
     reached,
+    spots,
     those_there,
     told_of,
 )
@@ -128,18 +130,21 @@ async def moderated(deps: ConversationDependencies, said: Transcript, seat: int,
 
 
 async def perceivers(deps: ConversationDependencies, said: Transcript, turn: TurnRow, at: int | None) -> Reached:
-    """Who perceives the turn that is about to be committed."""
-    row = said.row
-    spots = {one.person_id: one.spot for one in those_there(row, turn.turn)}
+    """Who perceives the turn that is about to be committed. Of two each perceives what the other does and says, but for
+    an aside.
+    """
+    row, loudness = said.row, Loudness(turn.loudness)
     if row.modulator == Modulator.ALL:
         return None, None
-    loudness = Loudness(turn.loudness)
-    ruled = by_place(spots, turn.speaker_id, turn.addressed or (), loudness)
-    others = [one for one in spots if one != turn.speaker_id]
+    stand = spots(row, [*said.turns, turn])
+    others = [one for one in stand if one != turn.speaker_id]
+    if len(others) < FEWEST:
+        return None, [] if loudness == Loudness.ASIDE else None
+    ruled = by_place(stand, turn.speaker_id, turn.addressed or (), loudness)
     if row.modulator == Modulator.PLACE or not (turn.act or turn.text):
         return ruled
     known = names_of(said.world, others)
-    context = _modulated(said.world, row, turn, spots, known, ruled)
+    context = _modulated(said.world, row, turn, stand, known, ruled)
     answer = await _ask(deps, said, directed("modulator", context, reaching(tuple(known))), "modulator", at)
     if answer is None:
         return ruled
@@ -152,7 +157,7 @@ def _modulated(
     world: WorldView,
     row: ConversationRow,
     turn: TurnRow,
-    spots: Mapping[str, str],
+    stand: Mapping[str, str],
     known: Mapping[str, str],
     ruled: Reached,
 ) -> ModulatorContext:
@@ -163,9 +168,9 @@ def _modulated(
         language=world.language,
         place=row.place or world.map.label(row.node_id),
         speaker_name=turn.speaker_name,
-        spot=spots[turn.speaker_id],
+        spot=stand[turn.speaker_id],
         line=data(told_of(world, turn, turn.text, turn.act)),
-        others=tuple(Bystander(name=name, spot=spots[one]) for name, one in known.items()),
+        others=tuple(Bystander(name=name, spot=stand[one]) for name, one in known.items()),
         near=(of(ruled[0]), of(ruled[1])),
         own_prompts=world.cast.own_prompts,
     )

@@ -28,7 +28,7 @@ from service.conversation.memory_share import (
 from service.conversation.prompt import LastMeeting, Present, PromptContext, Record, ScenePart, knowledge, render_record
 from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
-from service.conversation.turn_taking import OPENER, goes_on, interventions_in, those_there
+from service.conversation.turn_taking import FEWEST, OPENER, goes_on, interventions_in, those_there
 from service.errors import NotFound
 from service.locales import ago
 from service.memory.episodes import acquainted, episode_of
@@ -307,7 +307,7 @@ def _context(
         opened_for=OpenedFor(conversation.opened_for) if opens and conversation.opened_for is not None else None,
         matter=conversation.matter if opens else "",
         items=tuple(recent.person.items),
-        part=_part(conversation, seat, partner_id),
+        part=_part(conversation, rows.setting, seat, partner_id),
         others=tuple(_present(world, conversation, rows, person_id, other) for other in company[1:]),
         **(_living(world, recent.person) if lives_there else {}),
     )
@@ -357,16 +357,17 @@ def _is_own(one: Recalled) -> bool:
     return isinstance(one.item, Memory) and one.item.kind is Kind.SELF
 
 
-def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:
+def _part(row: ConversationRow, setting: Setting, seat: int, partner_id: str) -> ScenePart | None:
     if row.form != TurnForm.SCENE:
         return None
+    are_more = len(row.participants) > FEWEST or setting.grows
     own, partner = row.participants[seat], row.participants[row.seat_of(partner_id)]
     return ScenePart(
         goal=own.goal,
         plan=own.plan,
         spot=own.spot,
         partner_spot=partner.spot,
-        addresses=row.turn_policy == TurnPolicy.ADDRESSED or row.modulator != Modulator.ALL,
+        addresses=are_more and (row.turn_policy == TurnPolicy.ADDRESSED or row.modulator != Modulator.ALL),
         urges=row.turn_policy == TurnPolicy.URGENCY,
     )
 

@@ -2,9 +2,9 @@
 the turns they rest on, and a writer accepts, changes or refuses. Only what is accepted holds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 from sqlmodel import Session
@@ -79,25 +79,25 @@ def long_term_prompt(context: LongTermContext, thread: str = "") -> Prompt[LongT
     return TEMPLATES.question("long_term", "closing", context, LongTermUpdate, max_tokens=MAX_TOKENS, thread=thread)
 
 
-def valid_proposals(update: LongTermUpdate, context: LongTermContext) -> list[tuple[LongTermKind, LongTermDraft]]:
-    """Those that may be proposed: they rest on turns that were perceived, and are nothing that is the person's already.
-    Whether they are so is for the writer to judge. Pure.
+Weighed = tuple[LongTermKind, LongTermDraft, Literal["", "unseen", "known"]]
+"""A draft, and why it is refused at once; "": it is not."""
+
+
+def weighed(update: LongTermUpdate, context: LongTermContext) -> list[Weighed]:
+    """All drafts, with those of its turns that were perceived. Refused is what rests on no such turn, or is the
+    person's already. Whether the rest is so is for the writer to judge. Pure.
     """
-    kept = list[tuple[LongTermKind, LongTermDraft]]()
-    named: Mapping[LongTermKind, Sequence[LongTermDraft]] = {
-        "experience": update.experiences,
-        "goal": update.goals,
-        "memory": update.memories,
-    }
+    found, known = list[Weighed](), {"", *map(normal, context.known)}
     perceived = {line.turn for line in context.lines}
-    known = set(map(normal, context.known))
-    for kind, drafts in named.items():
+    named: tuple[LongTermKind, ...] = ("experience", "goal", "memory")
+    for kind, drafts in zip(named, (update.experiences, update.goals, update.memories), strict=True):
         for draft in drafts:
+            seen = draft.model_copy(update={"turns": sorted(perceived.intersection(draft.turns))})
+            is_seen = bool(draft.turns) and perceived.issuperset(draft.turns)
             text = normal(draft.text)
-            if text and text not in known and draft.turns and perceived.issuperset(draft.turns):
-                kept.append((kind, draft))
-                known.add(text)
-    return kept
+            found.append((kind, seen, "unseen" if not is_seen else "known" if text in known else ""))
+            known.add(text)
+    return found
 
 
 def due_requests(session: Session, key: ConversationKey) -> list[int]:
@@ -107,7 +107,8 @@ def due_requests(session: Session, key: ConversationKey) -> list[int]:
 
 
 async def propose(deps: ConversationDependencies, key: ConversationKey, number: int) -> list[Proposal]:
-    """Ask for what that intervention wants, and write down what may be proposed. Done twice, nothing is written twice.
+    """Ask for what that intervention wants, and write down what is proposed, and what is refused at once. Done twice,
+    nothing is written twice.
 
     Raises:
         NotFound: there is no such intervention.
@@ -120,7 +121,7 @@ async def propose(deps: ConversationDependencies, key: ConversationKey, number: 
         failure, usage = exc.slug, exc.usage
         await deps.database.write(lambda s: fail(s, deps.worlds, key, number, failure, usage))
         raise
-    found = valid_proposals(answer.value, context)
+    found = weighed(answer.value, context)
     return await deps.database.write(lambda s: _settle(s, deps.worlds, key, number, person_id, found, answer.usage))
 
 
@@ -161,9 +162,8 @@ def judge(
     before = next((one for one in proposals_of(session, key) if one.id == proposal_id), None)
     if before is None:
         raise NotFound(kind="proposal", id=proposal_id)
-    row = replace(
-        before, text=text or before.text, importance=importance or before.importance, state=state, at=world.now
-    )
+    words, weight = text or before.text, importance or before.importance
+    row = replace(before, text=words, importance=weight, state=state, at=world.now, refused_for="")
     request = session.get_one(InterventionRow, (*key, row.number))
     request.proposals = [*request.proposals[: row.index], row.kept(), *request.proposals[row.index + 1 :]]
     group = Group(world_id=key.world_id, person_id=row.person_id)
@@ -234,7 +234,7 @@ def _settle(
     key: ConversationKey,
     number: int,
     person_id: str,
-    found: Sequence[tuple[LongTermKind, LongTermDraft]],
+    found: Sequence[Weighed],
     usage: Usage,
 ) -> list[Proposal]:
     row, world = held(session, worlds, key)
@@ -251,11 +251,12 @@ def _settle(
             kind=kind,
             text=one_line(draft.text),
             importance=draft.importance,
-            evidence=sorted(set(draft.turns)),
-            state=ProposalState.PROPOSED,
+            evidence=draft.turns,
+            state=ProposalState.REFUSED if refused_for else ProposalState.PROPOSED,
             at=world.now,
+            refused_for=refused_for,
         )
-        for index, (kind, draft) in enumerate(found)
+        for index, (kind, draft, refused_for) in enumerate(found)
     ]
     known = {name: value for name, value in request.details.items() if name != "failure"}
     request.details = known | {"proposed": len(made)}

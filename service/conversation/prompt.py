@@ -8,7 +8,7 @@ with the one before, but for its last block: what comes to mind is told anew bef
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ class Goal(BaseModel, frozen=True, extra="forbid"):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
     """One utterance. `turn` counts from 0 within its conversation; `note` is the block its speaker was shown before
-    it.
+    it, of which the first lines tell what happened before those `note_turns`.
     """
 
     turn: int
@@ -53,6 +53,7 @@ class Line:
     speaker_name: str
     text: str
     note: str = ""
+    note_turns: tuple[int, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -115,7 +116,8 @@ class Present:
 class ScenePart:
     """What a speaker of a scene has of its own: what it wants there, how it means to go about it, where it stands.
     `partner_spot` is where the partner stands. It is asked to whom it speaks and how loud (`addresses`), and how much
-    it wants to go on (`urges`), where that is of use. `names` are those who may be named in its answer.
+    it wants to go on (`urges`), where that is of use. `names` are those who may be named in its answer. `apart` tells
+    who is too far off to perceive all of its turn, where it was not told so yet; it may go to the spots `goes_to`.
     """
 
     goal: str = ""
@@ -125,6 +127,8 @@ class ScenePart:
     addresses: bool = False
     urges: bool = False
     names: tuple[str, ...] = ()
+    apart: str = ""
+    goes_to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,8 +175,8 @@ class PromptContext(PromptValues):
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     `scene_before` is what it remembers of the scene that this one goes on from. `others` are there besides the partner;
     `part` is what the speaker has of its own in a scene (None: it is a talk), and `happened` who came or left since its
-    last turn, and what a writer let happen, a sentence each. `keeps` are the secrets that its prompt told it, and that
-    not all may know who are there by now: they are in `secrets` no more.
+    last turn, and what a writer let happen: a sentence each, with the turn before which it happened. `keeps` are the
+    secrets that its prompt told it, and that not all may know who are there by now: they are in `secrets` no more.
     """
 
     speaker: CharacterProfile | NpcProfile
@@ -226,7 +230,7 @@ class PromptContext(PromptValues):
     choices: int = 0
     others: tuple[Present, ...] = ()
     part: ScenePart | None = None
-    happened: tuple[str, ...] = ()
+    happened: tuple[tuple[int, str], ...] = ()
     keeps: tuple[str, ...] = ()
     feedback: str = ""
 
@@ -338,7 +342,8 @@ def answer_of(context: PromptContext) -> type[BaseModel]:
     told of any; with `choices`, where the client wants them. In a scene a `SceneTurn`.
     """
     if context.part is not None:
-        return scene_turn(context.part.names, addresses=context.part.addresses, urges=context.part.urges)
+        part = context.part
+        return scene_turn(part.names, part.goes_to, addresses=part.addresses, urges=part.urges)
     answer: type[BaseModel] = NpcTurn
     if context.begins:
         answer = OpeningTurn if context.sets_goal and context.goal is None else CharacterTurn
@@ -349,12 +354,12 @@ def answer_of(context: PromptContext) -> type[BaseModel]:
 
 def speaker_prompt(context: PromptContext, record: Record, note: str, thread: str = "") -> Prompt[Any]:
     """Ask for the next utterance. `thread` says of which conversation."""
-    own_goal = context.goal if context.sets_goal else None
+    own_goal, note_turns = context.goal if context.sets_goal else None, [turn for turn, _ in context.happened]
     return Prompt(
         name="speaker",
         role=context.speaker.kind,
         language=context.language,
-        messages=messages(record, context.lines, context.speaker.id, note, own_goal),
+        messages=messages(record, context.lines, context.speaker.id, note, own_goal, note_turns),
         answer=answer_of(context),
         given=context,
         thread=thread,
@@ -384,24 +389,39 @@ def told_prompt(name: str, role: Role, scene: PromptValues, answer: type[T], *, 
 
 
 def messages(
-    record: Record, lines: Sequence[Line], speaker_id: str, note: str, own_goal: Goal | None = None
+    record: Record,
+    lines: Sequence[Line],
+    speaker_id: str,
+    note: str,
+    own_goal: Goal | None = None,
+    note_turns: Sequence[int] = (),
 ) -> tuple[Message, ...]:
     """The prompt for the turn after `lines`, before which the speaker is shown `note`.
 
-    `own_goal`: the one that the opener set itself, in its first answer.
+    `own_goal`: the one that the opener set itself, in its first answer. `note_turns`: see Line.
     """
     said = [Message(role="system", content=record.system)]
-    heard = [record.context]
+    begun, heard = record.context, list[Line]()
     for line in lines:
         if line.speaker_id != speaker_id:
-            heard.append(data(line.shown))
+            heard.append(line)
             continue
-        said.append(_user([*heard, line.note]))
+        said.append(_user([begun, *_in_order(heard, line.note, line.note_turns)]))
         answer = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
         answer |= line.answer
         said.append(Message(role="assistant", content=_JSON.encode(answer)))
-        heard = []
-    return (*said, _user([*heard, note]))
+        begun, heard = "", []
+    return (*said, _user([begun, *_in_order(heard, note, note_turns)]))
+
+
+def _in_order(heard: Sequence[Line], note: str, note_turns: Sequence[int]) -> Iterator[str]:
+    """The lines as they are told, each behind what the note says happened before it; then the rest of the note."""
+    told = note.split("\n")
+    for line in heard:
+        before = sum(turn <= line.turn for turn in note_turns)
+        yield from ("\n".join(told[:before]), data(line.shown))
+        told, note_turns = told[before:], note_turns[before:]
+    yield "\n".join(told)
 
 
 def _user(parts: Sequence[str]) -> Message:

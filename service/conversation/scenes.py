@@ -2,6 +2,7 @@
 in one, who joins or leaves at any turn, and how far it may go on.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from service.content.made import wrong_texts
 from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
 from service.conversation.start import insert_running, participants
 from service.conversation.transcript import conversation_of, end_row, held, log_own, require, turns_of, turns_said
-from service.conversation.turn_taking import FEWEST, those_there
+from service.conversation.turn_taking import FEWEST, spots, those_there
 from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.locales import Phrase
@@ -100,8 +101,9 @@ def go_on(session: Session, worlds: WorldRepository, key: ConversationKey, turns
 
 
 def join(session: Session, row: ConversationRow, world: WorldView, person_id: str, spot: str = "") -> ParticipantRow:
-    """The person takes part from the next turn on, in the next seat; who was there before takes its own again, and
-    knows nothing of what was said meanwhile. The caller holds the row, and commits.
+    """The person takes part from the next turn on, in the next seat, at that spot ("": where most are); who was there
+    before takes its own seat again, and knows nothing of what was said meanwhile. The caller holds the row, and
+    commits.
 
     Raises:
         WrongPhase: it is over.
@@ -109,7 +111,8 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
         Invalid: the person is there already, or they would be too many.
     """
     require(row, Phase.RUNNING)
-    turn = turns_said(session, row)
+    said = turns_of(session, row.key)
+    turn, most = len(said), Counter(spots(row, said).values()).most_common(1)[0][0]
     there = [one.person_id for one in those_there(row, turn)]
     _require_many((*there, person_id))
     world.cast.actor(person_id)
@@ -119,8 +122,8 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
         row.participants.append(again)
     else:
         _keep_what_it_perceived(session, row, again)
-    again.joined_turn, again.left_turn, again.spot = turn, None, spot
-    log_own(session, row, world, "joined", person_id=person_id, spot=spot)
+    again.joined_turn, again.left_turn, again.spot = turn, None, spot or most
+    log_own(session, row, world, "joined", person_id=person_id, spot=again.spot)
     session.flush()
     publish(session, row, world.now, ConversationJoined(conversation_id=row.id), person_id)
     return again
@@ -215,10 +218,11 @@ def scenes_of(session: Session, world_id: str) -> list[SceneRow]:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
     """What a scene's prompts take from its file: when it plays, in words ("": as the world's clock shows), and what
-    each remembers of the scene `before` it, by person.
+    each remembers of the scene `before` it, by person. `grows`: somebody is to come in.
     """
 
     time: str = ""
+    grows: bool = False
     before: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -236,6 +240,7 @@ def setting_of(session: Session, row: ConversationRow) -> Setting:
     )
     return Setting(
         time=str(scene.definition.get("time") or ""),
+        grows=any(one["do"]["kind"] == "add_person" for one in scene.definition["interventions"]),
         before={one.person_id: one.summary for one in session.exec(remembered)},
     )
 

@@ -27,7 +27,16 @@ from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_calls, end, failure_of, goal_of, lines_for
-from service.conversation.turn_taking import among, happened, interventions_in, is_shared, names_of, those_there
+from service.conversation.turn_taking import (
+    among,
+    happened,
+    interventions_in,
+    is_shared,
+    names_of,
+    spot_told,
+    spots,
+    those_there,
+)
 from service.errors import (
     BudgetExhausted,
     ModelEmpty,
@@ -117,6 +126,7 @@ async def finish(
 class _Utterance:
     answer: Answer[Any]
     note: str
+    note_turns: list[int]
     recalled: str
     reminded: list[str]
     told: tuple[str, ...]
@@ -152,6 +162,7 @@ async def _utter(
     return _Utterance(
         answer=answer,
         note=note,
+        note_turns=[turn for turn, _ in context.happened],
         recalled=render_reminder(context),
         reminded=list(reminded.refs),
         told=asked.told,
@@ -407,6 +418,7 @@ async def _commit(
         goal_achieved=isinstance(answer, CharacterTurn) and answer.goal_achieved and index > 0,
         wants_to_end=answer.wants_to_end,
         note=spoken.note,
+        note_turns=spoken.note_turns or None,
         recalled=spoken.recalled,
         reminded=spoken.reminded,
         at=row.started_at,
@@ -443,6 +455,8 @@ async def _add_scene(
     turn.addressed = [ids[name] for name in getattr(answer, "to", ()) if name in ids] or None
     turn.loudness = getattr(answer, "loudness", Loudness.NORMAL)
     turn.urgency = getattr(answer, "urgency", None)
+    stand = {spot_told(said.world, spot): spot for spot in spots(said.row, said.turns).values()}
+    turn.spot = stand.get(getattr(answer, "spot", ""))
     turn.shifts = [(ids[one.to], one.by) for one in answer.shifts if one.to in ids] or None
     turn.seen_by, turn.heard_by = await perceivers(deps, said, turn, at)
 

@@ -149,9 +149,11 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     for before, turn in reversed(list(zip([None, *turns], turns, strict=False))):
         told = [line for line in (before and before.told) or () if line in turn.note]
         room -= sum(map(len, told))
-        kept = [line for line in turn.note.split("\n") if room >= 0 or not any(one in line for one in told)]
+        note, places = turn.note.split("\n"), tuple(turn.note_turns or ())
+        rest = [line for line in note[len(places) :] if room >= 0 or not any(one in line for one in told)]
         who = {"speaker_id": turn.speaker_id, "speaker_name": turn.speaker_name}
-        shown.append(Line(turn=turn.turn, **who, text=turn.text, note="\n".join(kept)))
+        kept = "\n".join((*note[: len(places)], *rest))
+        shown.append(Line(turn=turn.turn, **who, text=turn.text, note=kept, note_turns=places))
     return tuple(reversed(shown))
 
 

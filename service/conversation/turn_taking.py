@@ -11,10 +11,10 @@ from itertools import takewhile
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, and_, col, func, or_, select
 
-from service.conversation.prompt import Line, Present, PromptContext, SharedLine
+from service.conversation.prompt import Line, Present, PromptContext, ScenePart, SharedLine
 from service.people.worlds import WorldView
 from service.store.perceived import is_there, perceives
-from service.store.phase import EndReason, Loudness, Phase, Speaker, TurnForm, TurnPolicy
+from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, ParticipantRow, TurnRow, WorldRow
 
 OPENER, PARTNER = 0, 1
@@ -52,10 +52,21 @@ def _next_of(row: ConversationRow, others: Sequence[int], turns: Sequence[TurnRo
     """Which of the others, of whom none spoke last, in the order of their seats from there on."""
     if row.turn_policy == TurnPolicy.ADDRESSED:
         addressed = map(row.seat_of, turns[-1].addressed or ())
-        return next((seat for seat in addressed if seat in others), others[0])
+        seat = next((seat for seat in addressed if seat in others), others[0])
+        return _fairly(seat, others, [row.seat_of(turn.speaker_id) for turn in turns])
     if row.turn_policy == TurnPolicy.URGENCY:
         return max(others, key=lambda seat: _urgency(turns, row.person_ids[seat]))
     return others[0]
+
+
+def _fairly(seat: int, others: Sequence[int], spoke: Sequence[int]) -> int:
+    """That seat; where it would answer for the third time running, whoever has been silent for the longest, and for as
+    many turns as there are people.
+    """
+    silent = [one for one in others if one not in spoke[-len(others) - 1 :]]
+    if spoke[-2:-5:-2] != [seat, seat] or not silent:
+        return seat
+    return min(silent, key=lambda one: max((turn for turn, who in enumerate(spoke) if who == one), default=-1))
 
 
 def _urgency(turns: Sequence[TurnRow], person_id: str) -> int:
@@ -85,6 +96,16 @@ def by_place(spots: Mapping[str, str], speaker_id: str, addressed: Collection[st
         Loudness.ASIDE: set[str](),
     }[loudness]
     return reached(others, near, hears)
+
+
+def spots(row: ConversationRow, turns: Sequence[TurnRow]) -> dict[str, str]:
+    """Where each one stands who is there after the turns, in the order of their seats."""
+    now = {
+        one.speaker_id: one.spot
+        for one in turns
+        if one.spot is not None and is_there(row.participants[row.seat_of(one.speaker_id)], one.turn)
+    }
+    return {one.person_id: now.get(one.person_id, one.spot) for one in those_there(row, len(turns))}
 
 
 def those_there(row: ConversationRow, turn: int) -> list[ParticipantRow]:
@@ -203,6 +224,7 @@ def _as_perceived(
         speaker_name=turn.speaker_name,
         text=words,
         note=line.note if is_own else "",
+        note_turns=line.note_turns if is_own else (),
         told=told_of(world, turn, words, act, person.person_id),
         think=turn.think if is_own else "",
         act=act,
@@ -239,10 +261,11 @@ def happened(
     turns: Sequence[TurnRow],
     interventions: Sequence[InterventionRow],
     begun: str = "",
-) -> tuple[str, ...]:
-    """What the person is told before its next turn: who has come and left since its last one, and what a writer let
-    happen, a sentence each. What a writer reveals to somebody else it is not told. Who is back is told how things stand
-    now, where that has changed while it was away; `begun` is how its prompts begin.
+) -> tuple[tuple[int, str], ...]:
+    """What the person is told before its next turn: who has come, left and moved since its last one, and what a writer
+    let happen, a sentence each, with the turn before which it happened. What a writer reveals to somebody else it is
+    not told. Who is back is told how things stand now, where that has changed while it was away; `begun` is how its
+    prompts begin.
     """
     person = row.participants[row.seat_of(person_id)]
     spoke = [turn.turn for turn in turns if turn.speaker_id == person_id]
@@ -250,13 +273,13 @@ def happened(
     since, now = own[-1] if own else person.joined_turn, len(turns)
     stands = [] if own else situations(interventions, max(spoke, default=-1) + 1, since)[-1:]
     missed = [one for one in stands if spoke or text_of(one) not in begun]
-    told = [*_moves(world, row, person_id, since, now)]
+    told = [*_moves(world, row, person_id, since, turns)]
     for one in interventions:
         is_new = since < one.before_turn <= now or (not own and one.before_turn == since)
         is_meant = one.target_id in (None, person_id)
         if (is_new and is_meant and one.kind in TEXTS) or one in missed:
-            told.append(world.say(f"among.{one.kind}", what=text_of(one)))
-    return tuple(told)
+            told.append((one.before_turn, world.say(f"among.{one.kind}", what=text_of(one))))
+    return tuple(sorted(told, key=lambda one: one[0]))
 
 
 SITUATION = "scene_situation_update"
@@ -282,14 +305,27 @@ TEXTS = {SITUATION: "situation", "add_event": "event", "revelation": "content"}
 """Interventions that people are told, and where in `details` the words stand."""
 
 
-def _moves(world: WorldView, row: ConversationRow, person_id: str, since: int, now: int) -> Iterator[str]:
+def _moves(
+    world: WorldView, row: ConversationRow, person_id: str, since: int, turns: Sequence[TurnRow]
+) -> Iterator[tuple[int, str]]:
     for one in row.participants:
         if one.person_id == person_id:
             continue
-        if one.left_turn is not None and since < one.left_turn <= now:
-            yield world.say("among.left", name=world.name_of(one.person_id))
-        elif since < one.joined_turn <= now:
-            yield world.say("among.joined", name=world.name_of(one.person_id))
+        name = world.name_of(one.person_id)
+        if since < one.joined_turn <= len(turns):
+            is_near = one.spot == spots(row, turns[: one.joined_turn]).get(person_id)
+            said = f"among.joined{'' if is_near else '_at'}"
+            yield one.joined_turn, world.say(said, name=name, spot=spot_told(world, one.spot))
+        if one.left_turn is not None and since < one.left_turn <= len(turns):
+            yield one.left_turn, world.say("among.left", name=name)
+    for turn in turns[since:]:
+        if turn.spot is not None and turn.speaker_id != person_id:
+            yield turn.turn, world.say("among.moved", name=turn.speaker_name, spot=spot_told(world, turn.spot))
+
+
+def spot_told(world: WorldView, spot: str) -> str:
+    """The spot in words."""
+    return spot or world.say("among.with_others")
 
 
 def interventions_in(session: Session, key: ConversationKey) -> list[InterventionRow]:
@@ -310,6 +346,7 @@ def among(context: PromptContext, world: WorldView, row: ConversationRow, turns:
     now = [met.get(one) or _stranger(world, person.person_id, one) for one in there]
     partner_id = _turned_to(person, there, turns) or (context.partner_id if context.partner_id in there else there[0])
     partner = next(one for one in now if one.person_id == partner_id)
+    part = context.part and replace(context.part, names=tuple(names_of(world, there)))
     return replace(
         context,
         partner_id=partner_id,
@@ -318,8 +355,21 @@ def among(context: PromptContext, world: WorldView, row: ConversationRow, turns:
         stance=partner.stance,
         acquainted=partner.acquainted,
         others=tuple(one for one in now if one is not partner),
-        part=context.part and replace(context.part, names=tuple(names_of(world, there))),
+        part=part and _standing(part, world, row, person.person_id, turns),
     )
+
+
+def _standing(
+    part: ScenePart, world: WorldView, row: ConversationRow, person_id: str, turns: Sequence[TurnRow]
+) -> ScenePart:
+    """Its part, with who stands too far off to perceive all of its turn, and where that is."""
+    stand = spots(row, turns)
+    can_be_far = part.addresses and row.modulator != Modulator.ALL and len(stand) > FEWEST
+    far = {one: spot_told(world, at) for one, at in stand.items() if can_be_far and at != stand[person_id]}
+    names = (world.say("common.aside", what=world.name_of(one), inside=at) for one, at in far.items())
+    apart = world.say("among.apart", names=world.say("common.comma").join(names)) if far else ""
+    was_told = any(apart in turn.note for turn in turns if turn.speaker_id == person_id)
+    return replace(part, goes_to=tuple(dict.fromkeys(far.values())), apart="" if was_told else apart)
 
 
 def names_of(world: WorldView, person_ids: Sequence[str]) -> dict[str, str]:

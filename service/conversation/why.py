@@ -81,7 +81,7 @@ def _read(
     own_goal = goal_of(row) if opens and index > 0 else None
     said = lines_for(world, row, turn.speaker_id, turns_of(session, row.key)[:index])
     before = "\n".join(filter(None, (turn.note, turn.recalled)))
-    return turn, kept, messages(record, said, turn.speaker_id, before, own_goal)
+    return turn, kept, messages(record, said, turn.speaker_id, before, own_goal, turn.note_turns or ())
 
 
 async def why_said(deps: ConversationDependencies, world: WorldView, conversation_id: str, index: int) -> TurnWhy:

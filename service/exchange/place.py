@@ -16,12 +16,13 @@ import yaml
 
 from service.content.check import CheckedContent, cross_checked, examine
 from service.content.fields import ContentModel, problem, quote
-from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, ContentUnwritable, read_values
+from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, SCENES, ContentUnwritable, read_values
 from service.content.fragments import FragmentFile
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
 from service.content.references import check_connectivity, check_maps, check_posts, entries
+from service.content.scenes import SceneFile
 from service.errors import system_reason
 from service.exchange.draft import Draft, ImportRefused, id_of, parsed
 from service.exchange.tiled import TiledMap
@@ -32,6 +33,7 @@ _FORMS: Mapping[str, type[ContentModel]] = {
     NPCS: NpcFile,
     FRAGMENTS: FragmentFile,
     LORE: LoreFile,
+    SCENES: SceneFile,
 }
 """By the folder."""
 
@@ -48,10 +50,16 @@ class Wish:
 
 
 def take_in(
-    directory: Path, people: Sequence[tuple[Draft, Wish]], beside: Mapping[str, str] = MappingProxyType({})
+    directory: Path,
+    people: Sequence[tuple[Draft, Wish]],
+    beside: Mapping[str, str] = MappingProxyType({}),
+    scenes: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    *,
+    replace_it: bool = False,
 ) -> list[Path]:
-    """Write the people with what they know, or the fragments, and the texts of `beside`, by their names; answers the
-    files. Whoever has a post on the map is an NPC, everybody else a character.
+    """Write the people with what they know, or the fragments, the texts of `beside` and the `scenes`, by their names;
+    answers the files. `replace_it`: also in place of what is there, as where all people are to be replaced. Whoever has
+    a post on the map is an NPC, everybody else a character.
 
     Raises:
         ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.
@@ -60,7 +68,7 @@ def take_in(
     before = examine(directory)
     if before.maps is None:
         raise ImportRefused(before.problems)
-    files: dict[str, dict[str, Any] | None] = {}
+    files: dict[str, dict[str, Any] | None] = {**scenes}
     for draft, wish in people:
         own = _files(before, draft, wish)
         if taken := files.keys() & own.keys():
@@ -68,7 +76,7 @@ def take_in(
         files |= own
     texts = {name: None if values is None else as_yaml(values) for name, values in files.items()}
     written = {**texts, **beside}
-    replaced = all(wish.replace for _, wish in people)
+    replaced = replace_it or (bool(people) and all(wish.replace for _, wish in people))
     there = [name for name in written if os.path.lexists(directory / name)]
     if there and not replaced:
         raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
@@ -81,7 +89,7 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
     person_id = id_of(draft.name) if wish.id is None else wish.id
     if not is_slug(person_id):
         raise ImportRefused([problem(draft.file, ("id",), "exchange.no_id", id=quote(person_id))])
-    draft.relate(_ids(before))
+    draft.relate(ids_in(before))
     if draft.is_fragment:
         return {f"{FRAGMENTS}/{person_id}.yaml": draft.whole()}
     whole = {"id": person_id, **draft.whole()}
@@ -146,11 +154,11 @@ def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
     return [directory / name for name, text in files.items() if text is not None]
 
 
-def _ids(content: CheckedContent) -> dict[str, str]:
-    """Everybody's id by it and by the person's names, in small letters."""
+def ids_in(content: CheckedContent) -> dict[str, str]:
+    """Everybody's id by it, by the person's names, and by its ids in other programs' files, in small letters."""
     people = [*content.npcs.values(), *content.characters.values()]
     names = {name.casefold(): one.id for one in people for _, name in one.name if name}
-    return names | {one.id.casefold(): one.id for one in people}
+    return names | {name.casefold(): one.id for one in people for name in (one.id, *one.aliases)}
 
 
 def _open_node(content: CheckedContent) -> str:
@@ -183,14 +191,7 @@ def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
         elif folder in parts:
             parts[folder][file] = parsed(_FORMS[folder], file, values)
     maps = parsed(MapsFile, MAPS_FILE, files[MAPS_FILE]) if MAPS_FILE in files else before.maps
-    after = replace(
-        before,
-        maps=maps,
-        npcs=parts[NPCS],
-        characters=parts[CHARACTERS],
-        fragments=parts[FRAGMENTS],
-        lore=parts[LORE],
-    )
+    after = replace(before, maps=maps, **cast("dict[str, Any]", parts))
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:

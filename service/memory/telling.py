@@ -135,8 +135,9 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
         elif isinstance(item, Memory):
             line = clause(world, item, dated=True)
         if beside is not None and turns.isdisjoint(sources) and said_of(beside.text) not in known:
-            line = _exchange(world, item, beside)
-            turns |= turns_of(beside)
+            both = _exchange(world, item, beside)
+            if estimate_tokens(both) <= tokens:
+                line, turns = both, turns | turns_of(beside)
         line = world.say("remembered.before", text=line.rstrip(_ENDS)) if is_old else line
         taken = estimate_tokens(line)
         if group != _ALONE and group not in groups:

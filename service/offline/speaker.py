@@ -358,7 +358,7 @@ class _Player(Speaker):
 
     def _thoughts(self) -> Iterator[str]:
         """What it could think: of what has just come to it first, then of what it wants, then of who is there."""
-        for what in self.context.happened:
+        for _, what in self.context.happened:
             yield self.rng.choice(self.phrases.wordings("scene.came", what=quotable(what)))
         wants = (("wish", self._part.goal), ("plan", self._part.plan))
         for kind, what in (*wants, *(("life", goal.goal) for goal in self.context.speaker.goals)):

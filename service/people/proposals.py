@@ -39,6 +39,9 @@ class Proposal:
     """only what is accepted holds"""
     at: WorldMinute
     """the world time of its state"""
+    refused_for: str = ""
+    """why it was refused at once: `unseen` rests on turns that the person did not perceive, `known` is its own already;
+    empty: it was not"""
 
     @property
     def id(self) -> str:

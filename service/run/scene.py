@@ -194,7 +194,7 @@ class _Play:
     async def _propose(self, rest: str) -> None:
         await self._intervene("long_term_update_request", person_id=rest)
         for number, one in enumerate(self.scene["proposals"], 1):
-            state = sentence(self._language, f"web.proposal_{one['state']}")
+            state = sentence(self._language, f"web.proposal_{one['refused_for'] or one['state']}")
             kind = sentence(self._language, f"web.lasting_{one['kind']}")
             print(f"  {number}. {one['person_name']}, {kind} ({one['importance']}, {state}): {one['text']}", flush=True)
 

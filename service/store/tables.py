@@ -425,8 +425,9 @@ class Suggestion(NamedTuple):
 
 @Policy(whose="speaker_id", conversation="conversation_id", turn="turn", known="at")
 class TurnRow(_Answered, _OfWorld, table=True):
-    """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow), and
-    `recalled` the block of memories, which no later prompt repeats; `reminded` refers to those (memory/telling.py).
+    """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow); its
+    first lines tell what happened, and stood before the lines of those `note_turns` (None: nothing had). `recalled` is
+    the block of memories, which no later prompt repeats; `reminded` refers to those (memory/telling.py).
     Where a human found its words, `model` is "human" and nothing was called; `message_id` is the client's own name
     for it, and `told` what the game said with it was going on, line by line. `choices` are the lines that its
     speaker suggested for the answer (None: none).
@@ -434,7 +435,8 @@ class TurnRow(_Answered, _OfWorld, table=True):
     In a scene a turn is what its speaker thinks, does (`act`) and says (`text`), each of which may be "". It is said to
     those `addressed` (None: to all), with that `loudness` (store/phase.py); `seen_by` perceive the act, `heard_by` the
     words (None: everybody there). `urgency`: how much its speaker wants to go on, 0 to 10. `shifts`: by how much it
-    likes whom more or less for it: [person id, -3 to 3]. `not_to_quote`: the closing found an attack or a slip in it,
+    likes whom more or less for it: [person id, -3 to 3]. `spot`: it stands there from this turn on (None: where it
+    stood). `not_to_quote`: the closing found an attack or a slip in it,
     and no prompt ever shows it word for word.
     """
 
@@ -456,6 +458,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     wants_to_end: bool = False
     note: str = ""
     """what its speaker was told before it; empty: nothing, or it is not kept any more"""
+    note_turns: list[int] | None = Field(default=None, sa_column=Column(JSON))
     recalled: str = ""
     reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: WorldMinute = Field(sa_type=BigInteger)
@@ -475,6 +478,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
     urgency: int | None = None
     """how much its speaker wants to go on, 0 to 10; null: it was not asked"""
+    spot: str | None = None
     not_to_quote: bool = False
     shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
 

@@ -116,23 +116,25 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     assert "B is troubled." not in told["chara-b"]
     script.enqueue(
         update(
-            goals=[{"text": texts["goal"], "importance": 8, "turns": [2]}],
+            goals=[{"text": texts["goal"], "importance": 8, "turns": [2]}] * 2,
             memories=[
                 {"text": texts["memory"], "importance": 6, "turns": [2]},
                 {"text": INVENTED, "importance": 6, "turns": [2]},
-                {"text": texts["memory"], "importance": 6, "turns": [40]},
+                {"text": f"{texts['memory']} 2", "importance": 6, "turns": [2, 40]},
             ],
         )
     )
     step_in(client, "long_term_update_request", person_id="chara-b")
     proposals = client.get("/scenes/S001/proposals").json()
-    assert [(one["kind"], one["text"], one["evidence"], one["state"]) for one in proposals] == [
-        ("goal", texts["goal"], [2], "proposed"),
-        ("memory", texts["memory"], [2], "proposed"),
-        ("memory", INVENTED, [2], "proposed"),
+    assert [(one["kind"], one["text"], one["evidence"], one["state"], one["refused_for"]) for one in proposals] == [
+        ("goal", texts["goal"], [2], "proposed", ""),
+        ("goal", texts["goal"], [2], "refused", "known"),
+        ("memory", texts["memory"], [2], "proposed", ""),
+        ("memory", INVENTED, [2], "proposed", ""),
+        ("memory", f"{texts['memory']} 2", [2], "refused", "unseen"),
     ]
     # Whether a turn says it is for no rule to judge: its writer sees the turn beside it.
-    client.post(f"/scenes/S001/proposals/{proposals[-1]['id']}", json={"state": "refused"}).raise_for_status()
+    client.post(f"/scenes/S001/proposals/{proposals[3]['id']}", json={"state": "refused"}).raise_for_status()
     step_in(client, "remove_person", person_id="chara-a")
     script.enqueue(acts("Goodbye, A."))
     assert play(client)["participants"][0]["left_turn"] == 5

@@ -316,7 +316,11 @@ def _shared(language: Language, *, in_scene: bool) -> dict[str, Any]:
         addresses=True,
         urges=True,
     )
-    shown = {"others": (hamako,), "lines": (heard, own, replace(heard, turn=2)), "happened": words["notices"]}
+    shown = {
+        "others": (hamako,),
+        "lines": (heard, own, replace(heard, turn=2)),
+        "happened": [(2, one) for one in words["notices"]],
+    }
     return {**shown, "part": part if in_scene else None, "acquainted": True}
 
 

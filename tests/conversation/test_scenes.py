@@ -19,6 +19,7 @@ from service.conversation.transcript import held
 from service.conversation.why import in_words, why_said
 from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
+from service.memory.closing.ask import perceiving
 from service.memory.secrets import discretion_among
 from service.people.worlds import WorldRepository
 from service.runtime.why import in_words as why_in_words
@@ -404,3 +405,104 @@ def test_why_a_talk_of_three_ended_names_all_of_them(room: ConversationDependenc
     ended = next(one["id"] for one in rows(room, EventRow) if one["kind"] == "conversation_ended")
     why = asyncio.run(why_happened(room, world, ended))
     assert f"It comes of conversation {scene_id} of Aoi and Taro, Mio." in why_in_words(world, why)
+
+
+def test_what_happens_stands_before_the_lines_that_follow_it_and_what_was_sent_is_sent_again(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3])
+    script.enqueue(*[acts(f"Line {number}.") for number in range(8)])
+    play(room, scene_id, 1)
+    event: dict[str, Any] = {"before_turn": 1, "kind": "add_event", "details": {"event": "A bell rings."}, "at": 0}
+    room.database.write_now(
+        lambda s: s.add(InterventionRow(world_id="main", conversation_id=scene_id, number=0, **event))
+    )
+    room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "npc_hamako"))
+    play(room, scene_id, 1)
+    room.database.write_now(lambda s: leave(s, *held(s, room.worlds, main(scene_id)), "npc_hamako"))
+    play(room, scene_id, 5)
+    of_mio, of_aoi = ([prompt for prompt in script.history if speaker_of(prompt) == one] for one in ("mio", "aoi"))
+    came = "(Hamako comes and joins you.)\n(It happens: A bell rings.)\n\nTaro: Line 1.\n\n(Hamako has left.)"
+    assert of_mio[0].messages[-1].content.endswith(f"Aoi: Line 0.\n\n{came}")
+    assert of_aoi[1].messages[-1].content == f"{came}\n\nMio: Line 2."
+    for asked in (of_mio, of_aoi):
+        assert all(later.messages[: len(before.messages)] == before.messages for before, later in pairwise(asked))
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    assert asyncio.run(why_said(room, world, scene_id, 3)).messages == of_aoi[1].messages
+
+
+FAR = "Too far off to hear you unless you speak loudly, or to see what you do"
+
+
+def test_a_speaker_is_told_who_is_too_far_off_and_may_go_there_and_is_heard_there(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:2], SceneParticipant(id="mio", spot="on the road"), modulator=Modulator.PLACE)
+    comes = acts("Who is it?", act="walks up to them", to=[], loudness="normal", spot="with the others")
+    script.enqueue(acts("Mio?", to=["Mio"], loudness="normal"), acts(think="Hm.", to=[], loudness="normal"), comes)
+    script.enqueue(acts("Good evening, Mio.", to=["Mio"], loudness="normal"), acts("Yes.", to=[], loudness="normal"))
+    play(room, scene_id, 5)
+    asked = [prompt.messages[-1].content for prompt in script.history]
+    assert f"({FAR}: Mio (on the road). `spot` takes you there.)" in asked[0]
+    assert f"({FAR}: Aoi (with the others), Taro (with the others). `spot` takes you there.)" in asked[2]
+    assert "Mio?" not in asked[2]
+    assert asked[3].endswith("(Mio is now there: with the others.)\n\nMio: (walks up to them) Who is it?")
+    assert FAR not in asked[3]
+    assert [(turn.spot, turn.heard_by) for turn in turns(room, scene_id)] == [
+        (None, ["npc_taro"]),
+        (None, ["aoi"]),
+        ("", None),
+        (None, None),
+        (None, None),
+    ]
+    forms = [prompt.answer.model_json_schema()["properties"] for prompt in script.history]
+    assert ["spot" in form for form in forms] == [True, True, True, False, False]
+    assert forms[2]["spot"]["enum"] == ["", "with the others"]
+
+
+def test_who_comes_stands_where_most_are_and_perceives_and_remembers_it(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    cast = [SceneParticipant(id=one, spot=spot) for one, spot in zip(CAST[:3], ("door", "table", "table"), strict=True)]
+    scene_id = begin_scene(room, *cast, modulator=Modulator.PLACE)
+    came = room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "npc_hamako").spot)
+    script.enqueue(*[acts(f"Line {number}.", to=[], loudness="normal") for number in range(3)])
+    play(room, scene_id, 3)
+    assert came == "table"
+    assert [turn.heard_by for turn in turns(room, scene_id)] == [[], ["mio", "npc_hamako"], ["npc_taro", "npc_hamako"]]
+    assert perceiving(talk(room, scene_id), turns(room, scene_id)) == ("aoi", "npc_taro", "mio", "npc_hamako")
+    room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "npc_eisaku", "on the stairs"))
+    script.enqueue(acts("Who is there?", to=[], loudness="normal"))
+    play(room, scene_id, 1)
+    assert "(Eisaku comes, and stays there: on the stairs.)" in script.history[-1].messages[-1].content
+
+
+def test_two_perceive_each_other_wherever_they_stand_and_no_modulator_is_asked(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    cast = [SceneParticipant(id="aoi", spot="door"), SceneParticipant(id="mio", spot="table")]
+    scene_id = begin_scene(room, *cast, modulator=Modulator.MODEL, turn_policy=TurnPolicy.ADDRESSED)
+    script.enqueue(acts("The lamp is mine.", act="points at it"), acts("Is it?"))
+    play(room, scene_id, 2)
+    assert [prompt.name for prompt in script.history] == ["speaker", "speaker"]
+    assert [(turn.seen_by, turn.heard_by) for turn in turns(room, scene_id)] == [(None, None), (None, None)]
+    assert "Aoi: (points at it) The lamp is mine." in shown(script.history[1])
+    first = script.history[0]
+    assert not {"to", "loudness", "spot", "goal_achieved"} & set(first.answer.model_json_schema()["properties"])
+    assert not any(rule in first.messages[0].content for rule in ("goal_achieved", "loudness"))
+
+
+def test_who_is_addressed_does_not_answer_a_third_time_running_while_somebody_is_left_out(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST, turn_policy=TurnPolicy.ADDRESSED, max_turns=20)
+    to = {"aoi": "Taro", "npc_taro": "Aoi", "mio": "Aoi", "npc_hamako": "Aoi"}
+
+    def answer(number: int, prompt: Prompt[Any]) -> Any:
+        fields = acts(f"Line {number}.", to=[to[speaker_of(prompt)]], loudness="normal")
+        return prompt.answer.model_validate(fields)
+
+    script.enqueue(*[partial(answer, number) for number in range(12)])
+    play(room, scene_id, 12)
+    seats = [CAST.index(turn.speaker_id) for turn in turns(room, scene_id)]
+    assert seats == [0, 1, 0, 1, 2, 0, 1, 0, 1, 3, 0, 1]

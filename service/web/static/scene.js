@@ -125,7 +125,7 @@ function proposals() {
   $("proposals").replaceChildren(...scene.proposals.map(proposal));
 }
 
-function proposal({ id: proposalId, person_name, kind, text, importance, evidence, state }) {
+function proposal({ id: proposalId, person_name, kind, text, importance, evidence, state, refused_for }) {
   const words = h("textarea", { rows: 2, maxlength: 400, "aria-label": t("in_words") }, text);
   const weight = h("input", { type: "number", min: 1, max: 10, value: importance, "aria-label": t("weight") });
   const judge = (button, wanted) => pressed(button, async () => {
@@ -138,7 +138,7 @@ function proposal({ id: proposalId, person_name, kind, text, importance, evidenc
     return made;
   };
   return h("li", {},
-    h("p", {}, h("strong", {}, person_name), " ", badge(t(`lasting_${kind}`)), " ", badge(t(`proposal_${state}`), { accepted: "good", refused: "warn", proposed: "live" }[state])),
+    h("p", {}, h("strong", {}, person_name), " ", badge(t(`lasting_${kind}`)), " ", badge(t(`proposal_${refused_for || state}`), { accepted: "good", refused: "warn", proposed: "live" }[state])),
     words,
     h("div", { class: "judged" },
       h("label", {}, t("weight"), " ", weight),

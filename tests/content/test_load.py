@@ -51,6 +51,7 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "tendencies": ("Hums.",),
         "custom_prompt": "Never gives credit.",
         "identity": (),
+        "seen": "",
         "persona": (),
         "goals": (),
         "facts": ("The oven was built in 1950.",),

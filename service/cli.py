@@ -59,7 +59,7 @@ from service.run.help import show_help_in, show_wrong_call
 from service.run.replay import replay
 from service.run.scene import TakenAs, form_of, run_scene, take_scene
 from service.run.watch import Run, run_world
-from service.settings import CassetteMode, Settings, read_settings
+from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
 from service.testing.play import run_tests
 from service.testing.report import show, write_junit
@@ -664,6 +664,8 @@ def check(
         typer.echo(problem.line(speak))
     for cost in () if problems else persona_costs(load_content(place), speak):
         typer.echo(sentence(speak, "cli.persona", id=cost.person_id, count=cost.always, moment=cost.moment))
+        if cost.always > USUAL_CONTEXT // 2:
+            typer.echo(sentence(speak, "cli.long_persona", id=cost.person_id, context=USUAL_CONTEXT))
     typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
     raise typer.Exit(1 if problems else 0)
 

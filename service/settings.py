@@ -29,6 +29,8 @@ from service.locales import Language, Listed, Phrase, room
 from world.ids import SLUG, SLUG_MAX
 
 OPENAI_URL = "https://api.openai.com/v1"
+USUAL_CONTEXT = 3000
+"""Tokens of a prompt of a talk, where nobody says how many."""
 Role = Literal["character", "npc", "closing", "verify", "decision", "moderator", "modulator", "quality"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
 SCORED: tuple[Role, ...] = ("character", "npc", "decision")
@@ -88,7 +90,7 @@ class LlmSettings(BaseModel, extra="forbid"):
     backoff_seconds: float = Field(default=0.5, ge=0)
     max_retry_after_seconds: float = Field(default=30, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
-    context_tokens: ContextTokens = 3000
+    context_tokens: ContextTokens = USUAL_CONTEXT
     max_calls_per_day: int | None = Field(default=None, ge=1)
     max_tokens_per_day: int | None = Field(default=None, ge=1)
     seed: int = 7

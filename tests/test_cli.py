@@ -250,6 +250,16 @@ def test_check_says_what_each_person_costs_where_there_is_no_error(main: Main, t
     assert "token" not in main("check", game)[1]
 
 
+def test_check_names_a_person_whose_file_leaves_no_room_in_a_prompt(main: Main, tmp_path: Path) -> None:
+    game = write_village(tmp_path / "game")
+    baker = game / "npcs" / "baker.yaml"
+    assert "more than half" not in main("check", game)[1]
+    baker.write_text(baker.read_text("utf-8") + f"residence: {'very ' * 20_000}far away\n", encoding="utf-8")
+    code, told, _ = main("check", game)
+    assert code == 0
+    assert "baker: that is more than half of a context of 3000 tokens; shorten it" in told
+
+
 def _tokens(told: str) -> dict[str, tuple[int, int]]:
     """By their person: those of each prompt, and those that come in."""
     found = re.findall(r"^(\w+): (\d+) tokens? .* (\d+) as", told, re.MULTILINE)

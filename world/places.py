@@ -82,6 +82,8 @@ class Facility:
     """its name in the world's language"""
     node_ids: tuple[str, ...]
     """the nodes from which it can be used"""
+    description: str = ""
+    """what it is and sells, in the world's language; may be empty"""
     tags: frozenset[str] = frozenset()
     hours: tuple[Hours, ...] = ALWAYS_OPEN
 

@@ -230,7 +230,7 @@ async def _remembered(
             own,
             affinity=recent.partners.affinity,
             conversation_count=own.times_met,
-            stance=stance(own, world.language),
+            stance=stance(own, world.name_of(about), world.language),
         ),
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
         facts=[views.recalled(found, world, person_id) for found in facts],

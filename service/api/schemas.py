@@ -366,8 +366,7 @@ class TowardsChangesOut(Out):
 
     affinity: StepOut = Field(description="how much it likes that one, -100..100")
     stance: str = Field(
-        description="how it stands to that one from now on: power, intimacy and task orientation, in words; empty: "
-        "they were not judged"
+        description="how it stands to that one from now on, in a sentence said to it; empty: nothing stands out"
     )
     attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
 
@@ -785,8 +784,8 @@ class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_orien
     affinity: int = Field(description="of the one asked about, towards the one who remembers, -100..100")
     conversation_count: int = Field(description="how many conversations the two have had")
     stance: str = Field(
-        description="of the one who remembers, towards the one asked about: the three numbers below, in words; empty: "
-        "they were not judged yet"
+        description="of the one who remembers, towards the one asked about, in a sentence said to it; empty: nothing "
+        "stands out"
     )
 
 

@@ -42,6 +42,11 @@ class FacilityEntry(ContentModel):
     id: Slug = Field(description="the facility's id / 施設のid")
     name: Text = Field(description="what people call it / 呼び名")
     nodes: NonEmpty[str] = Field(description="ids of the nodes it stands on / 施設のあるノードのid")
+    description: Text = Field(
+        default=UNWRITTEN,
+        description="what it is and sells, in a few words; told to those who are there / "
+        "何の店か、何を売るか。短い言葉で、そこにいる人に伝える",
+    )
     tags: ListOf[Slug] = Field(
         default=(), description="what it is for: an action asks for one of its tags / 用途。行動がこのどれかを求める"
     )
@@ -113,6 +118,7 @@ def _facility(place: FacilityEntry, area: MapEntry, language: Language) -> Facil
         id=place.id,
         map_id=area.id,
         name=place.name.of(language),
+        description=place.description.of(language),
         node_ids=tuple(dict.fromkeys(place.nodes)),
         tags=frozenset(place.tags),
         hours=place.hours,

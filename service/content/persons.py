@@ -135,6 +135,11 @@ class PersonaFile(ContentModel):
 
     age: int | None = Field(default=None, ge=0, le=10_000, description="its age in years / 年齢")
     gender: Text = Field(default=UNWRITTEN, description="its gender / 性別")
+    appearance: Text = Field(
+        default=UNWRITTEN,
+        description="what one sees of it, as of a stranger: told to those who meet it / "
+        "初めて会う人の目に映る姿。会う人に伝える",
+    )
     nationality: Text = Field(default=UNWRITTEN, description="its nationality or people / 国籍や民族")
     residence: Text = Field(default=UNWRITTEN, description="where it lives, in words / 住まい(文)")
     education: Text = Field(
@@ -190,13 +195,14 @@ class PersonaFile(ContentModel):
             if fact.tell_from is not None
         )
         values["identity"] = tuple(_identity(self, language))
+        values["seen"] = sentence(language, "common.comma").join(_seen(self, language))
         values["persona"] = tuple(_persona(self, language))
         return values
 
 
 _TOLD = frozenset(
-    "age gender nationality residence education occupation big_five preferences beliefs skills behaviors relationships "
-    "experiences use aliases".split()
+    "age gender appearance nationality residence education occupation big_five preferences beliefs skills behaviors "
+    "relationships experiences use aliases".split()
 )
 """What a profile holds as what is told of it, and the fragments that are in it already."""
 
@@ -214,6 +220,16 @@ def _identity(person: PersonaFile, language: Language) -> Iterator[str]:
     for name, degree in person.big_five:
         if degree != "medium":
             yield sentence(language, f"persona.{degree}", trait=sentence(language, f"persona.traits.{name}"))
+
+
+def _seen(person: PersonaFile, language: Language) -> Iterator[str]:
+    """What meets the eye: how it looks, or its gender and about its age; and its trade."""
+    looks = person.appearance.of(language)
+    yield from filter(None, (looks or person.gender.of(language),))
+    if person.age is not None and not looks:
+        yield sentence(language, "persona.age_about", count=max(5, round(person.age, -1)))
+    if person.occupation is not None:
+        yield person.occupation.title.of(language)
 
 
 def _persona(person: PersonaFile, language: Language) -> Iterator[PersonaLine]:

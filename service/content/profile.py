@@ -97,6 +97,8 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """what its author adds to every prompt in which it speaks"""
     identity: tuple[str, ...] = ()
     """who it is, in a line of each of its prompts: age, occupation, home …"""
+    seen: str = ""
+    """what others see of it, in a line of their prompts: its looks and trade; empty: nothing was said"""
     persona: tuple[PersonaLine, ...] = ()
     goals: tuple[LifeGoal, ...] = ()
     facts: tuple[str, ...] = ()

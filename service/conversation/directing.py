@@ -256,7 +256,7 @@ async def changed_stance(
         now = sum_of(changes)
     else:
         now = await _judge(deps, met, context, said, at, before)
-    told, words = (stance(one, context.language) for one in (before, now))
+    told, words = (stance(one, context.partner_name, context.language) for one in (before, now))
     return "" if words == told else words
 
 

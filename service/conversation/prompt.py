@@ -19,10 +19,8 @@ from service.content.fields import MARKUP
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, acting, scene_turn, suggesting
 from service.llm.chat import Message, Prompt, PromptValues, Role, T, Templates
-from service.locales import Language
 from service.memory.recall import RecentMemory
 from service.memory.telling import MemoryKind, ref, turn_ref
-from service.people.attitude import liking
 from service.people.person import FeltNeed
 from service.store.phase import CallState, OpenedFor
 from service.store.tables import ConversationKey, PromptRow
@@ -96,7 +94,6 @@ class Present:
 
     person_id: str
     name: str
-    language: Language
     affinity: int = 0
     stance: str = ""
     acquainted: bool = False
@@ -104,12 +101,6 @@ class Present:
     ago: str = ""
     known: tuple[str, ...] = ()
     spot: str = ""
-
-    @property
-    def liking(self) -> str:
-        """How the speaker likes it, in words; "": it neither likes nor dislikes it."""
-        felt, nothing = (liking(affinity, self.name, self.language) for affinity in (self.affinity, 0))
-        return "" if felt == nothing else felt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,11 +234,6 @@ class PromptContext(PromptValues):
     def affinities(self) -> dict[str, int]:
         """How the speaker likes each of the others."""
         return {self.partner_id: self.affinity, **{one.person_id: one.affinity for one in self.others}}
-
-    @property
-    def liking(self) -> str:
-        """How the speaker likes the partner, in words."""
-        return liking(self.affinity, self.partner_name, self.language)
 
 
 class Knowledge(BaseModel, frozen=True):

@@ -394,7 +394,6 @@ def _partner_of(context: PromptContext) -> Present:
     return Present(
         person_id=context.partner_id,
         name=context.partner_name,
-        language=context.language,
         affinity=context.affinity,
         stance=context.stance,
         acquainted=context.acquainted,
@@ -406,4 +405,4 @@ def _partner_of(context: PromptContext) -> Present:
 def _stranger(world: WorldView, person_id: str, other_id: str) -> Present:
     acquainted = world.cast.are_acquainted(person_id, other_id)
     name = world.name_of(other_id)
-    return Present(person_id=other_id, name=name, language=world.language, acquainted=acquainted)
+    return Present(person_id=other_id, name=name, acquainted=acquainted)

@@ -97,8 +97,11 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         knew = Knowledge.model_validate(kept.knew) if kept else None
         seat = row.seat_of(turn.speaker_id)
         partner_id = met_by(row, seat)[0][0]
-        if knew and (judged := stance(_judged_until(session, row, turn, partner_id), world.language)):
-            knew = knew.model_copy(update={"stance": judged})
+        judged = _judged_until(session, row, turn, partner_id)
+        if knew and judged.judged:
+            judged = replace(judged, affinity=knew.affinity)
+            told = stance(judged, world.name_of(partner_id), world.language)
+            knew = knew.model_copy(update={"stance": told})
         before = turns_of(session, row.key)[: turn.turn]
         shown = takewhile(
             lambda line: line.speaker_id != turn.speaker_id,

@@ -26,7 +26,7 @@ from service.memory.recall import RecentMemory, newest_within, on_mind_line, rec
 from service.memory.record import FACTS, Kind, Memory
 from service.memory.secrets import discretion
 from service.memory.telling import clause, episode_told, tell
-from service.people.attitude import liking, moods
+from service.people.attitude import moods, stance
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
 from service.store.tables import EventRow
@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class WriteContext(PromptValues):
-    """What the writer knows. `to_name`, `liking` and `last_meeting` are of whom a letter is for ("": it is no letter).
+    """What the writer knows. `to_name`, `stance` and `last_meeting` are of whom a letter is for ("": it is no letter).
     `persona` is what of itself bears on that; `known` is what it remembers of that one, or of what it is to write
     about; `mid_term` what is on its mind; `did` and `talks` are of its day. What it keeps secret, from whom it writes
     to or from everybody, is in none of it; `secrets` are those that the reader of its letter may be told.
@@ -75,7 +75,7 @@ class WriteContext(PromptValues):
     about: str = ""
     to_id: str = ""
     to_name: str = ""
-    liking: str = ""
+    stance: str = ""
     affinity: int = 0
     last_meeting: str = ""
     notices: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         about=wanted.about,
         to_id=wanted.to_id or "",
         to_name=to_name,
-        liking=liking(recent.attitude.affinity, to_name, world.language) if to_name else "",
+        stance=stance(recent.attitude, to_name, world.language) if to_name else "",
         affinity=recent.attitude.affinity,
         last_meeting=episode_told(world, episode_of(last)) if last is not None else "",
         notices=world.announced,

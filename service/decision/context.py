@@ -147,28 +147,11 @@ class DecisionContext(BaseContext):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlanAction:
-    """An action a plan may name: how long it takes, and what it costs and brings, in words ("": nothing)."""
+class Opening:
+    """What a plan may name between certain hours only."""
 
-    action_id: str
     name: str
-    minutes: int
-    gains: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanPlace:
-    """A facility a plan may name: its number, the way there in minutes, when it is open, what can be done there, and
-    who stands there.
-    """
-
-    number: int
-    facility_id: str
-    name: str
-    minutes: int
-    open: tuple[Hours, ...]
-    actions: tuple[PlanAction, ...]
-    people: tuple[str, ...] = ()
+    open: tuple[Hours, ...] = ALWAYS_OPEN
 
     @property
     def hours(self) -> str:
@@ -178,6 +161,26 @@ class PlanPlace:
     def is_open(self, minute: int) -> bool:
         """Whether it is open at that minute of the day."""
         return any(hours.contain(minute) for hours in self.open)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanAction(Opening):
+    """An action a plan may name: how long it takes, and what it costs and brings, in words ("": nothing)."""
+
+    action_id: str
+    minutes: int
+    gains: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanPlace(Opening):
+    """A facility a plan may name: its number, the way there in minutes, what can be done there, who stands there."""
+
+    number: int
+    facility_id: str
+    minutes: int
+    actions: tuple[PlanAction, ...]
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +221,7 @@ def offer_of(context: DecisionContext, decision: Decision) -> Offer | None:
 
 
 def plan_fault(context: PlanContext, plan: DayPlan) -> str | None:
-    """Why the plan cannot be lived: its order, a place or action that is not there, a place that is closed."""
+    """Why the plan cannot be lived: its order, a place or action that is not there, or not at that hour."""
     say, earlier = partial(sentence, context.language), -1
     # An hour ago at the earliest: what goes on already may be the first block. Blocks may run past midnight.
     begins = minute_of(context.at) - MINUTES_PER_HOUR
@@ -255,13 +258,14 @@ def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[RoutineBlock, ...]
 def _place_fault(context: PlanContext, block: PlannedBlock) -> str | None:
     say = partial(sentence, context.language)
     place: PlanPlace | None = context.places[block.place - 1] if block.place else None
-    doings = (*place.actions, *context.at_home) if place else context.at_home
+    doings = {doing.action_id: doing for doing in (*(place.actions if place else ()), *context.at_home)}
     action = block.action.strip()
-    if action and action not in {doing.action_id for doing in doings}:
+    if action and action not in doings:
         return say("decision.faults.action", action=action, name=place.name if place else say("decision.faults.home"))
-    if place is None or place.is_open(minute_of(block.starts)):
-        return None
-    return say("decision.faults.closed", name=place.name, at=block.starts, hours=place.hours)
+    for one in filter(None, (place, doings.get(action))):
+        if not one.is_open(minute_of(block.starts)):
+            return say("decision.faults.closed", name=one.name, at=block.starts, hours=one.hours)
+    return None
 
 
 def _is(target: str, offer: Offer) -> bool:

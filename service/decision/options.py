@@ -14,7 +14,7 @@ from service.locales import Language, Listed, Phrase
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import PlannedBlock
-from world.actions import BUILT_IN, GO, TALK, WAIT, ActionDef, Option, Reason, Refusal, Where
+from world.actions import BUILT_IN, GO, HOLD, TALK, WAIT, ActionDef, Option, Reason, Refusal, Where
 from world.errors import Unreachable
 from world.life import Because
 from world.perceive import Snapshot
@@ -302,6 +302,8 @@ def ended_line(world: WorldView, snapshot: Snapshot) -> str:
     """What has just ended, and why."""
     need = world.say("common.and").join(need_name(world, need_id) for need_id in snapshot.critical)
     because = Because(snapshot.because) if need or snapshot.because != Because.NEED else Because.DONE
+    if snapshot.ended == HOLD and because is Because.ROUSED:
+        return world.say("decision.ended.roused_standing")
     return world.say(f"decision.ended.{because}", what=action_name(world, snapshot.ended), need=need)
 
 

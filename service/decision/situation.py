@@ -395,6 +395,7 @@ class Situation:
             name=action.name or action.id,
             minutes=action.minutes,
             gains=gains_line(self.world, action),
+            open=action.hours,
         )
 
     def _people_of(self, place: Facility) -> tuple[str, ...]:

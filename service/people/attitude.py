@@ -25,12 +25,12 @@ _LIKING: tuple[tuple[int, str], ...] = (
     (60, "people.liking.very_fond"),
     (25, "people.liking.fond"),
     (8, "people.liking.well_disposed"),
-    (-7, "people.liking.indifferent"),
+    (-7, ""),
     (-24, "people.liking.cool"),
     (-59, "people.liking.dislike"),
     (AFFINITY_MIN, "people.liking.hate"),
 )
-"""Affinity in words: each holds from its number up to the one above."""
+"""Affinity in words: each holds from its number up to the one above; "": nothing is said of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,20 +75,23 @@ def moved_affinity(before: int, proposed: int, step: int) -> int:
     return bounded_affinity(max(before - step, min(before + step, proposed)))
 
 
-def liking(affinity: int, name: str, language: Language) -> str:
-    """How somebody with that affinity (-100..100) likes the one of that name, said to that somebody."""
-    return sentence(language, next(key for least, key in _LIKING if affinity >= least), name=name)
-
-
-def stance(attitude: Attitude, language: Language) -> str:
-    """The three dimensions in words; those that are 0 are passed over. Empty: nobody has judged them."""
-    judged = attitude.judged
+def stance(attitude: Attitude, name: str, language: Language) -> str:
+    """How the owner of the attitude stands to the one of that name, said to the owner: its affinity and the three
+    dimensions. Of what is about 0 nothing is said; "": of nothing.
+    """
+    key = next(key for least, key in _LIKING if attitude.affinity >= least)
+    liking = key and sentence(language, key, name=name)
     told = [
-        sentence(language, f"people.{name}.{'up' if degree > 0 else 'down'}_{abs(degree)}")
-        for name, degree in judged.items()
-        if degree
+        sentence(language, f"people.{dimension}.{'up' if degree > 0 else 'down'}_{abs(degree)}")
+        for dimension in ("intimacy", "power", "task_oriented")
+        if (degree := attitude.judged.get(dimension))
     ]
-    return sentence(language, "people.stance_joined").join(told or [sentence(language, "people.even")] * bool(judged))
+    if not told:
+        return liking and sentence(language, "people.stance.liking", liking=liking)
+    *first, last = told
+    comma, joint = (sentence(language, f"people.stance.{one}") for one in ("comma", "joint"))
+    how = joint.join(filter(None, (comma.join(first), last)))
+    return sentence(language, f"people.stance.{'both' if liking else 'how'}", liking=liking, name=name, how=how)
 
 
 def attitude(session: Session, world_id: str, owner_id: str, other_id: str, at: WorldTime) -> Attitude:

@@ -139,6 +139,18 @@ class WorldView:
     def _said(self, *parts: str) -> str:
         return self.say("common.full_stop").join(filter(None, parts))
 
+    def place_told(self, node_id: str) -> str:
+        """What the place is called, and is: ``Bread Lane, Mugiho Bakery (bread and buns; Harue's)``. An NPC's own node
+        belongs to the facility beside it. Raises: UnknownPlace.
+        """
+        beside = self.map.beside(node_id) if node_id in self.map.closed_nodes else ()
+        here = next((found[0] for one in (node_id, *beside) if (found := self.map.facilities_at(one))), None)
+        label = self.map.label(node_id)
+        if here is None:
+            return label
+        place = self.say("common.comma").join(dict.fromkeys((label, here.name)))
+        return self.say("common.aside", what=place, inside=here.description) if here.description else place
+
     def home(self, person_id: str) -> str:
         """The node at which who walks begins. Raises: NotFound: nobody of that id walks."""
         return self.cast.homes.get(person_id) or self.cast.character(person_id).home

@@ -78,7 +78,7 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "affinity": 8,
         "conversation_count": 1,
         "last_met_at": "2026-04-01T07:00",
-        "stance": "close",
+        "stance": "With Hanna you are close.",
         "power": 0,
         "intimacy": 2,
         "task_oriented": 0,

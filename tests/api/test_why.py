@@ -68,7 +68,12 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
     first = client.get("/conversations").json()["items"][1]["id"]
     told = _why(client, f"/conversations/{held['id']}/turns/0")
     assert (told["speaker_id"], told["text"], told["goal"]) == ("sora", "Does Lotte write to you?", TALK["goal"])
-    assert told["towards"] == {"partner_id": "baker", "affinity": 0, "stance": "close", "times_met": 1}
+    assert told["towards"] == {
+        "partner_id": "baker",
+        "affinity": 0,
+        "stance": "With Hanna you are close.",
+        "times_met": 1,
+    }
     assert [(one["kind"], one["conversation_id"], one["turn"]) for one in told["memories"]][:2] == [
         ("talk", first, None),
         ("memory", first, 1),
@@ -77,7 +82,7 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
     assert told["messages"] is None
     words = "\n".join(told["words"])
     assert "Sora wanted of this talk: Ask after her sister" in words
-    assert "affinity 0 (-100 to 100), close. Earlier talks: 1. Mood:" in words
+    assert "affinity 0 (-100 to 100). In its mind: With Hanna you are close. Earlier talks: 1. Mood:" in words
     assert f"(2 days ago; conversation {first}, turn 1) {SISTER_TOLD}" in words
     assert f"scripted answered in {told['duration_ms']} ms: {told['prompt_tokens']} prompt tokens" in words
     assert words.endswith("Its whole prompt was not kept (KATARIBE_KEEP_PROMPTS).")

@@ -51,6 +51,7 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "tendencies": ("Hums.",),
         "custom_prompt": "Never gives credit.",
         "identity": (),
+        "seen": "",
         "persona": (),
         "goals": (),
         "facts": ("The oven was built in 1950.",),
@@ -78,6 +79,17 @@ def test_a_voice_is_handed_on_as_it_was_written(tmp_path: Path) -> None:
     voice = {"engine": "voicevox", "speaker": 3, "styles": ["calm", None]}
     village.people["npcs/baker.yaml"]["voice"] = voice
     assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].voice == voice
+
+
+def test_what_others_see_of_a_person_is_its_looks_and_trade_or_else_its_gender_and_about_its_age(
+    tmp_path: Path,
+) -> None:
+    village = Village()
+    assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].seen == ""
+    village.people["npcs/baker.yaml"] |= {"age": 48, "gender": "woman", "occupation": "baker"}
+    assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].seen == "woman, about 50, baker"
+    village.people["npcs/baker.yaml"]["appearance"] = "a woman in a floury apron"
+    assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].seen == "a woman in a floury apron, baker"
 
 
 def test_an_importance_is_a_word_or_a_number_and_an_occupation_a_text_or_more(tmp_path: Path) -> None:

@@ -121,8 +121,8 @@ def test_before_each_turn_but_the_first_two_calls_judge_how_its_speaker_stands_t
     ]
     assert [turn.note for turn in turns(room, conversation_id)] == [
         "",
-        "(How you feel about Aoi now: a little ahead, to the point. Let it show.)",
-        "(How you feel about Taro now: a little deferential, close. Let it show.)",
+        "(By now: With Aoi you mostly lead, and you keep to the point. Let it show.)",
+        "(By now: With Taro you are close, and you mostly give way. Let it show.)",
         "",  # these are the words it was told last
     ]
     assert _counted(room) == {"attitude": (6, 0), "character": (2, 0), "npc": (2, 0)}
@@ -135,9 +135,9 @@ def test_before_each_turn_but_the_first_two_calls_judge_how_its_speaker_stands_t
     reasons = [asyncio.run(why_said(room, world, conversation_id, index)).knew for index in range(4)]
     assert [knew.stance if knew else None for knew in reasons] == [
         "",
-        "a little ahead, to the point",
-        "a little deferential, close",
-        "a little ahead, to the point",
+        "With Aoi you mostly lead, and you keep to the point.",
+        "With Taro you are close, and you mostly give way.",
+        "With Aoi you mostly lead, and you keep to the point.",
     ]
 
 
@@ -152,7 +152,7 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
     assert closed.changes is not None
     assert "attitude:" not in _asked(script, "closing")[0], "the closing does not judge it again"
     assert closed.changes["attitude"] == {"power": -1, "intimacy": 2, "task_oriented": 0}
-    assert closed.changes["stance"] == "a little deferential, close"
+    assert closed.changes["stance"] == "With Taro you are close, and you mostly give way."
     told = room.database.read_now(lambda s: events_after(s, "main", 0, 1000))
     (event,) = [one for one in told if one.kind == "conversation_closed"]
     assert event.data["attitudes"] == {
@@ -164,12 +164,12 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
     script.history.clear()
     later = meet(room)
     _converse(room, later)
-    assert "How you feel about Taro: a little deferential, close" in _asked(script, "speaker")[0]
+    assert "With Taro you are close, and you mostly give way." in _asked(script, "speaker")[0]
     asked = _asked(script)
     assert "Until now: power -1 intimacy 2 task_oriented 0" in asked[2]
-    assert "Memory on power: (yesterday morning) " in asked[3]
+    assert "Remembered, on power: (yesterday morning) " in asked[3]
     assert f"Taro: {ORDERS}" in asked[3]
-    assert "Memory on task_oriented" not in asked[3]
+    assert "Remembered, on task_oriented" not in asked[3]
     assert [turn.note for turn in turns(room, later)][2] == "", "it was told so when they met"
     assert _towards(room, "npc_taro", "aoi").power == 2
 
@@ -215,7 +215,7 @@ def test_who_goes_on_after_a_stop_asks_nothing_twice(room: ConversationDependenc
     _converse(replace(room, models=Models(dict.fromkeys(ROLES, script))), conversation_id)
     assert script.unused == 0
     notes = [turn.note for turn in turns(room, conversation_id)]
-    assert "a little ahead, to the point" in notes[1]
+    assert "With Aoi you mostly lead, and you keep to the point." in notes[1]
     assert [one[:2] for one in _judged(room)] == [
         ("npc_taro", f"{conversation_id}/0001"),
         ("aoi", f"{conversation_id}/0002"),

@@ -284,7 +284,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
         assert context.times_met == 1
         assert context.meetings
         assert (context.meetings[-1].summary, context.meetings[-1].ago) == (recalled_of(context), "2 days ago")
-    assert character.stance == "close"
+    assert character.stance == "With Taro you are close."
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
     assert npc.learned == (CALLS,)

@@ -48,7 +48,7 @@ from service.conversation.writing import Form, WriteContext, write_prompt
 from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language
 from service.memory.closing.context import AttitudeDraft
-from service.people.attitude import STRANGERS, Attitude, liking
+from service.people.attitude import STRANGERS, Attitude, stance
 from service.people.person import FeltNeed
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -87,7 +87,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         "known": ("(2 days ago) Taro builds boats",),
         "mid_term": ("Return the borrowed knife",),
         "today": ("Hamako: they spoke of soup.",),
-        "stance": "a little shy of him",
+        "stance": "With Taro you mostly give way.",
         "items": ("a lantern", "two rolls"),
         "learned": ("learned his trade up north", "sleeps badly"),
         "heard": ("(2 days ago) Aoi lost a letter",),
@@ -129,7 +129,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         "known": ("(2日前) 太郎は船を造る",),
         "mid_term": ("借りた小刀を返す",),
         "today": ("浜子: 汁物の話をした。",),
-        "stance": "少し遠慮がある",
+        "stance": "太郎とはつい相手に譲るほうだ。",
         "items": ("灯り", "巻紙二本"),
         "learned": ("北で仕事を覚えた", "よく眠れない"),
         "heard": ("(2日前) 葵は手紙をなくした",),
@@ -297,9 +297,8 @@ def _shared(language: Language, *, in_scene: bool) -> dict[str, Any]:
     hamako = Present(
         person_id="npc_hamako",
         name=words["hamako"],
-        language=language,
         affinity=30,
-        stance=words["stance"],
+        stance=stance(Attitude(affinity=30), words["hamako"], language),
         acquainted=True,
         known=words["heard"],
         spot=words["place"] if in_scene else "",
@@ -366,7 +365,9 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "npc_broke_character": _prompt(_npc_returning(language, nudge="broke_character")),
         "npc_farewell": _prompt(_npc_returning(language, turns_left=1)),
         "npc_suggesting": _prompt(_npc(language, choices=3)),
-        "npc_turned": _prompt(_npc_returning(language, stance_now=words["stance"])),
+        "npc_turned": _prompt(
+            _npc_returning(language, stance_now=stance(Attitude(power=-1), words["aoi"].name, language))
+        ),
         "scene": _prompt(_npc(language, **_shared(language, in_scene=True))),
         "scene_begins": _prompt(_character(language, **_shared(language, in_scene=True) | {"lines": ()})),
         "scene_repeated": _prompt(_npc(language, **_shared(language, in_scene=True), nudge="repeated")),
@@ -461,11 +462,10 @@ def test_facts_place_and_announcements_stand_on_lines_of_their_own(language: Lan
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_affinity_is_said_in_words_and_never_as_a_number(language: Language) -> None:
     words = WORDS[language]
-    for prompt, other in (
-        (_prompt(_npc(language, affinity=73)), words["aoi"]),
-        (_prompt(_partner(language, affinity=73)), words["taro"]),
-    ):
-        assert liking(73, other.name, language) in prompt.messages[1].content.split("\n")
+    for scene, other in ((_npc, words["aoi"]), (_partner, words["taro"])):
+        felt = stance(Attitude(affinity=73), other.name, language)
+        prompt = _prompt(scene(language, affinity=73, stance=felt))
+        assert felt in prompt.messages[1].content.split("\n")
         assert "73" not in prompt.messages[1].content
 
 

@@ -190,10 +190,13 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(
     assert changes is not None
     assert changes["affinity"] == {"before": 0, "after": 9}
     assert changes["mood"] == {"before": "neutral", "after": "neutral"}
-    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("close", [], [])
+    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("With Mio you are close.", [], [])
     assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green."]
     partner = changes["partner"]
-    assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "friendly")
+    assert (partner["affinity"], partner["stance"]) == (
+        {"before": 0, "after": 5},
+        "You rather like Aoi; you are on easy terms.",
+    )
     assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower."]
     assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
 
@@ -238,7 +241,7 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     assert "Aoi keeps a photograph of a tower" in " ".join(mio.known), "beside what was said and bears on her goal"
     assert len(set(mio.known)) == len(mio.known)
     assert aoi.known == ("What Mio has told you: Mio has painted her boat green (yesterday morning).",)
-    assert (mio.stance, aoi.stance) == ("friendly", "close")
+    assert (mio.stance, aoi.stance) == ("You rather like Aoi; you are on easy terms.", "With Mio you are close.")
     assert mio.mid_term == ()
     assert aoi.mid_term == (f"(yesterday morning) What Mio has told you: {HELPS}",)
 

@@ -219,7 +219,8 @@ def test_who_is_up_after_midnight_does_not_plan_before_it_sleeps(
         ((("10:00", "a", 0, ""), ("09:30", "b", 0, "")), "not in order"),
         ((("10:00", "a", 99, ""), ("11:00", "b", 0, "")), "there is no place 99"),
         ((("10:00", "a", 0, "work"), ("11:00", "b", 0, "")), "'work' cannot be done at home"),
-        ((("10:00", "a", 0, ""), ("20:00", "b", 1, "")), "Bakery is closed at 20:00"),
+        ((("10:00", "a", 0, "sleep"), ("11:00", "b", 0, "")), "Sleep until morning is open"),
+        ((("10:00", "a", 0, ""), ("20:00", "b", 1, "")), "Bakery is open 06:00-15:00 only, not at 20:00"),
     ],
 )
 def test_a_plan_that_cannot_be_is_asked_again_once(

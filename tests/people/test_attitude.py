@@ -19,7 +19,6 @@ from service.people.attitude import (
     attitudes_among,
     attitudes_of,
     felt_moods,
-    liking,
     moods,
     moved_affinity,
     set_affinity,
@@ -52,16 +51,17 @@ def at(room: ConversationDependencies, t: int, *pair: str, world_id: str = "main
         (100, "You are very fond of Taro.", "Taroのことがとても好きだ。"),
         (60, "You are very fond of Taro.", "Taroのことがとても好きだ。"),
         (59, "You are fond of Taro.", "Taroのことが好きだ。"),
-        (8, "You rather like Taro.", "Taroに好感を持っている。"),
-        (7, "You neither like nor dislike Taro.", "Taroのことは好きでも嫌いでもない。"),
-        (-7, "You neither like nor dislike Taro.", "Taroのことは好きでも嫌いでもない。"),
-        (-8, "You do not much like Taro.", "Taroのことが少し苦手だ。"),
+        (8, "You rather like Taro.", "Taroには好感を持っている。"),
+        (7, "", ""),
+        (-7, "", ""),
+        (-8, "You do not much like Taro.", "Taroのことは少し苦手だ。"),
         (-25, "You dislike Taro.", "Taroのことが嫌いだ。"),
         (-100, "You cannot stand Taro.", "Taroのことが大嫌いだ。"),
     ],
 )
 def test_affinity_has_words_in_both_languages(affinity: int, en: str, ja: str) -> None:
-    assert (liking(affinity, "Taro", "en"), liking(affinity, "Taro", "ja")) == (en, ja)
+    felt = Attitude(affinity=affinity)
+    assert (stance(felt, "Taro", "en"), stance(felt, "Taro", "ja")) == (en, ja)
 
 
 @pytest.mark.parametrize(
@@ -191,25 +191,33 @@ def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_
 
 
 @pytest.mark.parametrize(
-    ("language", "judged", "told"),
+    ("language", "affinity", "judged", "told"),
     [
-        ("en", (-2, 1, 0), "deferential, friendly"),
-        ("ja", (-2, 1, 0), "従属的、打ち解けている"),
-        ("en", (3, -3, -3), "in command, closed, there for the company alone"),
-        ("en", (0, 0, 0), "neutral"),
-        ("ja", (0, 0, 2), "用件中心"),
+        ("en", 0, (2, 2, 0), "With Taro you are close, and you are the one who leads."),
+        ("ja", 0, (1, 2, 0), "Taroとは心安い仲で、だいたい自分が話を引っぱるほうだ。"),
+        (
+            "en",
+            30,
+            (3, -3, -3),
+            "You are fond of Taro; you let nothing show, you have the say, and you want nothing but the company.",
+        ),
+        ("ja", 30, (0, 0, 2), "Taroのことが好きだ。用件の話がほとんどだ。"),
+        ("en", 5, (0, 0, 0), ""),
     ],
 )
-def test_the_three_dimensions_are_told_in_words(language: Language, judged: tuple[int, int, int], told: str) -> None:
+def test_affinity_and_the_three_dimensions_are_one_sentence_that_passes_over_what_is_nothing(
+    language: Language, affinity: int, judged: tuple[int, int, int], told: str
+) -> None:
     power, intimacy, task_oriented = judged
-    assert stance(Attitude(power=power, intimacy=intimacy, task_oriented=task_oriented), language) == told
+    felt = Attitude(affinity=affinity, power=power, intimacy=intimacy, task_oriented=task_oriented)
+    assert stance(felt, "Taro", language) == told
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_degree_has_its_own_words_and_who_was_not_judged_has_none(language: Language) -> None:
-    assert stance(STRANGERS, language) == ""
+    assert stance(STRANGERS, "Taro", language) == ""
     told = set()
     for degree in (-3, -2, -1, 1, 2, 3):
-        told |= {stance(Attitude(power=degree), language), stance(Attitude(intimacy=degree), language)}
-        told.add(stance(Attitude(task_oriented=degree), language))
+        told |= {stance(Attitude(power=degree), "Taro", language), stance(Attitude(intimacy=degree), "Taro", language)}
+        told.add(stance(Attitude(task_oriented=degree), "Taro", language))
     assert len(told) == 18

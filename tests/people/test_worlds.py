@@ -79,3 +79,19 @@ def test_the_day_turns_at_its_hour(database: Database, village: Content) -> None
 def test_routes_are_made_once_for_all_worlds(database: Database, village: Content) -> None:
     worlds = WorldRepository(village, WorldSettings())
     assert _open(database, worlds).setting.routes is _open(database, worlds, "other").setting.routes
+
+
+@pytest.mark.parametrize(
+    ("language", "node_id", "told"),
+    [
+        ("en", "lane_bakery", "Bread Lane, Mugiho Bakery (bread and buns; Harue's)"),
+        ("ja", "bakery_oven", "春江の窯、パン屋「麦穂堂」(パンとあんぱん。春江の店)"),
+        ("en", "net_loft", "Net Loft, Room above the Net Loft"),
+        ("en", "main_cross", "Village Cross"),
+    ],
+)
+def test_a_place_is_told_with_what_it_is_and_sells(
+    database: Database, village: Content, language: Language, node_id: str, told: str
+) -> None:
+    world = _open(database, WorldRepository(village, WorldSettings(language=language)))
+    assert world.place_told(node_id) == told

@@ -69,6 +69,8 @@ class WishedPerson(MadePerson):
     age: int = Field(ge=0, le=110)
     sex: Short
     work: Annotated[str, Field(max_length=60), BeforeValidator(_plain)]
+    workplace: Annotated[str, Field(max_length=80), BeforeValidator(_plain)]
+    """the place of the world where it works, by its name; empty: none of them"""
 
 
 def words_of(person: MadePerson) -> str:
@@ -152,7 +154,7 @@ def context_of(
         traits=tuple(
             sentence(language, f"persona.{degree}", trait=sentence(language, f"persona.traits.{name}"))
             for name, degree in slot.traits.items()
-            if degree != "medium"
+            if degree != "medium" and not wish  # chance must not say another character than the wish
         ),
         family_names=any(one.family_name for one in plan.slots),
         ties=tuple((tie.kind, plan.slots[tie.number]) for tie in slot.ties),
@@ -204,7 +206,7 @@ def as_wished(person: MadePerson, context: PersonContext) -> WishedPerson:
     """A rehearsed person who is what the wish says in its author's words."""
     language = context.language
     wish = rehearsed(context.wish, language)
-    said: dict[str, object] = {"age": context.slot.age, "sex": context.slot.sex, "work": wish}
+    said: dict[str, object] = {"age": context.slot.age, "sex": context.slot.sex, "work": wish, "workplace": ""}
     if wish:
         first, rest = f"{wish[0].upper()}{wish[1:]}", person.personality
         about = sentence(language, "people_make.rehearsed.personality", wish=first, rest=rest)

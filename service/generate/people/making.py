@@ -171,10 +171,10 @@ class PeopleJob(Job):
         return _with_family(person, self.plan.slots[number].family_name, self.language)
 
     def _slot(self, number: int) -> Slot:
-        """The slot as it came out: of a wish the model says how old the person is, and what it does."""
+        """The slot as it came out: of a wish the model says how old the person is and what it does and is like."""
         slot, person = self.plan.slots[number], self._standing.kept[number]
         if isinstance(person, WishedPerson):
-            return replace(slot, age=person.age, sex=person.sex, work=person.work)
+            return replace(slot, age=person.age, sex=person.sex, work=person.work, traits={})
         return slot
 
     def _marked(self, woven: Woven, *, rehearsed: bool) -> dict[str, str]:

@@ -15,7 +15,7 @@ from service.content.files import CHARACTERS, MAPS_FILE, NPCS, read_values
 from service.content.load import Content
 from service.exchange.draft import id_of
 from service.exchange.place import as_yaml, maps_text, refuse_wrong
-from service.generate.people.asking import MadePerson
+from service.generate.people.asking import MadePerson, WishedPerson
 from service.generate.people.days import routine, work_of, workplace
 from service.generate.people.parts import Slot, Tie, found, parts
 from service.generate.people.plan import WORKING_AGE
@@ -68,7 +68,7 @@ class _Weaving:
         self._map = world.cast(language).world_map
         self._slots = {slot.number: slot for slot, _ in people}
         self.ids = dict(self._new_ids())
-        self._places = {slot.number: workplace(slot, world) for slot, _ in people}
+        self._places = {slot.number: self._workplace(slot, made) for slot, made in people}
         self._posts = self._find_posts()
         self._homes = self._find_homes()
 
@@ -92,6 +92,13 @@ class _Weaving:
         return any(
             os.path.lexists(self._world.directory / folder / f"{person_id}.yaml") for folder in (NPCS, CHARACTERS)
         )
+
+    def _workplace(self, slot: Slot, made: MadePerson) -> Facility | None:
+        """Where it works: of a wish that is what the answer names, or nowhere."""
+        if not isinstance(made, WishedPerson):
+            return workplace(slot, self._world)
+        named = made.workplace.casefold()
+        return next((one for one in self._map.facilities.values() if one.name.casefold() == named), None)
 
     def _find_posts(self) -> dict[int, str]:
         """Who stands where: near its work. Whoever finds no room walks."""

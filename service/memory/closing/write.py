@@ -216,9 +216,10 @@ def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> dic
     pair, at = (change.owner_id, change.other_id), WorldTime(change.at)
     after = replace(before, attitudes=[*before.attitudes, change])
     judged = sum_of([*before.judged_in(change.id, *pair), change])
+    affinity = {"before": before.attitude(*pair, at).affinity, "after": after.attitude(*pair, at).affinity}
     return {
-        "affinity": {"before": before.attitude(*pair, at).affinity, "after": after.attitude(*pair, at).affinity},
-        "stance": stance(judged, world.language),
+        "affinity": affinity,
+        "stance": stance(replace(judged, affinity=affinity["after"]), world.name_of(change.other_id), world.language),
         "attitude": {str(name): degree for name, degree in judged.judged.items()} or None,
     }
 

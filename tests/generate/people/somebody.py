@@ -15,7 +15,7 @@ def somebody(number: int, **more: Any) -> MadePerson:
 
 def wished(number: int, **more: Any) -> WishedPerson:
     """The same, of a wish."""
-    own: dict[str, Any] = {"age": 41, "sex": "woman", "work": "ferry pilot"}
+    own: dict[str, Any] = {"age": 41, "sex": "woman", "work": "ferry pilot", "workplace": ""}
     return WishedPerson.model_validate(answer(number) | own | more)
 
 

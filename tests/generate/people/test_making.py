@@ -237,7 +237,18 @@ def test_what_is_wished_is_told_to_the_model_and_its_answer_stands_in_the_file(g
     text = (game / "characters" / f"{person_id}.yaml").read_text("utf-8")
     assert text.startswith(f"# Made by kataribe people make, run {job.files.answers.stem}. Wish: a ferry pilot who is")
     found = yaml.safe_load(text)
-    assert (found["age"], found["gender"], found["occupation"]["title"]) == (63, "woman", "ferry pilot")
+    assert (found["age"], found["gender"], found["occupation"]) == (63, "woman", {"title": "ferry pilot"})
+    assert "bigFive" not in found, "chance would contradict the wish"
+    assert all(block.get("action") != "work" for block in found["routine"]), "no listed place was named"
+
+
+def test_the_person_of_a_wish_works_where_its_answer_says(game: Path) -> None:
+    place = next(one for one in load_content(game).cast("en").world_map.facilities.values() if "work" in one.tags)
+    make(game, lambda context: wished(0, work="clerk", workplace=place.name.upper()), {"wish": "a clerk"})
+    (person_id,) = record_of(game).people.values()
+    found = yaml.safe_load((game / "characters" / f"{person_id}.yaml").read_text("utf-8"))
+    assert found["occupation"] == {"title": "clerk", "organization": place.name}
+    assert place.id in [block.get("facility") for block in found["routine"]]
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,7 @@ class KeptFactOut(Out):
     id: str = Field(description="id of the fact in the long-term memory")
     statement: str = Field(description="the fact, as a sentence")
     turn: int = Field(description="the turn it was said in, counted from 0")
+    told_by: str | None = Field(description="id of the person who told it; null: it was done, or several agreed on it")
 
 
 class MidTermOut(Out, of=OnMind, shows="content expires_at"):
@@ -645,7 +646,8 @@ class MapOut(Out):
 class OneMemoryOut(
     Out,
     of=MemoryRow,
-    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at",
+    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at "
+    "kept_from",
 ):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 

@@ -1,7 +1,7 @@
 """Owns the last step of a closing, its one transaction: all that those who took part take away, or nothing."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from service.memory.reflections import REFLECTS_AT, begin_reflections
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitment import around, node_named
 from service.people.commitments import PromiseTold, settle_told
-from service.people.worlds import WorldView
+from service.people.worlds import WorldView, count_people_revision
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
 from service.store.insert import insert_rows
@@ -77,9 +77,13 @@ def write_closing(
         parted_at(world, conversation),
         lambda one: max(said_at[one.turn], *(late.get(i, WorldTime(0)) for i in (one.by_id, one.to_id))),
     )
-    if checked.not_to_quote:
+    between = [memory for one in taken for memory in one.memories if memory.kept_from]
+    if checked.not_to_quote or between:
         for turn in session.exec(select(TurnRow).where(*said_in(conversation.key))):
             turn.not_to_quote = turn.not_to_quote or turn.turn in checked.not_to_quote
+            turn.kept_from = _kept_from(memory for memory in between if turn.turn in memory.turns)
+    if any(memory.source is Source.GOAL for one in taken for memory in one.memories):
+        count_people_revision(session, world.id)
     _tell_rejected(session, world, conversation, taken[::-1])
     by_person = {one.person_id: (one, changes[one.person_id][0]) for one in taken}
     first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
@@ -104,7 +108,7 @@ def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQue
             *side.memories,
             *(  # What the game did for one of them, and confirmed: no model judges that. A player keeps nothing of it.
                 Memory(
-                    id=derived_memory_id(who.person_id, conversation.id, number),
+                    id=derived_memory_id(who.person_id, conversation.id, -number),
                     kind=Kind.OBSERVED,
                     text=line.did,
                     about=line.speaker_name,
@@ -117,7 +121,7 @@ def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQue
                     valid_from=line.at,
                     known_from=at,
                 )
-                for number, line in enumerate(done, len(side.memories))
+                for number, line in enumerate(done, 1)
             ),
         ),
     )
@@ -141,6 +145,7 @@ def _remember(
         at=one.at,
         others=one.others,
         support=side.support,
+        kept_from=tuple(_kept_from(one.memories)),
     )
     revision = memory.remember(session, group, one.memories, embedded, episode)
     tell_over(session, (row_of(group, each, revision) for each in one.memories), now)
@@ -155,10 +160,16 @@ def _remember(
             night=conversation.participants[conversation.seat_of(one.person_id)].night,
             importance=side.importance,
             others=list(one.others),
+            kept_from=list(episode.kept_from),
             support=side.support,
             revision=revision,
         )
     )
+
+
+def _kept_from(memories: Iterable[Memory]) -> list[str]:
+    """From whom anything is kept that holds all of these."""
+    return sorted({person_id for one in memories for person_id in one.kept_from})
 
 
 def _node(world: WorldView, conversation: ConversationRow, one: PromiseTold) -> str | None:
@@ -298,4 +309,8 @@ def _remembered(own: _Taken) -> dict[str, Any]:
 
 
 def _told(own: _Taken, kind: Kind) -> list[dict[str, Any]]:
-    return [{"id": memory_id(one), "statement": one.text, "turn": one.turn} for one in own.memories if one.kind is kind]
+    return [
+        {"id": memory_id(one), "statement": one.text, "turn": one.turn, "told_by": one.told_by}
+        for one in own.memories
+        if one.kind is kind
+    ]

@@ -254,7 +254,7 @@ def of_three(context: ClosingContext, *drafts: dict[str, Any], promises: tuple[d
             "towards": {other.ref: stood.affinity + 30 for other, stood in others},
             **({"attitude": judged} if judged else {}),
         }
-    told = {"people": people, "memories": list(drafts), "promises": list(promises), "not_to_quote": []}
+    told = {"people": people, "memories": list(drafts), "promises": list(promises), "not_to_quote": [], "reached": []}
     return checked(context, answer_to(context).model_validate(told))
 
 

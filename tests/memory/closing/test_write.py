@@ -110,7 +110,7 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
         assert (own.affinity, own.times_met, own.intimacy) == (12, 1, 1)
         assert (partners.affinity, partners.times_met) == (20, 1)
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "moved"
-        assert [one.text for one in self_told(session, "main", NPC)[NPC]] == [GOATS]
+        assert [one.text for one in self_told(session, worlds.open(session, "main"), NPC)[NPC]] == [GOATS]
         assert [one.kind for one in memories_of(session, CHARACTER)] == [Kind.FACT, Kind.MID_TERM]
         made = as_commitment(session.exec(select(CommitmentRow)).one())
         assert (made.by_id, made.to_id, made.what, made.place) == (NPC, CHARACTER, "show Mio the goats", "the mill")

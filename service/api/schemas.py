@@ -304,8 +304,8 @@ class KeptFactOut(Out):
 
     id: str = Field(description="id of the fact in the long-term memory")
     statement: str = Field(description="the fact, as a sentence")
+    line: str = Field(description="as the person is told of it, with who told it: true whatever is the case")
     turn: int = Field(description="the turn it was said in, counted from 0")
-    told_by: str | None = Field(description="id of the person who told it; null: it was done, or several agreed on it")
 
 
 class MidTermOut(Out, of=OnMind, shows="content expires_at"):

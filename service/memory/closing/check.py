@@ -5,7 +5,7 @@ Whether something is true is no question of this step. Each item is checked by i
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from service.content.profile import Importance, Mood
@@ -117,11 +117,9 @@ def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: in
         taking = [owner for ref, owner in owners.items() if ref in refs and not owner.who.is_player]
         if not taking or not refs <= owners.keys():
             astray.append(_rejected(draft, RejectionReason.NO_SUCH_REF))
-            continue
+            taking = []
         for owner in taking:
             owner.take(draft)
-    for owner in owners.values():
-        owner.reach(answer.reached)
     promises, no_promises = _promises(answer.promises, question, {one.who.person_id: one for one in owners.values()})
     return Checked(
         sides=tuple(_side(answer, context, owner, affinity_step) for owner in owners.values()),
@@ -153,7 +151,7 @@ def _side(answer: ClosingAnswer, context: ClosingContext, owner: "_Owner", step:
         topics=tuple(topics.values()),
         towards=tuple(towards),
         mood=who.mood if who.is_player else entry.mood,
-        memories=tuple(owner.kept),
+        memories=(*owner.kept, *owner.reached(answer.reached)),
         rejected=tuple(owner.rejected),
     )
 
@@ -199,22 +197,24 @@ class _Owner:
         self._told.add(said)
         self.kept.append(one if before is None else replace(one, replaces=(*one.replaces, before.id)))
 
-    def reach(self, refs: Sequence[str]) -> None:
-        """Keep which of its goals of life the talk has fulfilled."""
-        known_from, name = self._question.known_from[self.who.person_id], self.who.name
-        for goal in (one.text for one in self.who.goals if one.ref in refs):
-            reached = Memory(
-                id=derived_memory_id(self.who.person_id, self._question.conversation_id, len(self.kept)),
+    def reached(self, refs: Collection[str]) -> tuple[Memory, ...]:
+        """What it comes to think of those of its goals of life that the talk has fulfilled."""
+        talk, since = self._question.conversation_id, self._question.known_from[self.who.person_id]
+        return tuple(
+            Memory(
+                id=derived_memory_id(self.who.person_id, talk, number),
                 kind=Kind.INSIGHT,
-                text=sentence(self._context.language, "remembered.goal_reached", name=name, goal=goal),
-                about=goal,
+                text=sentence(self._context.language, "remembered.goal_reached", name=self.who.name, goal=one.text),
+                about=one.text,
                 importance=8,
                 source=Source.GOAL,
-                conversation_id=self._question.conversation_id,
-                valid_from=known_from,
-                known_from=known_from,
+                conversation_id=talk,
+                valid_from=since,
+                known_from=since,
             )
-            self.kept.append(reached)
+            for number, one in enumerate(self.who.goals, len(self.kept))
+            if one.ref in refs
+        )
 
     def named(self, text: str) -> str:
         """The text on one line, without marks, with names in the place of ids."""

@@ -14,6 +14,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import tell_over
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
 from service.memory.reflections import REFLECTS_AT, begin_reflections
+from service.memory.telling import told_of
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitment import around, node_named
 from service.people.commitments import PromiseTold, settle_told
@@ -87,9 +88,9 @@ def write_closing(
     _tell_rejected(session, world, conversation, taken[::-1])
     by_person = {one.person_id: (one, changes[one.person_id][0]) for one in taken}
     first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
-    told = {**_seen(checked, first, second), "partner": _seen(checked, second, first)}
+    told = {**_seen(world, checked, first, second), "partner": _seen(world, checked, second, first)}
     if len(conversation.participants) > 2:
-        told["people"] = {person_id: _own(*one) for person_id, one in by_person.items()}
+        told["people"] = {person_id: _own(world, *one) for person_id, one in by_person.items()}
     return told
 
 
@@ -258,28 +259,28 @@ _NOTHING_CHANGED = {"affinity": {"before": 0, "after": 0}, "stance": "", "attitu
 
 
 def _seen(
-    checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
+    world: WorldView, checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
     (own, changes), (partner, partners) = one, other
     towards = changes["towards"].get(partner.person_id, _NOTHING_CHANGED)
     return {
-        **_remembered(own),
+        **_remembered(world, own),
         "affinity": partners["towards"].get(own.person_id, _NOTHING_CHANGED)["affinity"],
         "mood": partners["mood"],
         "stance": towards["stance"],
         "attitude": towards["attitude"],
-        "learned_facts": _told(partner, Kind.SELF),
+        "learned_facts": _told(world, partner, Kind.SELF),
         "rejected": _refused(*checked.rejected, *own.side.rejected),
     }
 
 
-def _own(own: _Taken, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _own(world: WorldView, own: _Taken, changes: Mapping[str, Any]) -> dict[str, Any]:
     """What one of more than two takes away, and how it stands to the others."""
     return {
-        **_remembered(own),
+        **_remembered(world, own),
         **changes,
-        "learned_facts": _told(own, Kind.SELF),
+        "learned_facts": _told(world, own, Kind.SELF),
         "rejected": _refused(*own.side.rejected),
     }
 
@@ -288,11 +289,11 @@ def _refused(*rejected: Any) -> list[dict[str, Any]]:
     return [{name: value for name, value in asdict(one).items() if name != "importance"} for one in rejected]
 
 
-def _remembered(own: _Taken) -> dict[str, Any]:
+def _remembered(world: WorldView, own: _Taken) -> dict[str, Any]:
     return {
         "summary": own.side.summary,
         "topics": list(own.side.topics),
-        "facts": [*_told(own, Kind.FACT), *_told(own, Kind.OBSERVED)],
+        "facts": [*_told(world, own, Kind.FACT), *_told(world, own, Kind.OBSERVED)],
         "mid_term": [
             {
                 "content": one.text,
@@ -308,9 +309,14 @@ def _remembered(own: _Taken) -> dict[str, Any]:
     }
 
 
-def _told(own: _Taken, kind: Kind) -> list[dict[str, Any]]:
+def _told(world: WorldView, own: _Taken, kind: Kind) -> list[dict[str, Any]]:
     return [
-        {"id": memory_id(one), "statement": one.text, "turn": one.turn, "told_by": one.told_by}
+        {
+            "id": memory_id(one),
+            "statement": one.text,
+            "line": told_of(world, one, own.person_id),
+            "turn": one.turn,
+        }
         for one in own.memories
         if one.kind is kind
     ]

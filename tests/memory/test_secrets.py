@@ -187,7 +187,7 @@ def test_what_was_told_in_confidence_stands_before_who_told_it_and_before_nobody
     world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
     at, talk = world.now, {"conversation_id": "c0", "partner_id": "mio"}
     told: dict[str, Any] = {"text": "Mio is afraid of fog.", "kept_from": ("*",), **talk}
-    heard = {"turn": 0, "speaker_id": "mio", "speaker_name": "Mio", "at": at}
+    heard: dict[str, Any] = {"turn": 0, "speaker_id": "mio", "speaker_name": "Mio", "at": at}
     items = (
         Memory(id="m", kind=Kind.FACT, told_by="mio", valid_from=at, known_from=at, **told),
         HeardTurn(**heard, **told),

@@ -99,13 +99,22 @@ def answer_of_today(before: Mapping[str, Any]) -> ClosingAnswer:
         for one in side["commitments"]
     ]
     memories = [one for ref, side in before["people"].items() for one in _memories(ref, side)]
-    told = {"people": people, "memories": memories, "promises": promises, "not_to_quote": []}
+    told = {"people": people, "memories": memories, "promises": promises, "not_to_quote": [], "reached": []}
     return ClosingAnswer.model_validate(told)
 
 
 def _memories(ref: str, side: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     other = "b" if ref == "a" else "a"
-    empty = {"owner": ref, "replaces": "", "heard_from": "", "slot": "", "quote": "", "lasts": "long"}
+    empty = {
+        "owner": ref,
+        "replaces": "",
+        "heard_from": "",
+        "slot": "",
+        "quote": "",
+        "until": "",
+        "between": "",
+        "lasts": "long",
+    }
     for teller, name in ((ref, "self_facts"), (other, "facts")):
         for one in side[name]:
             about = ref if name == "self_facts" else one["subject"]

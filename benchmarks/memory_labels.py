@@ -56,6 +56,7 @@ class Told:
             "memories": drafts,
             "promises": [_promise(one, context, refs) for one in self.promises if one["by"] in refs][:6],
             "not_to_quote": [],
+            "reached": [],
         }
 
     def _entry(self, context: ClosingContext, ref: str) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class Told:
         source = label.get("from") or ""
         told_by = next((person for person, ref in refs.items() if ref == draft["teller"]), "")
         heard = "" if source in ("", told_by, label["owner"]) else refs.get(source, source)
-        return {**draft, "heard_from": heard, "slot": label.get("slot", ""), "quote": ""}
+        return {**draft, "heard_from": heard, "slot": label.get("slot", ""), "quote": "", "until": "", "between": ""}
 
     def _replaced(self, label: Label, context: ClosingContext, refs: Mapping[str, str]) -> str:
         """The ref under which the context shows what the label replaces; "": it does not."""

@@ -172,7 +172,7 @@ class _Play:
         for fact in changes["learned_facts"]:
             self._say("demo.learned", value=fact["statement"], turn=fact["turn"])
         for fact in changes["facts"]:
-            self._say("demo.fact", value=fact["statement"], turn=fact["turn"])
+            self._say("demo.fact", value=fact["line"], turn=fact["turn"])
         for memory in changes["mid_term"]:
             self._say("demo.mid_term", value=memory["content"], until=memory["expires_at"])
         for kept_out in changes["rejected"]:

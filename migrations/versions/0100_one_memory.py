@@ -198,6 +198,7 @@ def upgrade() -> None:
         sa.Column("evidence", sa.JSON(), nullable=False),
         sa.Column("topics", sa.JSON(), nullable=False),
         sa.Column("partner_id", sa.String(), nullable=False),
+        sa.Column("kept_from", sa.JSON(), nullable=False),
         sa.Column("valid_from", sa.BigInteger(), nullable=False),
         sa.Column("valid_to", sa.BigInteger(), nullable=True),
         sa.Column("known_from", sa.BigInteger(), nullable=False),
@@ -603,6 +604,7 @@ def upgrade() -> None:
         sa.Column("night", sa.Integer(), nullable=False),
         sa.Column("importance", sa.Integer(), nullable=False),
         sa.Column("others", sa.JSON(), nullable=False),
+        sa.Column("kept_from", sa.JSON(), nullable=False),
         sa.Column("support", sa.String(), nullable=False),
         sa.Column("is_read", sa.Boolean(), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
@@ -653,6 +655,7 @@ def upgrade() -> None:
         sa.Column("urgency", sa.Integer(), nullable=True),
         sa.Column("spot", sa.String(), nullable=True),
         sa.Column("not_to_quote", sa.Boolean(), nullable=False),
+        sa.Column("kept_from", sa.JSON(), nullable=False),
         sa.Column("shifts", sa.JSON(), nullable=True),
         sa.ForeignKeyConstraint(
             ["world_id", "conversation_id"],

@@ -285,7 +285,7 @@ def _npcs(session: Session, world: WorldView, deps: ApiDependencies, ids: Sequen
     profiles, talking = [world.cast.npc(npc_id) for npc_id in ids], talking_in(session, world)
     felt = moods(session, world, ids, deps.conversation.settings.memory.mood_cools_hours)
     attitudes = attitudes_of(session, world.id, ids, world.now)
-    told = self_told(session, world.id, *ids)
+    told = self_told(session, world, *ids)
     return [
         NpcOut.of(
             profile,

@@ -310,6 +310,7 @@ class KeptFactOut(Out):
 
     id: str = Field(description="id of the fact in the long-term memory")
     statement: str = Field(description="the fact, as a sentence")
+    line: str = Field(description="as the person is told of it, with who told it: true whatever is the case")
     turn: int = Field(description="the turn it was said in, counted from 0")
 
 
@@ -653,7 +654,8 @@ class MapOut(Out):
 class OneMemoryOut(
     Out,
     of=MemoryRow,
-    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at",
+    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at "
+    "kept_from",
 ):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 

@@ -106,7 +106,7 @@ def memory(item: Item, world: WorldView, owner_id: str) -> dict[str, Any]:
     own = {name: getattr(item, name) for name in OneMemoryOut.model_fields if hasattr(item, name)}
     if isinstance(item, HeardTurn):
         own |= {"told_by": item.speaker_id, "turns": [item.turn]}
-    empty = {"via": [], "topics": [], "turns": [], "evidence": [], "quote": "", "slot": ""}
+    empty = {"via": [], "kept_from": [], "topics": [], "turns": [], "evidence": [], "quote": "", "slot": ""}
     told = {name: value for name, value in own.items() if value != ""}
     return {**dict.fromkeys(OneMemoryOut.model_fields), **empty, **told, **every}
 

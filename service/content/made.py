@@ -64,10 +64,12 @@ class Made:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lasting:
-    """An experience or a goal that came to stay with a person at run time; `weight` from 1 to 10."""
+    """An experience or a goal that came to stay with a person at run time, or a goal that it has `reached`; `weight`
+    from 1 to 10.
+    """
 
     person_id: str
-    kind: Literal["experience", "goal"]
+    kind: Literal["experience", "goal", "reached"]
     text: str
     weight: int
 
@@ -151,7 +153,9 @@ def _lasting(people: Mapping[str, Any], lasting: Sequence[Lasting], language: La
 
 
 def _with(person: Any, lasting: Sequence[Lasting], language: Language) -> Any:
-    """Beside what its author wrote; a small goal is told when there is talk of it, as an author's is."""
+    """Beside what its author wrote; a small goal is told when there is talk of it, as an author's is, and one that was
+    reached is none any more.
+    """
     kinds = {"experience": "experience", "goal": "wish"}
     lines = [
         persona_line(kinds[one.kind], one.text, language, weight=one.weight)
@@ -163,7 +167,9 @@ def _with(person: Any, lasting: Sequence[Lasting], language: Language) -> Any:
         for one in lasting
         if one.kind == "goal"
     ]
-    return person.model_copy(update={"persona": (*person.persona, *lines), "goals": (*person.goals, *goals)})
+    reached = {one.text for one in lasting if one.kind == "reached"}
+    left = tuple(one for one in (*person.goals, *goals) if one.goal not in reached)
+    return person.model_copy(update={"persona": (*person.persona, *lines), "goals": left})
 
 
 def place_of(made: Made) -> str | None:

@@ -295,7 +295,7 @@ async def _gather(
     cools, limit = deps.settings.memory.mood_cools_hours, deps.settings.memory.recall_limit
 
     def work(session: Session) -> tuple[list[Shown], Mood]:
-        own = [_shown_of(world, one, person.id) for one in reversed(self_told(session, world.id, person.id)[person.id])]
+        own = [_shown_of(world, one, person.id) for one in reversed(self_told(session, world, person.id)[person.id])]
         return [*_on_mind(session, world, person.id), *own], moods(session, world, [person.id], cools)[person.id]
 
     own, mood = await deps.database.read(work)

@@ -28,11 +28,7 @@ from service.llm.chat import Role
 from service.memory.closing.ask import (
     Before,
     ClosingQuestion,
-    Evidence,
     ask,
-    ask_each,
-    evidence,
-    fixed_questions,
     perceiving,
     prepare,
     read_before,
@@ -42,7 +38,6 @@ from service.memory.closing.verify import claims_of, verified, verify
 from service.memory.closing.write import write_closing
 from service.memory.recall import remembered
 from service.memory.record import FACTS, Embedded, Kind, Recalled
-from service.memory.secrets import discretion
 from service.people.commitment import Commitment
 from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
@@ -196,19 +191,18 @@ async def _extract(
         NotFound: the content no longer has one of them.
     """
     settings, row, world = deps.settings.memory, said.row, said.world
-    people, judges = perceiving(row, said.turns), settings.attitude == "per_conversation"
-    memories, bearing = await _known(deps, said, before, people)
-    bears, cools = bearing if judges else None, settings.mood_cools_hours
+    memories = await _known(deps, said, perceiving(row, said.turns))
     question = prepare(
         world,
         row,
         said.turns,
         memories,
-        bears,
         before,
         promised[:MOST_PROMISES],
         calls,
-        mood_cools_hours=cools,
+        judges=settings.attitude == "per_conversation",
+        affinity_step=settings.affinity_step,
+        mood_cools_hours=settings.mood_cools_hours,
         context_tokens=deps.settings.llm.context_tokens,
     )
     thread = "/".join(row.key)
@@ -236,9 +230,9 @@ async def _verified(
 
 
 async def _known(
-    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
-) -> tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]:
-    """What each remembers of what it heard, and of two what bears on how they stand to each other; by person id."""
+    deps: ConversationDependencies, said: Transcript, people: Sequence[str]
+) -> Mapping[str, Sequence[Recalled]]:
+    """What each remembers of what it heard, by person id."""
     rows, world = {one.person_id: one for one in said.row.participants}, said.world
 
     def heard(person_id: str) -> str:
@@ -246,20 +240,7 @@ async def _known(
         return " ".join(turn.text for turn in mine)
 
     asked = (remembered(deps.memory, world, one, heard(one), limit=MEMORIES_KNOWN, kinds=REPLACEABLE) for one in people)
-    judged = people if len(people) == 2 and deps.settings.memory.attitude == "per_conversation" else ()
-    bearing = (_evidence(deps, world, before, *pair) for pair in zip(judged, judged[::-1], strict=True))
-    known, bears = await asyncio.gather(asyncio.gather(*asked), asyncio.gather(*bearing))
-    return dict(zip(people, known, strict=True)), dict(zip(judged, bears, strict=True))
-
-
-async def _evidence(
-    deps: ConversationDependencies, world: WorldView, before: Before, person_id: str, partner_id: str
-) -> Evidence:
-    """What bears on how the person stands to the partner; nothing where the two had not met, and of a player."""
-    stood = before.attitude(person_id, partner_id, world.now)
-    is_asked = stood.times_met > 0 and person_id not in world.cast.players
-    found = await ask_each(deps.memory, world, person_id, partner_id, fixed_questions(world) if is_asked else {})
-    return evidence(world, discretion(world.cast.person(person_id), partner_id, stood.affinity), found, person_id)
+    return dict(zip(people, await asyncio.gather(*asked), strict=True))
 
 
 def _settle(

@@ -35,11 +35,12 @@ from service.conversation.turn_taking import (
 )
 from service.errors import ModelError
 from service.llm.chat import Message, Prompt, PromptValues, Role, T
-from service.memory.closing.ask import Evidence, ask_each, evidence
 from service.memory.closing.context import AttitudeDraft
-from service.memory.record import turn_key
+from service.memory.recall import remembered
+from service.memory.record import FACTS, Kind, turn_key
 from service.memory.secrets import discretion_among
-from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of
+from service.memory.telling import tell
+from service.people.attitude import DIMENSIONS, Attitude, Dimension, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
 from service.store.phase import Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
 from service.store.tables import AttitudeChangeRow, ConversationRow, TurnRow
@@ -55,6 +56,12 @@ LATELY = 6
 NOTICED = 5
 """From so much on (0 to 10) what is done or said reaches somebody."""
 
+MOST_FOUND = 3
+EVIDENCE_TOKENS = 40
+"""What bears on one dimension takes no more of a prompt, by `estimate_tokens`."""
+
+Evidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
+"""The dimensions that memory says something of, and what, each line with when."""
 Degree = Annotated[int, Field(ge=0, le=10)]
 
 
@@ -282,14 +289,34 @@ async def _judge(
     if questions is None:
         return before
     asks = {name: getattr(questions, name) for name in DIMENSIONS}
-    found = await ask_each(deps.memory, met, context.speaker.id, context.partner_id, asks)
-    known = evidence(met, discretion_among(context.speaker, context.affinities), found, context.speaker.id)
-    asked = replace(asked, questions=questions, evidence=known)
+    asked = replace(asked, questions=questions, evidence=await _evidence(deps, met, context, asks))
     judged = await _ask(deps, said, attitude_prompt(asked, AttitudeDraft), "attitude", at)
     if judged is None:
         return before
     await deps.database.write(lambda s: _write(s, deps, said, context, judged, at))
     return replace(before, **judged.model_dump())
+
+
+async def _evidence(
+    deps: ConversationDependencies, met: WorldView, context: PromptContext, questions: Mapping[Dimension, str]
+) -> Evidence:
+    """What the speaker remembers of the partner that answers each question best, each once and nothing that is kept
+    from those who are there; nothing while the store is away.
+    """
+    own, kinds = context.speaker.id, {*FACTS, Kind.TURN}
+    found = await asyncio.gather(
+        *(
+            remembered(deps.memory, met, own, asked, limit=MOST_FOUND, partner_id=context.partner_id, kinds=kinds)
+            for asked in questions.values()
+        )
+    )
+    keeps, known = discretion_among(context.speaker, context.affinities), list[tuple[Dimension, tuple[str, ...]]]()
+    for dimension, recalled in zip(questions, found, strict=True):
+        bears = (one for one in keeps.known(recalled, met) if one.bears)
+        earlier = [line for _, lines in known for line in lines]
+        if lines := tell(met, own, bears, tokens=EVIDENCE_TOKENS, told=earlier).lines:
+            known.append((dimension, lines))
+    return tuple(known)
 
 
 def _write(

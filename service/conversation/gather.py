@@ -210,7 +210,7 @@ def _rows(
         attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
         acquainted=acquainted(session, world, row.person_ids),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
-        told=self_told(session, world.id, *row.person_ids),
+        told=self_told(session, world, *row.person_ids),
         earlier=[turn for pair in pairs for turn in _said_before(session, world, row, *pair)],
         interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
         records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},

@@ -165,7 +165,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
     def work(session: Session) -> tuple[RecentMemory, list[Memory], Mood, tuple[str, ...], str]:
         return (
             recent_memory(session, world, writer.id, wanted.to_id),
-            self_told(session, world.id, writer.id)[writer.id],
+            self_told(session, world, writer.id)[writer.id],
             moods(session, world, [writer.id], cools)[writer.id],
             _did(session, world, writer.id) if wanted.form == "diary" else (),
             world.map.label(near(session, world, writer.id)),

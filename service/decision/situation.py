@@ -134,12 +134,12 @@ async def recent(deps: DecisionDependencies, world: WorldView, character_id: str
     kept = discretion(world.cast.character(character_id))
     found = await deps.database.read(lambda session: recent_memory(session, world, character_id, None))
     return Recent(
-        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets(one.content)),
+        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets_item(one)),
         today=tuple(
             TalkOfToday(
                 conversation_id=one.conversation_id,
                 partner_id=one.partner_id,
-                told=talk_line(world, one).text if kept.lets(one.summary) else f"{world.name_of(one.partner_id)}: …",
+                told=talk_line(world, one).text if kept.lets_item(one) else f"{world.name_of(one.partner_id)}: …",
             )
             for one in found.today
         ),

@@ -62,6 +62,7 @@ def episode_of(row: SummaryRow) -> Episode:
         at=WorldTime(row.at),
         others=tuple(row.others),
         support=Support(row.support),
+        kept_from=tuple(row.kept_from),
     )
 
 
@@ -143,14 +144,15 @@ def _turns(rows: Iterable[Any]) -> list[HeardTurn]:
             text=text,
             at=WorldTime(at),
             partner_id=partner,
+            kept_from=tuple(kept_from),
         )
-        for key, number, speaker_id, name, text, at, partner in rows
+        for key, number, speaker_id, name, text, at, kept_from, partner in rows
     ]
 
 
 _TURN = tuple(
     col(getattr(TurnRow, name))
-    for name in ("conversation_id", "turn", "speaker_id", "speaker_name", "text", "at", "act", "heard_by", "seen_by")
+    for name in "conversation_id turn speaker_id speaker_name text at kept_from act heard_by seen_by".split()
 )
 
 
@@ -173,7 +175,7 @@ def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list
     one_of_two = ParticipantRow(**group.whose, conversation_id="", seat=0)
     heard = []
     for *turn, act, heard_by, seen_by, partner_id, others, known_at, retold in rows:
-        key, number, speaker_id, _, text, _ = turn
+        key, number, speaker_id, _, text, *_ = turn
         everybody = (partner_id, *others)
         company = people.get(key, ())
         own = next((one for one in company if one.person_id == group.person_id), one_of_two)

@@ -27,6 +27,7 @@ from service.memory.record import (
     Kind,
     Memory,
     Recalled,
+    Source,
     has_vector,
     memory_of,
     read_memories,
@@ -43,6 +44,7 @@ from service.memory.revision import (
     space_of,
     state_of,
 )
+from service.people.worlds import count_people_revision
 from service.store.policy import POLICIES, names, reopened
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
@@ -171,6 +173,8 @@ class MemoryStore:
                 valid_from=0, known_from=0, revision=revision, deleted=True,
             )  # fmt: skip
         _reopen(session, group, {key: row}, revision)
+        if row.source == Source.GOAL:  # it wants that again
+            count_people_revision(session, group.world_id)
         row.deleted, row.revision = True, revision
         row.text = row.quote = row.about = row.slot = row.partner_id = ""
         row.told_by, row.subject_id, row.via, row.topics, row.evidence = None, None, [], [], []

@@ -34,7 +34,7 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OnMind:
     """Something that affects a person's next days, as it reads to it; `ref` refers to it (telling.py). `is_seen`: it
-    saw it happen.
+    saw it happen. `kept_from` as of a memory.
     """
 
     ref: str
@@ -46,6 +46,7 @@ class OnMind:
     """the world time at which it is over"""
     partner_id: str
     others: tuple[str, ...] = ()
+    kept_from: tuple[str, ...] = ()
     is_seen: bool = False
 
 
@@ -81,6 +82,7 @@ def _on_mind(world: WorldView, one: Memory, person_id: str) -> OnMind:
         expires_at=one.expires_at or one.known_from,
         partner_id=one.partner_id,
         others=one.others,
+        kept_from=one.kept_from,
         is_seen=one.source is Source.OBSERVATION,
     )
 
@@ -96,17 +98,17 @@ def _promised(world: WorldView, one: Commitment, person_id: str) -> OnMind:
     )
 
 
-def self_told(session: Session, world_id: str, *person_ids: str) -> dict[str, list[Memory]]:
-    """What each of these persons has told, of itself above all, and what of it holds still; oldest first. An author's
-    facts stand before it.
+def self_told(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[Memory]]:
+    """What each of these persons has told, of itself above all, and what of it holds at the moment of `world`; oldest
+    first. An author's facts stand before it.
     """
     row = MemoryRow
     query = select(row).where(
-        row.world_id == world_id,
+        row.world_id == world.id,
         col(row.person_id).in_(person_ids),
         row.kind == Kind.SELF,
         col(row.deleted).is_(False),
-        col(row.valid_to).is_(None),
+        col(row.valid_to).is_(None) | (col(row.known_until).is_(None) & (col(row.valid_to) > world.now)),
     )
     found: dict[str, list[Memory]] = {one: [] for one in person_ids}
     for one in session.exec(query.order_by(col(row.valid_from), col(row.id))):

@@ -72,6 +72,9 @@ def has_vector(item: "Item") -> bool:
     return item.given if isinstance(item, HeardTurn) else item.kind in _EMBEDDED
 
 
+ANYBODY = "*"
+"""It is kept from anybody but who told it and who was told."""
+
 DEFAULT_IMPORTANCE = 5
 """Of 1 to 10, where nobody has judged it."""
 
@@ -101,6 +104,7 @@ class Source(StrEnum):
     IMPORT = "import"
     REFLECTION = "reflection"
     PROMISE = "promise"
+    GOAL = "goal"
 
 
 class Support(StrEnum):
@@ -123,7 +127,7 @@ class Support(StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
     """A conversation as a whole, as the person remembers it; known by the conversation's id. Of more than two, `others`
-    were there besides the partner. `support`: what its sentences rest on.
+    were there besides the partner. `support`: what its sentences rest on. `kept_from` as of a memory.
     """
 
     kind: ClassVar[Kind] = Kind.SUMMARY
@@ -138,6 +142,7 @@ class Episode:
     """the world time of the conversation"""
     others: tuple[str, ...] = ()
     support: Support = Support.MODEL
+    kept_from: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -156,6 +161,7 @@ class HeardTurn:
     of it. Of more than two, `partner_id` is with whom it had to do in that turn, and `others` were there besides.
     `later`: since when it is known, where that is not when it was said. `given`: it is of a past that was given, of
     which no closing made memories. `retold`: the person took memories from its talk, which speak for it.
+    `kept_from` as of a memory.
     """
 
     kind: ClassVar[Kind] = Kind.TURN
@@ -172,6 +178,7 @@ class HeardTurn:
     overheard: bool = False
     given: bool = False
     retold: bool = False
+    kept_from: tuple[str, ...] = ()
 
     @property
     def known_from(self) -> WorldTime:
@@ -194,7 +201,8 @@ class Memory:
     `mode` is how it was meant,
     `quote` a line worth keeping in its own voice. With `slot`, what it is about has one value of that name at a time
     ("place", "employer"). `importance` is 1 to 10. `turns` (of `conversation_id`) or `evidence` (references, see
-    telling.py) are what it was drawn from. `partner_id` is with whom it had to do ("": nobody).
+    telling.py) are what it was drawn from. `partner_id` is with whom it had to do ("": nobody). Of what was told in
+    confidence `kept_from` are the ids of those who must not hear it, `ANYBODY` all but the two.
 
     It is true from `valid_from` until before `valid_to`, known from `known_from`; its end is known from `known_until`.
     `replaced_by` is the memory that ended it. `expires_at`, and `level`, are of what affects the next days. `replaces`
@@ -220,6 +228,7 @@ class Memory:
     turns: tuple[int, ...] = ()
     evidence: tuple[str, ...] = ()
     partner_id: str = ""
+    kept_from: tuple[str, ...] = ()
     valid_to: WorldTime | None = None
     known_until: WorldTime | None = None
     replaced_by: str | None = None
@@ -351,7 +360,7 @@ def turn_key(conversation_id: str, turn: int) -> str:
 
 
 _NAMES = tuple(one.name for one in fields(Memory) if one.name != "replaces")
-_TUPLES = ("via", "turns", "evidence")
+_TUPLES = ("via", "turns", "evidence", "kept_from")
 _TIMES = ("valid_from", "valid_to", "known_from", "known_until", "expires_at")
 
 

@@ -1,4 +1,5 @@
-"""Owns what a person keeps to itself: its author's secrets, and whatever it remembers that would give them away. Pure.
+"""Owns what a person keeps to itself: its author's secrets, and whatever it remembers that would give them away; and
+what it was told in confidence, before whom that may not stand. Pure.
 
 A secret that was told to one is still one for the next: what its owner said then, the summary of that talk and what it
 has told about itself hold the same words, and are kept back as the secret is.
@@ -12,7 +13,7 @@ from service.content.profile import Profile
 from service.memory.lexical import is_named, share, squeezed, telling
 from service.memory.mid_term import OnMind
 from service.memory.recall import RecentMemory
-from service.memory.record import Episode, HeardTurn, Item, Memory, Recalled
+from service.memory.record import ANYBODY, Episode, HeardTurn, Item, Memory, Recalled
 from service.people.worlds import WorldView
 from service.store.tables import SummaryRow
 
@@ -22,11 +23,13 @@ GIVEN_AWAY = 0.5
 
 @dataclass(frozen=True)
 class Discretion:
-    """What somebody may tell a partner, `open`, and what it must not, `kept`; its author's words both. `alike`: for
-    each who hears it and whose name others bear, that name and those others.
+    """What somebody may tell a partner, `open`, and what it must not, `kept`; its author's words both. `present` are
+    those who hear it; where it is nobody, none knows who will. `alike`: for each who hears it and whose name others
+    bear, that name and those others.
     """
 
     partner_id: str | None = None
+    present: frozenset[str] = frozenset()
     open: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     alike: Mapping[str, tuple[str, Set[str]]] = field(default_factory=dict)
@@ -44,9 +47,9 @@ class Discretion:
             squeezed(secret) in squeezed(text) or share(wanted, text) >= GIVEN_AWAY for secret, wanted in self._telling
         )
 
-    def lets_item(self, item: Item) -> bool:
-        """Whether nothing that is remembered of it gives anything away."""
-        return self.lets(_words_of(item))
+    def lets_item(self, item: Item | OnMind | SummaryRow) -> bool:
+        """Whether nothing that is remembered of it gives anything away, and nobody asked that it be kept from them."""
+        return not self._is_between(item) and self.lets(_words_of(item))
 
     def known(self, found: Iterable[Recalled], world: WorldView) -> list[Recalled]:
         """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself; of the
@@ -56,7 +59,7 @@ class Discretion:
         return [
             one
             for one in found
-            if (self._is_shared(one.item) or self.lets_item(one.item))
+            if self._lets_known(one.item)
             and not self._is_anothers(one.item, _words_of(one.item))
             and not _is_confided(world, one.item)
         ]
@@ -66,23 +69,26 @@ class Discretion:
         return replace(
             recent,
             mid_term=tuple(
-                row
-                for row in recent.mid_term
-                if (row.partner_id == self.partner_id or self.lets(row.content))
-                and not self._is_anothers(row, row.content)
+                row for row in recent.mid_term if self._lets_known(row) and not self._is_anothers(row, row.content)
             ),
             today=tuple(
-                row
-                for row in recent.today
-                if (self._is_shared(row) or self.lets(row.summary)) and not self._is_anothers(row, row.summary)
+                row for row in recent.today if self._lets_known(row) and not self._is_anothers(row, row.summary)
             ),
-            meetings=tuple(row for row in recent.meetings if self._is_shared(row) or self.lets(row.summary)),
+            meetings=tuple(row for row in recent.meetings if self._lets_known(row)),
             unsettled=tuple(turn for turn in recent.unsettled if self.partner_id is not None or self.lets(turn.text)),
         )
 
-    def _is_shared(self, one: Item | SummaryRow) -> bool:
-        """Whether the partner knows it itself."""
-        return one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
+    def _lets_known(self, one: Item | SummaryRow | OnMind) -> bool:
+        """The same of what the partner may know itself."""
+        is_shared = one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
+        return not self._is_between(one) if is_shared else self.lets_item(one)
+
+    def _is_between(self, one: Item | SummaryRow | OnMind) -> bool:
+        """Whether it was told in confidence, and is kept from somebody who hears it."""
+        told = {one.partner_id, getattr(one, "told_by", None), getattr(one, "speaker_id", None)}
+        told |= {*one.others} if isinstance(one, Episode | SummaryRow) else set()
+        apart = self.present - told if ANYBODY in one.kept_from else self.present.intersection(one.kept_from)
+        return bool(one.kept_from and (apart or not self.present))
 
     def _is_anothers(self, one: Item | SummaryRow | OnMind, text: str) -> bool:
         """Whether it is of another of the same name, or names that one where nobody knows which of them is meant."""
@@ -102,6 +108,7 @@ def discretion(owner: Profile, partner_id: str | None = None, affinity: int = 0)
     told = list(zip(owner.secrets, open_to, strict=True))
     return Discretion(
         partner_id=partner_id,
+        present=frozenset(filter(None, (partner_id,))),
         open=tuple(secret.fact for secret, is_open in told if is_open),
         kept=tuple(secret.fact for secret, is_open in told if not is_open),
     )
@@ -113,12 +120,15 @@ def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretio
     if len(each) == 1:
         return each[0]
     kept = tuple(secret.fact for secret in owner.secrets if any(secret.fact in one.kept for one in each))
-    return Discretion(open=tuple(one.fact for one in owner.secrets if one.fact not in kept), kept=kept)
+    told = tuple(one.fact for one in owner.secrets if one.fact not in kept)
+    return Discretion(present=frozenset(affinities), open=told, kept=kept)
 
 
-def _words_of(item: Item) -> str:
+def _words_of(item: Item | OnMind | SummaryRow) -> str:
     if isinstance(item, Memory):
         return f"{item.text} {item.quote}"
+    if isinstance(item, OnMind | SummaryRow):
+        return item.content if isinstance(item, OnMind) else item.summary
     return item.text if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 

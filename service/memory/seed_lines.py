@@ -98,6 +98,11 @@ class Statement(_Line):
         "word and what was perceived are told by themselves, all else with who told it",
     )
     partner: Name | None = Field(default=None, description="with whom it had to do: a person's id; left out: `told_by`")
+    kept_from: list[Name] = Field(
+        default_factory=list,
+        max_length=20,
+        description="told in confidence: ids of those who must not hear it; `*`: anybody but the two",
+    )
     evidence: list[Key] = Field(
         default_factory=list,
         max_length=10,

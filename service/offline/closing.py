@@ -44,6 +44,7 @@ def close(context: ClosingContext, rng: random.Random) -> ClosingAnswer:
             "memories": [draft for of_one in drafts.values() for draft in of_one],
             "promises": [],
             "not_to_quote": [],
+            "reached": [],
         }
     )
 
@@ -112,7 +113,7 @@ def _memories(context: ClosingContext, owner: Participant, words: Phrases) -> li
     """What others told it, and what it told of itself that its author has not written."""
     refs = {one.person_id: one.ref for one in context.participants}
     known = "\n".join(normal(one.text) for one in owner.memories)
-    more = {} if context.is_short else dict.fromkeys(("heard_from", "slot", "quote"), "")
+    more = {} if context.is_short else dict.fromkeys(("heard_from", "slot", "quote", "until", "between"), "")
     heard, own = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
     for line in context.shared(owner.person_id).values():
         for is_authored, text in _told(context, line, words, "words"):

@@ -295,7 +295,9 @@ def _remember(session: Session, felt: Sequence[MemoryRow]) -> None:
 
 
 def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime) -> list[MemoryRow]:
-    """The other likes who promised it more, or less; and both have it in mind for some days."""
+    """The other likes who promised it more, or less; and both remember it: kept, for long, else as what is on the mind
+    for some days.
+    """
     kept = row.state == CommitmentState.KEPT
     session.add(
         AttitudeChangeRow(
@@ -314,7 +316,7 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
             world_id=world.id,
             person_id=person_id,
             id=derived_id(row.id, "outcome", person_id),
-            kind="mid_term",
+            kind="observed" if kept else "mid_term",
             text=world.say(f"people.promise.{row.state}", by=by, to=to, what=row.what.rstrip(".。")),
             about=world.name_of(other_id),
             subject_id=other_id,
@@ -326,8 +328,8 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
             partner_id=other_id,
             valid_from=at,
             known_from=at,
-            expires_at=WorldTime(at + LAPSE_MINUTES),
-            level="high",
+            expires_at=None if kept else WorldTime(at + LAPSE_MINUTES),
+            level=None if kept else "high",
             revision=0,
         )
         for person_id, other_id in ((row.by_id, row.to_id), (row.to_id, row.by_id))

@@ -16,7 +16,7 @@ from service.locales import Language, clock_label, languages, sentence
 from service.people.proposals import proposals_in
 from service.settings import WorldSettings
 from service.store.phase import ProposalState
-from service.store.tables import MadePersonRow, WorldRow
+from service.store.tables import MadePersonRow, MemoryRow, WorldRow
 from world.places import WorldMap
 from world.setting import Rules, Setting
 from world.time import WorldTime, day_end, day_of, parse_time
@@ -270,12 +270,22 @@ def made_people(session: Session, world_id: str) -> list[Made]:
 
 
 def _lasting(session: Session, world_id: str) -> list[Lasting]:
-    """The experiences and goals that a writer accepted, in the order in which that happened."""
+    """The experiences and goals that a writer accepted, in the order in which that happened; and goals reached."""
     accepted = [one for one in proposals_in(session, world_id) if one.state == ProposalState.ACCEPTED]
+    row = MemoryRow
+    reached = select(row).where(
+        row.world_id == world_id, row.source == "goal", col(row.deleted).is_(False), col(row.valid_to).is_(None)
+    )
     return [
-        Lasting(person_id=one.person_id, kind=one.kind, text=one.text, weight=one.importance)
-        for one in sorted(accepted, key=attrgetter("at", "id"))
-        if one.kind != "memory"
+        *(
+            Lasting(person_id=one.person_id, kind=one.kind, text=one.text, weight=one.importance)
+            for one in sorted(accepted, key=attrgetter("at", "id"))
+            if one.kind != "memory"
+        ),
+        *(
+            Lasting(person_id=one.person_id, kind="reached", text=one.about, weight=one.importance)
+            for one in session.exec(reached)
+        ),
     ]
 
 

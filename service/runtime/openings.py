@@ -193,7 +193,7 @@ def _reasons(
             yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.what, urgency=due_at)
     keeps = discretion(world.cast.actor(opener_id), player_id, attitude.affinity)
     for one in mid_term_memories(session, world, opener_id)[opener_id]:
-        if one.is_seen and one.level == "high" and one.content not in known and keeps.lets(one.content):
+        if one.is_seen and one.level == "high" and one.content not in known and keeps.lets_item(one):
             yield _Reason(opened_for=OpenedFor.URGENT, matter=one.content, urgency=-one.since)
     last = attitude.last_met_at
     if attitude.affinity >= FOND and (last is None or last <= world.now - MISSED_MINUTES):

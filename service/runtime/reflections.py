@@ -119,7 +119,11 @@ class Reflections:
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
-        memories = [one for one in await self._memories(key) if one.known_from > lived.since and kept.lets_item(one)]
+        memories = [
+            one
+            for one in await self._memories(key)
+            if one.known_from > lived.since and kept.lets(f"{one.text} {one.quote}")
+        ]
         episodes = [one for one in lived.episodes if kept.lets(one.text)]
         return ReflectionContext(
             language=world.language,

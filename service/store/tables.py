@@ -437,7 +437,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     words (None: everybody there). `urgency`: how much its speaker wants to go on, 0 to 10. `shifts`: by how much it
     likes whom more or less for it: [person id, -3 to 3]. `spot`: it stands there from this turn on (None: where it
     stood). `not_to_quote`: the closing found an attack or a slip in it,
-    and no prompt ever shows it word for word.
+    and no prompt ever shows it word for word. `kept_from`: something was told in it in confidence (see MemoryRow).
     """
 
     __tablename__ = "turns"
@@ -480,6 +480,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     """how much its speaker wants to go on, 0 to 10; null: it was not asked"""
     spot: str | None = None
     not_to_quote: bool = False
+    kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
@@ -635,7 +636,8 @@ class SummaryRow(OfPerson, table=True):
     day it has it in mind. `importance` is the sum of that of what the person took from it. `revision`: of the person's
     memory, when this was written (MemoryOwnerRow). `support`: whether its sentences were verified (memory/record.py).
     Of more than two, `partner_id` is with whom it shared most of it, and `others` are the rest of those who were there
-    with it. `is_read`: graphiti-core's `add_episode` has read it (memory/graphiti/episode.py).
+    with it. `kept_from`: it holds what was told in confidence (see MemoryRow). `is_read`: graphiti-core's
+    `add_episode` has read it (memory/graphiti/episode.py).
     """
 
     __tablename__ = "summaries"
@@ -658,6 +660,7 @@ class SummaryRow(OfPerson, table=True):
     night: int = 0
     importance: int = 0
     others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     support: str = "model"
     is_read: bool = False
     revision: int
@@ -773,6 +776,8 @@ class MemoryRow(OfPerson, table=True):
     topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     """of a summary: what the talk was about, a few words each"""
     partner_id: str = ""
+    kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """told in confidence: ids of those who must not hear of it; "*": anybody but the two; empty: it is no secret"""
     valid_from: WorldMinute = Field(sa_type=BigInteger)
     """the world time from which it is true, or at which it was said"""
     valid_to: WorldMinute | None = Field(default=None, sa_type=BigInteger)

@@ -385,11 +385,8 @@ def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
     assert _close(room, again).phase == Phase.CLOSED
 
 
-def test_a_closing_judges_from_how_each_stood_and_from_what_it_remembers_of_each_dimension(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    orders = "Carry my nets down to the pier! I order it, and I have decided it."
-    script.enqueue(says(HELLO), replies(orders, leaves=True))
+def test_a_closing_judges_from_how_each_stood(room: ConversationDependencies, script: ScriptedModel) -> None:
+    script.enqueue(says(HELLO), replies("Carry my nets down to the pier!", leaves=True))
     before = {"attitude": {"power": -1, "intimacy": 2, "task_oriented": 0}, "memories": []}
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))
@@ -404,8 +401,6 @@ def test_a_closing_judges_from_how_each_stood_and_from_what_it_remembers_of_each
     assert re.search(r"likes Taro: -?\d+ \(power -1, intimacy 2\)\. Mood", asked), (
         "0 is what is taken where nothing is said"
     )
-    assert f"On power: (yesterday morning) Taro: {orders}" in asked
-    assert "On intimacy" not in asked, "nothing that was said bears on it"
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
     assert [getattr(stood["aoi", "npc_taro"], name) for name in DIMENSIONS] == [0, 2, 0], "as it was judged now"
 

@@ -126,7 +126,7 @@ async def knows(room: ConversationDependencies, person_id: str, at: WorldTime) -
 
     def work(session: Session) -> tuple[Any, ...]:
         world = room.worlds.open(session, "main").at(at)
-        told = [one for one in self_told(session, "main", person_id)[person_id] if one.known_from <= at]
+        told = [one for one in self_told(session, world, person_id)[person_id] if one.known_from <= at]
         felt = mood_changes(session, world, [person_id], 6)
         return attitudes_of(session, "main", [person_id], at)[person_id], told, felt
 

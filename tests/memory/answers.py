@@ -14,7 +14,7 @@ NOTHING: Fields = MappingProxyType({})
 def memory(text: str, *turns: int, **fields: Any) -> dict[str, Any]:
     """Something that somebody is said to take away, from turn 1 unless told otherwise."""
     usual = {"about": "", "teller": "", "mode": "stated", "importance": 5, "lasts": "long", "replaces": ""}
-    more = {"heard_from": "", "slot": "", "quote": ""}
+    more = {"heard_from": "", "slot": "", "quote": "", "until": "", "between": ""}
     return {**usual, **more, "text": text, "turns": list(turns or (1,)), **fields}
 
 
@@ -41,6 +41,7 @@ def plain(
     second: Fields = NOTHING,
     promises: Sequence[Fields] = (),
     not_to_quote: Sequence[int] = (),
+    reached: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The whole answer as JSON: `first` is what the one who began takes away, with its `memories`, `second` the
     other.
@@ -51,6 +52,7 @@ def plain(
         "memories": [{"owner": ref, **each} for ref, one in both.items() for each in one.get("memories", ())],
         "promises": list(promises),
         "not_to_quote": list(not_to_quote),
+        "reached": list(reached),
     }
 
 

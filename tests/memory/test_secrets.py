@@ -11,8 +11,8 @@ from service.content.profile import NpcProfile, Secret, TellFrom
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.memory.record import HeardTurn, Recalled
-from service.memory.secrets import discretion
+from service.memory.record import Episode, HeardTurn, Kind, Memory, Recalled
+from service.memory.secrets import discretion, discretion_among
 from service.people.worlds import WorldRepository
 from service.store.tables import AttitudeChangeRow
 from tests.conversation.scenes import acts, begin_scene, play, shown
@@ -179,3 +179,45 @@ def test_who_only_overhears_a_talk_has_not_heard_the_secret_that_was_confided_in
     nobodys = discretion(world.cast.actor("aoi"), "ren")
     kept = nobodys.known([Recalled(item=heard, score=1.0)], replace(world, cast=told))
     assert len(kept) == (not overheard)
+
+
+def test_what_was_told_in_confidence_stands_before_who_told_it_and_before_nobody_whom_it_is_kept_from(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    at, talk = world.now, {"conversation_id": "c0", "partner_id": "mio"}
+    told: dict[str, Any] = {"text": "Mio is afraid of fog.", "kept_from": ("*",), **talk}
+    heard: dict[str, Any] = {"turn": 0, "speaker_id": "mio", "speaker_name": "Mio", "at": at}
+    items = (
+        Memory(id="m", kind=Kind.FACT, told_by="mio", valid_from=at, known_from=at, **told),
+        HeardTurn(**heard, **told),
+        Episode(topics=(), at=at, **told),
+    )
+    taro = world.cast.actor("npc_taro")
+
+    def lets(*there: str, **changes: Any) -> list[bool]:
+        keeps = discretion_among(taro, dict.fromkeys(there, 0)) if there else discretion(taro)
+        return [bool(keeps.known([Recalled(item=replace(one, **changes), score=1.0)], world)) for one in items]
+
+    assert lets("mio") == 3 * [True]
+    assert lets("aoi") == lets("mio", "aoi") == lets() == 3 * [False]
+    assert lets("aoi", kept_from=("ren",)) == 3 * [True]
+    assert lets("mio", "ren", kept_from=("ren",)) == 3 * [False]
+    assert lets(kept_from=("ren",)) == 3 * [False], "nobody knows who sees what is decided"
+
+
+def test_a_confidence_comes_back_to_who_told_it_and_to_nobody_else(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    place(room, "mio")
+    fog = "I am afraid of the Zanzibar fog. Keep it between us."
+    script.enqueue(says(fog), replies("I will.", leaves=True))
+    key = main(begin(room, character_id="mio"))
+    asyncio.run(Engine(room).converse(key))
+    kept = memory("Mio is afraid of the Zanzibar fog.", 0, teller="a", between="all", importance=9)
+    mid = {**kept, "text": "Mio dreads the Zanzibar fog these days.", "lasts": "high"}
+    script.enqueue(closing("Mio told of the Zanzibar fog.", second={"memories": [kept, mid]}))
+    asyncio.run(close(room, key))
+    pass_minutes(room, 30)
+    assert not any("Zanzibar" in one for one in _talk(room, script, "aoi", "It rains, and there is fog.")[:-1])
+    assert sum("Zanzibar" in one for one in _talk(room, script, "mio", "It rains, and there is fog.")[:-1])

@@ -169,7 +169,7 @@ def answered_alike(
         }
         for one in given.participants
     }
-    told = {"people": people, "memories": list(memories), "promises": list(promises), "not_to_quote": []}
+    told = {"people": people, "memories": list(memories), "promises": list(promises), "not_to_quote": [], "reached": []}
     answer: type[BaseModel] = prompt.answer
     return answer.model_validate(told)
 

@@ -221,7 +221,7 @@ def _remembers(given: ClosingContext) -> dict[str, Any]:
     memories = [
         {"owner": owner.ref, **one} for owner in given.participants for one in _takes_away(given, owner, said)[:8]
     ]
-    return {"people": people, "memories": memories, "promises": [], "not_to_quote": []}
+    return {"people": people, "memories": memories, "promises": [], "not_to_quote": [], "reached": []}
 
 
 def _thinks(evidence: Evidence) -> dict[str, Any]:

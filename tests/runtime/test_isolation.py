@@ -31,7 +31,7 @@ def _answers(room: ConversationDependencies, world_id: str) -> dict[str, Any]:
             "mid_term": recent.mid_term,
             "today": [row.model_dump() for row in recent.today],
             "unsettled": [row.model_dump() for row in recent.unsettled],
-            "learned": self_told(session, world_id, "npc_taro")["npc_taro"],
+            "learned": self_told(session, world, "npc_taro")["npc_taro"],
             "events": [row.model_dump() for row in events_after(session, world_id, 0, 999)],
             "usage": [row.model_dump() for row in usage_rows(session, world_id)],
         }

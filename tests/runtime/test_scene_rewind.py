@@ -114,7 +114,9 @@ def taken_by_three(prompt: Prompt[Any]) -> BaseModel:
     }
     memories = [{"owner": ref, **memory(SOLD, 1, about="b")} for ref in ("a", "b")]
     answer: type[BaseModel] = prompt.answer
-    return answer.model_validate({"people": people, "memories": memories, "promises": [PROMISED], "not_to_quote": []})
+    return answer.model_validate(
+        {"people": people, "memories": memories, "promises": [PROMISED], "not_to_quote": [], "reached": []}
+    )
 
 
 def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(

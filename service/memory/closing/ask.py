@@ -1,11 +1,5 @@
-"""Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for; and
-what memory says about how one stands to another, asked before that is judged, once for each dimension.
+"""Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for."""
 
-Source of that: LoCoMo's relationship reflection, where evidence is found for each dimension by a question of its own.
-Those of a closing are fixed here, so that no model is asked for them, and their vectors are made once.
-"""
-
-import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,16 +18,13 @@ from service.memory.closing.context import (
     answer_to,
     ref_of,
 )
-from service.memory.memory_store import MemoryStore
-from service.memory.recall import remembered, within
-from service.memory.record import FACTS, Kind, Memory, Recalled
-from service.memory.secrets import Discretion, discretion_among
-from service.memory.telling import clause, one_line, tell
+from service.memory.recall import within
+from service.memory.record import Memory, Recalled
+from service.memory.secrets import discretion_among
+from service.memory.telling import clause, one_line
 from service.people.attitude import (
-    DIMENSIONS,
     STRANGERS,
     Attitude,
-    Dimension,
     attitude_changes,
     felt_moods,
     mood_changes,
@@ -58,9 +49,6 @@ CALENDAR_DAYS = 15
 MOST_PLACES = 24
 SMALL_CONTEXT = 1000
 """A model with no more context is asked for less."""
-
-Evidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
-"""The dimensions that memory says something of, and what, each line with when."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,20 +100,21 @@ def prepare(
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
     memories: Mapping[str, Sequence[Recalled]],
-    evidence: Mapping[str, Evidence] | None,
     before: Before,
     promised: Sequence[Commitment] = (),
     calls: Sequence[ActionCallRow] = (),
     *,
+    judges: bool,
+    affinity_step: int,
     mood_cools_hours: int,
     context_tokens: int = 3000,
 ) -> ClosingQuestion:
     """Gather what the closing may draw on: what was known when they parted, however late the closing is. What one keeps
     from another is not shown: all remember what comes of it.
 
-    `memories` are what each of those who perceived anything remembers that bears on the talk, by person id, best first;
-    `evidence` what of it bears on how one of two stands to the other. None: that is not asked. `promised` is what they
-    had promised each other. `calls` are what they asked of the game: what is done is shown as done, what is not as not.
+    `memories` are what each of those who perceived anything remembers that bears on the talk, by person id, best first.
+    `promised` is what they had promised each other. `calls` are what they asked of the game: what is done is shown as
+    done, what is not as not. `judges`: how they stand to each other is asked.
 
     Raises:
         NotFound: the content no longer has one of them.
@@ -159,12 +148,12 @@ def prepare(
                 mood=felt[person_id],
                 is_player=person_id in world.cast.players,
                 attitude=first,
-                evidence=(evidence or {}).get(person_id, ()),
                 towards=tuple(towards.items()) if len(people) > 2 else (),
                 joined=row.joined_turn,
                 left=row.left_turn,
                 facts=tuple(Known(text=one) for one in within(profile.settled, FACT_TOKENS)),
                 memories=tuple(Known(ref=ref, text=line) for ref, (_, line) in refs.items()),
+                goals=tuple(Known(ref=f"{ref_of(place)}g{n}", text=one) for n, one in enumerate(profile.wishes, 1)),
             )
         )
     promises = {f"p{number}": one for number, one in enumerate(promised, 1)}
@@ -175,7 +164,8 @@ def prepare(
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
         lines=_lines(people, turns, calls, world.language),
-        judges=evidence is not None,
+        judges=judges,
+        affinity_step=affinity_step,
         is_short=context_tokens <= SMALL_CONTEXT,
         promises=tuple(
             OpenPromise(ref=ref, by_id=one.by_id, to_id=one.to_id, line=_promise_line(world, one))
@@ -298,44 +288,3 @@ def _lines(
         )
         for t in turns
     )
-
-
-MOST_FOUND = 3
-EVIDENCE_TOKENS = 40
-"""What bears on one dimension takes no more of a prompt, by `estimate_tokens`."""
-
-
-def fixed_questions(world: WorldView) -> dict[Dimension, str]:
-    """What a closing asks memory, for each dimension."""
-    return {dimension: world.say(f"people.asks.{dimension}") for dimension in DIMENSIONS}
-
-
-async def ask_each(
-    memory: MemoryStore, world: WorldView, person_id: str, partner_id: str, questions: Mapping[Dimension, str]
-) -> dict[Dimension, list[Recalled]]:
-    """What the person remembers of the partner that answers each question best, all asked at once; nothing while the
-    store is away.
-    """
-    kinds = {*FACTS, Kind.TURN}
-    found = await asyncio.gather(
-        *(
-            remembered(memory, world, person_id, question, limit=MOST_FOUND, partner_id=partner_id, kinds=kinds)
-            for question in questions.values()
-        )
-    )
-    return dict(zip(questions, found, strict=True))
-
-
-def evidence(
-    world: WorldView, partner: Discretion, found: Mapping[Dimension, Sequence[Recalled]], person_id: str
-) -> Evidence:
-    """What of the `found` bears, for the person, on each dimension, each once; nothing that is kept from the
-    partner.
-    """
-    known: list[tuple[Dimension, tuple[str, ...]]] = []
-    for dimension, recalled in found.items():
-        earlier = [line for _, lines in known for line in lines]
-        bears = (one for one in partner.known(recalled, world) if one.bears)
-        if lines := tell(world, person_id, bears, tokens=EVIDENCE_TOKENS, told=earlier).lines:
-            known.append((dimension, lines))
-    return tuple(known)

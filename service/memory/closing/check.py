@@ -5,13 +5,15 @@ Whether something is true is no question of this step. Each item is checked by i
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from service.content.profile import Mood
+from service.content.profile import Importance, Mood
 from service.llm.marks import without_marks
+from service.locales import sentence
 from service.memory.closing.ask import ClosingQuestion
 from service.memory.closing.context import (
+    SEEN,
     AttitudeDraft,
     ClosingAnswer,
     ClosingContext,
@@ -22,17 +24,19 @@ from service.memory.closing.context import (
 )
 from service.memory.lexical import normal, says_little, tokens
 from service.memory.mid_term import expires_at
-from service.memory.record import Kind, Memory, Mode, Support, derived_memory_id
+from service.memory.record import ANYBODY, Kind, Memory, Mode, Source, Support, derived_memory_id
 from service.memory.telling import one_line
 from service.people.attitude import moved_affinity
 from service.people.commitment import BadDue, due_of
 from service.people.commitments import PromiseTold
 from service.store.event_kinds import RejectionReason
+from world.time import WorldTime
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER, _BETWEEN = re.compile(r"\d+"), re.compile("[,;、，；]")
 _DATED = 31
 """Up to so much a number may be a day or an hour that the calendar told, and from `_YEARS` a year."""
 _YEARS = range(1000, 3000)
+_Lasts = tuple[Importance | None, WorldTime | None, WorldTime | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,10 +113,12 @@ def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: in
     owners = {one.ref: _Owner(question, one, hidden) for one in context.participants}
     astray: list[Rejected] = []
     for draft in answer.memories:
-        owner = owners.get(draft.owner)
-        if owner is None or owner.who.is_player:
+        refs = {draft.owner} & owners.keys() or set(draft.owner)
+        taking = [owner for ref, owner in owners.items() if ref in refs and not owner.who.is_player]
+        if not taking or not refs <= owners.keys():
             astray.append(_rejected(draft, RejectionReason.NO_SUCH_REF))
-        else:
+            taking = []
+        for owner in taking:
             owner.take(draft)
     promises, no_promises = _promises(answer.promises, question, {one.who.person_id: one for one in owners.values()})
     return Checked(
@@ -145,7 +151,7 @@ def _side(answer: ClosingAnswer, context: ClosingContext, owner: "_Owner", step:
         topics=tuple(topics.values()),
         towards=tuple(towards),
         mood=who.mood if who.is_player else entry.mood,
-        memories=tuple(owner.kept),
+        memories=(*owner.kept, *owner.reached(answer.reached)),
         rejected=tuple(owner.rejected),
     )
 
@@ -191,6 +197,25 @@ class _Owner:
         self._told.add(said)
         self.kept.append(one if before is None else replace(one, replaces=(*one.replaces, before.id)))
 
+    def reached(self, refs: Collection[str]) -> tuple[Memory, ...]:
+        """What it comes to think of those of its goals of life that the talk has fulfilled."""
+        talk, since = self._question.conversation_id, self._question.known_from[self.who.person_id]
+        return tuple(
+            Memory(
+                id=derived_memory_id(self.who.person_id, talk, number),
+                kind=Kind.INSIGHT,
+                text=sentence(self._context.language, "remembered.goal_reached", name=self.who.name, goal=one.text),
+                about=one.text,
+                importance=8,
+                source=Source.GOAL,
+                conversation_id=talk,
+                valid_from=since,
+                known_from=since,
+            )
+            for number, one in enumerate(self.who.goals, len(self.kept))
+            if one.ref in refs
+        )
+
     def named(self, text: str) -> str:
         """The text on one line, without marks, with names in the place of ids."""
         told = plain(text)
@@ -225,28 +250,32 @@ class _Owner:
 
     def _replaced(self, draft: ShortMemoryDraft) -> Memory | None:
         """The memory it is meant to end; a ref that stands for none of the owner's own is dropped, not the draft."""
-        mine = draft.replaces.startswith(f"{self.who.ref}m")
-        return self._question.memories.get(draft.replaces) if mine else None
+        mine = re.search(rf"\b{self.who.ref}m\d+", draft.replaces)
+        return self._question.memories.get(mine[0]) if mine else None
 
     def _memory(self, draft: ShortMemoryDraft, text: str) -> Memory:
         turns = tuple(sorted(set(draft.turns)))
         lines = [self._heard[turn] for turn in turns]
         subject_id, about = self._about(draft.about)
-        told_by = self._teller(draft, lines, subject_id)
+        deeds = self._deeds(turns)
+        seen = len(deeds) == len(turns) and not any(line.text for line in deeds)
+        is_deed = seen or (len(deeds) == len(turns) and draft.teller == SEEN)
+        told_by = None if is_deed else self._teller(draft, lines, subject_id)
         known_from = self._question.known_from[self.who.person_id]
-        seen = self._is_seen(turns, lines)
-        kind = self._kind(draft, told_by, seen=seen)
+        kind = self._kind(draft, told_by, seen=is_deed)
         heard_from = plain(getattr(draft, "heard_from", "")) if told_by else ""
         came_from = self._person(heard_from) or heard_from
         replaced = self._replaced(draft)
-        is_short_lived = kind is Kind.MID_TERM and draft.lasts != "long"
+        kept_from = self._kept_from(draft)
+        said_at = max(line.at for line in lines)
+        level, valid_to, over = self._lasts(draft, said_at, known_from)
         return Memory(
             id=derived_memory_id(self.who.person_id, self._question.conversation_id, len(self.kept)),
             kind=kind,
             text=text,
             about=about,
             subject_id=subject_id,
-            told_by=None if seen else told_by,
+            told_by=told_by,
             via=() if came_from in ("", told_by, self.who.person_id) else (came_from,),
             mode=draft.mode,
             quote=self._quote(getattr(draft, "quote", ""), turns),
@@ -255,13 +284,14 @@ class _Owner:
             support=Support.PERCEIVED if seen else Support.MODEL,
             conversation_id=self._question.conversation_id,
             turns=turns,
-            partner_id="" if kind is Kind.SELF else self._partner(turns[0]),  # its own, whoever heard it
-            valid_from=max(line.at for line in lines),
+            # Its own, whoever heard it, but for what it confided to one.
+            partner_id="" if kind is Kind.SELF and not kept_from else self._partner(turns[0]),
+            kept_from=kept_from,
+            valid_from=said_at,
+            valid_to=valid_to,
             known_from=known_from,
-            level=draft.lasts if is_short_lived and draft.lasts != "long" else None,
-            expires_at=expires_at(draft.lasts, known_from, day_starts=self._question.day_starts)
-            if is_short_lived and draft.lasts != "long"
-            else None,
+            level=level,
+            expires_at=over,
             replaces=() if replaced is None else (replaced.id,),
         )
 
@@ -272,11 +302,33 @@ class _Owner:
             return Kind.OBSERVED
         return Kind.SELF if told_by == self.who.person_id else Kind.FACT
 
-    def _is_seen(self, turns: Sequence[int], lines: Sequence[SpokenLine]) -> bool:
-        """Whether it rests on nothing but what somebody did, a player's words apart."""
-        players = {one.person_id for one in self._context.participants if one.is_player}
-        acted = {line.turn for line in self._context.lines if line.act and not line.text}
-        return set(turns) <= acted and not any(line.speaker_id in players for line in lines)
+    def _lasts(self, draft: ShortMemoryDraft, said_at: WorldTime, since: WorldTime) -> _Lasts:
+        """How much it matters these days, until when it is true, and when it is over, as what has no end of its own. A
+        plan ends with no day: it is asked how it went, so it outlives its day too.
+        """
+        is_plan = draft.mode is Mode.PLANNED
+        try:
+            due = due_of("" if is_plan else getattr(draft, "until", "").strip(), "", said_at)
+        except BadDue:  # no date, or one that is past: none is known
+            due = None
+        until = due.at if due else None
+        if draft.lasts == "long":
+            return None, until, None
+        level: Importance = "medium" if is_plan and draft.lasts == "low" else draft.lasts
+        over = expires_at(level, since, day_starts=self._question.day_starts)
+        return level, None, min(over, until or over)
+
+    def _kept_from(self, draft: ShortMemoryDraft) -> tuple[str, ...]:
+        """The ids of those whom it must not reach: anybody, where no name that is known stands there."""
+        named = [one.strip() for one in _BETWEEN.split(getattr(draft, "between", "")) if one.strip()]
+        ids = {self._person(one) for one in named} - {None, self.who.person_id}
+        return tuple(sorted(filter(None, ids))) or (ANYBODY,) * bool(named)
+
+    def _deeds(self, turns: Sequence[int]) -> list[SpokenLine]:
+        """Those of the turns in which somebody did something before its eyes; a player's act is what a human says."""
+        me, players = self.who.person_id, {one.person_id for one in self._context.participants if one.is_player}
+        acted = (one for one in self._context.lines if one.turn in turns and one.act and one.speaker_id not in players)
+        return [one for one in acted if one.seen_by is None or me in one.seen_by]
 
     def _teller(self, draft: ShortMemoryDraft, lines: Sequence[SpokenLine], subject_id: str | None) -> str | None:
         """Who told it: whom the model names, where that one speaks a cited turn; else by who speaks those. One speaker:

@@ -13,7 +13,7 @@ from service.content.profile import Mood
 from service.llm.chat import PromptValues
 from service.locales import sentence
 from service.memory.record import Mode
-from service.people.attitude import STRANGERS, Attitude, Dimension
+from service.people.attitude import STRANGERS, Attitude
 from service.store.perceived import told_of_turn
 from service.store.phase import Loudness
 from world.time import WorldTime
@@ -27,6 +27,8 @@ Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
 MOST_SENTENCES = 4
 """Of a paragraph."""
+SEEN = "seen"
+"""The teller of what was done before one's eyes."""
 MOST_EACH = 10
 """Memories of each who took part."""
 
@@ -39,9 +41,9 @@ class Bounded(BaseModel, extra="forbid"):
 
 
 class ShortMemoryDraft(Bounded):
-    """Something that one of them (`owner`) takes away, for a small model. `about` is a ref or a name, `teller` the ref
-    of who said it ("": it was done, seen or agreed), `replaces` the ref of the memory it ends ("": none). `lasts`: for
-    long, or as something on the owner's mind these days.
+    """Something that one of them (`owner`), or several, take away, for a small model. `about` is a ref or a name,
+    `teller` the ref of who said it (`SEEN`: it was done before their eyes, "": it was agreed), `replaces` the refs of
+    memories it ends ("": none). `lasts`: for long, or as something on the owner's mind these days.
     """
 
     owner: Ref
@@ -56,13 +58,16 @@ class ShortMemoryDraft(Bounded):
 
 
 class MemoryDraft(ShortMemoryDraft):
-    """The same with whom the teller has it from (a ref or a name), what of `about` has one value at a time, and a short
-    line worth keeping in its own voice; each may be "".
+    """The same with whom the teller has it from (a ref or a name), what of `about` has one value at a time, a short
+    line worth keeping in its own voice, the last day on which it is true, and whom the teller asks not to tell; each
+    may be "".
     """
 
     heard_from: Short
     slot: Short
     quote: Annotated[str, Field(max_length=120)]
+    until: Annotated[str, Field(max_length=10)]
+    between: Short
 
 
 class PromiseDraft(Bounded):
@@ -111,12 +116,13 @@ class Entries(Bounded):
 
 
 class ClosingAnswer(Bounded):
-    """The whole answer."""
+    """The whole answer; `reached` are the goals of life that this talk has fulfilled."""
 
     people: Entries
     memories: list[MemoryDraft] = Field(max_length=2 * MOST_EACH)
     promises: list[PromiseDraft] = Field(max_length=12)
     not_to_quote: list[Turn] = Field(max_length=20)
+    reached: list[Ref] = Field(max_length=6)
 
     def entry(self, ref: str) -> Any:
         """The entry of the one with that ref."""
@@ -246,9 +252,9 @@ class OpenPromise:
 class Participant:
     """One who took part, as the closing is told of it.
 
-    `facts` are what its author wrote about it that bears on what was said, `memories` what it remembered of the others.
-    `affinity` is how it liked the partner, `mood` how it felt, when they parted. Of a player only the paragraph and
-    what it promised is asked: what a human feels and believes is its own affair.
+    `facts` are what its author wrote about it that bears on what was said, `memories` what it remembered of the others,
+    `goals` what it wants of life. `affinity` is how it liked the partner, `mood` how it felt, when they parted. Of a
+    player only the paragraph and what it promised is asked: what a human feels and believes is its own affair.
 
     Of more than two, `towards` is how it stood to each of those it was there with, by person id; it was there from turn
     `joined` until before turn `left` (None: to the end).
@@ -261,9 +267,9 @@ class Participant:
     mood: Mood
     is_player: bool = False
     attitude: Attitude = STRANGERS
-    evidence: tuple[tuple[Dimension, tuple[str, ...]], ...] = ()
     facts: tuple[Known, ...] = ()
     memories: tuple[Known, ...] = ()
+    goals: tuple[Known, ...] = ()
     towards: tuple[tuple[str, Attitude], ...] = ()
     joined: int = 0
     left: int | None = None
@@ -273,9 +279,9 @@ class Participant:
 class ClosingContext(PromptValues):
     """All that the closing may draw on, and nothing else. The goal is that of the first of the `participants`.
 
-    `judges`: how they stand to each other is asked. `is_short`: a small model is asked, for less. `calendar` are the
-    days that can be meant, `places` the places, by id. `bearers` are the ids of those who bear each name,
-    `others` the names of all, by id.
+    `judges`: how they stand to each other is asked. `affinity_step`: by so much a liking moves at most. `is_short`: a
+    small model is asked, for less. `calendar` are the days that can be meant, `places` the places, by id. `bearers` are
+    the ids of those who bear each name, `others` the names of all, by id.
     """
 
     participants: tuple[Participant, ...]
@@ -284,6 +290,7 @@ class ClosingContext(PromptValues):
     goal_achieved: bool
     lines: tuple[SpokenLine, ...]
     judges: bool = True
+    affinity_step: int = 20
     is_short: bool = False
     promises: tuple[OpenPromise, ...] = ()
     calendar: tuple[str, ...] = ()

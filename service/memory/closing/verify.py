@@ -11,7 +11,7 @@ from pydantic import Field
 from service.llm.chat import Answer, ChatModel, Prompt, PromptValues
 from service.memory.closing.ask import TEMPLATES
 from service.memory.closing.check import Checked, CheckedSide, Rejected
-from service.memory.closing.context import Bounded, ClosingContext
+from service.memory.closing.context import SEEN, Bounded, ClosingContext
 from service.memory.record import Kind, Memory, Mode, Support
 from service.store.event_kinds import RejectionReason
 
@@ -35,7 +35,8 @@ class Verdicts(Bounded):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
     """A sentence to be held against the turns. `told_by` is the name of who is said to have told it, and then whom that
-    one has it from; `mode` is how it is said to have been meant. Of a sentence of a paragraph both are "".
+    one has it from; `mode` is how it is said to have been meant, or that it was `SEEN`. Of a sentence of a paragraph
+    both are "".
     """
 
     number: int
@@ -75,8 +76,9 @@ async def verify(model: ChatModel, context: VerifyContext, thread: str = "") -> 
 
 
 def verified(checked: Checked, context: VerifyContext, verdicts: Verdicts) -> Checked:
-    """What is left: contradicted claims and sentences are kept out, supported ones are verified. One that was not found
-    said is unsure; so it is no matter of the next days. One that the answer passes over stays as it was.
+    """What is left: contradicted claims and sentences are kept out, supported ones are verified, and what was seen done
+    perceived. One that was not found said is unsure; so it is no matter of the next days, and no goal reached. One that
+    the answer passes over stays as it was.
     """
     names = context.closing.names
     by_number = {one.n: one.finding for one in verdicts.verdicts}
@@ -94,11 +96,11 @@ def _side(
     rejected = list(side.rejected)
     for one in side.memories:
         finding = None if one.is_bare else found.get(_key(one, names))
-        if finding == "contradicted" or (finding == "not_said" and one.kind is Kind.MID_TERM):
+        if finding == "contradicted" or (finding == "not_said" and one.kind in (Kind.MID_TERM, Kind.INSIGHT)):
             reason = RejectionReason(finding)
             rejected.append(Rejected(statement=one.text, turn=one.turn, reason=reason, importance=one.importance))
         else:
-            kept.append(replace(one, support=_support(one.support, finding)))
+            kept.append(replace(one, support=_support(one, finding)))
     lines = [(line, found.get((line, "", ""))) for line in side.paragraph]
     astray = [line for line, finding in lines if finding == "contradicted"]
     rejected += [Rejected(statement=line, turn=None, reason=RejectionReason.CONTRADICTED) for line in astray]
@@ -114,12 +116,13 @@ def _side(
     )
 
 
-def _support(before: Support, finding: Finding | None) -> Support:
+def _support(one: Memory, finding: Finding | None) -> Support:
     if finding is None:
-        return before
-    return Support.VERIFIED if finding == "supported" else Support.UNSURE
+        return one.support
+    stands = Support.PERCEIVED if one.kind is Kind.OBSERVED else Support.VERIFIED
+    return stands if finding == "supported" else Support.UNSURE
 
 
 def _key(one: Memory, names: Mapping[str, str]) -> tuple[str, str, str]:
-    mode = "" if one.mode is Mode.STATED else str(one.mode)
+    mode = SEEN if one.kind is Kind.OBSERVED else "" if one.mode is Mode.STATED else str(one.mode)
     return one.text, ", ".join(names.get(each, each) for each in (one.told_by, *one.via) if each), mode

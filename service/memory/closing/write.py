@@ -1,7 +1,7 @@
 """Owns the last step of a closing, its one transaction: all that those who took part take away, or nothing."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,10 +14,11 @@ from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import tell_over
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
 from service.memory.reflections import REFLECTS_AT, begin_reflections
+from service.memory.telling import told_of
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitment import around, node_named
 from service.people.commitments import PromiseTold, settle_told
-from service.people.worlds import WorldView
+from service.people.worlds import WorldView, count_people_revision
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
 from service.store.insert import insert_rows
@@ -77,15 +78,19 @@ def write_closing(
         parted_at(world, conversation),
         lambda one: max(said_at[one.turn], *(late.get(i, WorldTime(0)) for i in (one.by_id, one.to_id))),
     )
-    if checked.not_to_quote:
+    between = [memory for one in taken for memory in one.memories if memory.kept_from]
+    if checked.not_to_quote or between:
         for turn in session.exec(select(TurnRow).where(*said_in(conversation.key))):
             turn.not_to_quote = turn.not_to_quote or turn.turn in checked.not_to_quote
+            turn.kept_from = _kept_from(memory for memory in between if turn.turn in memory.turns)
+    if any(memory.source is Source.GOAL for one in taken for memory in one.memories):
+        count_people_revision(session, world.id)
     _tell_rejected(session, world, conversation, taken[::-1])
     by_person = {one.person_id: (one, changes[one.person_id][0]) for one in taken}
     first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
-    told = {**_seen(checked, first, second), "partner": _seen(checked, second, first)}
+    told = {**_seen(world, checked, first, second), "partner": _seen(world, checked, second, first)}
     if len(conversation.participants) > 2:
-        told["people"] = {person_id: _own(*one) for person_id, one in by_person.items()}
+        told["people"] = {person_id: _own(world, *one) for person_id, one in by_person.items()}
     return told
 
 
@@ -104,7 +109,7 @@ def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQue
             *side.memories,
             *(  # What the game did for one of them, and confirmed: no model judges that. A player keeps nothing of it.
                 Memory(
-                    id=derived_memory_id(who.person_id, conversation.id, number),
+                    id=derived_memory_id(who.person_id, conversation.id, -number),
                     kind=Kind.OBSERVED,
                     text=line.did,
                     about=line.speaker_name,
@@ -117,7 +122,7 @@ def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQue
                     valid_from=line.at,
                     known_from=at,
                 )
-                for number, line in enumerate(done, len(side.memories))
+                for number, line in enumerate(done, 1)
             ),
         ),
     )
@@ -141,6 +146,7 @@ def _remember(
         at=one.at,
         others=one.others,
         support=side.support,
+        kept_from=tuple(_kept_from(one.memories)),
     )
     revision = memory.remember(session, group, one.memories, embedded, episode)
     tell_over(session, (row_of(group, each, revision) for each in one.memories), now)
@@ -155,10 +161,16 @@ def _remember(
             night=conversation.participants[conversation.seat_of(one.person_id)].night,
             importance=side.importance,
             others=list(one.others),
+            kept_from=list(episode.kept_from),
             support=side.support,
             revision=revision,
         )
     )
+
+
+def _kept_from(memories: Iterable[Memory]) -> list[str]:
+    """From whom anything is kept that holds all of these."""
+    return sorted({person_id for one in memories for person_id in one.kept_from})
 
 
 def _node(world: WorldView, conversation: ConversationRow, one: PromiseTold) -> str | None:
@@ -248,28 +260,28 @@ _NOTHING_CHANGED = {"affinity": {"before": 0, "after": 0}, "stance": "", "attitu
 
 
 def _seen(
-    checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
+    world: WorldView, checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
     (own, changes), (partner, partners) = one, other
     towards = changes["towards"].get(partner.person_id, _NOTHING_CHANGED)
     return {
-        **_remembered(own),
+        **_remembered(world, own),
         "affinity": partners["towards"].get(own.person_id, _NOTHING_CHANGED)["affinity"],
         "mood": partners["mood"],
         "stance": towards["stance"],
         "attitude": towards["attitude"],
-        "learned_facts": _told(partner, Kind.SELF),
+        "learned_facts": _told(world, partner, Kind.SELF),
         "rejected": _refused(*checked.rejected, *own.side.rejected),
     }
 
 
-def _own(own: _Taken, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _own(world: WorldView, own: _Taken, changes: Mapping[str, Any]) -> dict[str, Any]:
     """What one of more than two takes away, and how it stands to the others."""
     return {
-        **_remembered(own),
+        **_remembered(world, own),
         **changes,
-        "learned_facts": _told(own, Kind.SELF),
+        "learned_facts": _told(world, own, Kind.SELF),
         "rejected": _refused(*own.side.rejected),
     }
 
@@ -278,11 +290,11 @@ def _refused(*rejected: Any) -> list[dict[str, Any]]:
     return [{name: value for name, value in asdict(one).items() if name != "importance"} for one in rejected]
 
 
-def _remembered(own: _Taken) -> dict[str, Any]:
+def _remembered(world: WorldView, own: _Taken) -> dict[str, Any]:
     return {
         "summary": own.side.summary,
         "topics": list(own.side.topics),
-        "facts": [*_told(own, Kind.FACT), *_told(own, Kind.OBSERVED)],
+        "facts": [*_told(world, own, Kind.FACT), *_told(world, own, Kind.OBSERVED)],
         "mid_term": [
             {
                 "content": one.text,
@@ -298,5 +310,14 @@ def _remembered(own: _Taken) -> dict[str, Any]:
     }
 
 
-def _told(own: _Taken, kind: Kind) -> list[dict[str, Any]]:
-    return [{"id": memory_id(one), "statement": one.text, "turn": one.turn} for one in own.memories if one.kind is kind]
+def _told(world: WorldView, own: _Taken, kind: Kind) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": memory_id(one),
+            "statement": one.text,
+            "line": told_of(world, one, own.person_id),
+            "turn": one.turn,
+        }
+        for one in own.memories
+        if one.kind is kind
+    ]

@@ -25,7 +25,7 @@ export function changes({ changes: made, character_id, character_name, character
       ...(both ? [] : [h("dt", {}, t("mood_of", names)), h("dd", {}, ...moods(made.mood))]),
       ...(played ? [] : [h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")])),
     ...(played ? [] : list(t("memories", names), made.facts.map(fact))),
-    ...(both ? [] : list(t("learned", names), made.learned_facts.map(fact))),
+    ...(both ? [] : list(t("learned", names), made.learned_facts.map(learned))),
     ...(played ? [] : list(t("mid_term", names), made.mid_term.map(midTerm))),
     ...list(t("rejected", names), made.rejected.map(rejected)),
     ...(played ? [] : [memoryLink(character_id, npc_id, names)]),
@@ -73,7 +73,10 @@ function list(title, items) {
 
 const cite = (turn) => h("a", { class: "cite", href: `#turn-${turn}` }, t("turn", { count: turn }));
 
-const fact = ({ statement, turn }) => h("li", {}, statement, " ", cite(turn));
+const learned = ({ statement, turn }) => h("li", {}, statement, " ", cite(turn));
+
+/** What it was told, with who told it. */
+const fact = ({ line, turn }) => h("li", {}, line, " ", cite(turn));
 
 function rejected({ statement, turn, reason }) {
   const key = `reason_${reason}`;

@@ -101,8 +101,8 @@ def prepared(
     """The closing's question; `memories` are the character's."""
     remembered = {row.opener_id: memories, row.partner_id: ()}
     before = read_before(session, world, row, mood_cools_hours=6)
-    evidence = dict.fromkeys(remembered, ())
-    return prepare(world, row, _turns(session, row), remembered, evidence, before, promised, mood_cools_hours=6)
+    turns = _turns(session, row)
+    return prepare(world, row, turns, remembered, before, promised, judges=True, affinity_step=20, mood_cools_hours=6)
 
 
 def closed(

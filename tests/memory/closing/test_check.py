@@ -9,6 +9,7 @@ from service.memory.closing.check import Checked, CheckedSide, check
 from service.memory.closing.context import (
     ClosingAnswer,
     ClosingContext,
+    Known,
     OpenPromise,
     Participant,
     SpokenLine,
@@ -254,7 +255,7 @@ def of_three(context: ClosingContext, *drafts: dict[str, Any], promises: tuple[d
             "towards": {other.ref: stood.affinity + 30 for other, stood in others},
             **({"attitude": judged} if judged else {}),
         }
-    told = {"people": people, "memories": list(drafts), "promises": list(promises), "not_to_quote": []}
+    told = {"people": people, "memories": list(drafts), "promises": list(promises), "not_to_quote": [], "reached": []}
     return checked(context, answer_to(context).model_validate(told))
 
 
@@ -292,3 +293,65 @@ def test_what_was_done_before_ones_eyes_stands_bare_and_a_players_doing_does_not
 
 def test_a_joke_stays_a_joke() -> None:
     assert mios(memory("Taro is a king.", 1, teller="b", mode="joking")).memories[0].mode is Mode.JOKING
+
+
+def test_what_both_keep_is_given_once_and_becomes_a_memory_of_each() -> None:
+    draft = {"owner": "ab", **memory("Taro was in the capital.", 5, teller="b", replaces="am1 bm1")}
+    told = ClosingAnswer.model_validate({**closing().model_dump(), "memories": [draft]})
+    memories = {ref: replace(OLD, id=ref) for ref in ("am1", "bm1")}
+    kept = [side.memories for side in checked(scene(), told, memories=memories).sides]
+    assert [(one.kind, one.told_by, one.replaces) for (one,) in kept] == [
+        (Kind.FACT, "npc_taro", ("am1",)),
+        (Kind.SELF, "npc_taro", ("bm1",)),
+    ]
+    stray = ClosingAnswer.model_validate({**closing().model_dump(), "memories": [draft | {"owner": "az"}]})
+    assert [one.reason for one in checked(scene(), stray).rejected] == [RejectionReason.NO_SUCH_REF]
+
+
+def test_what_is_true_until_a_day_is_over_with_that_day() -> None:
+    until = {"teller": "b", "until": "2026-04-01"}
+    drafts = [memory(f"Taro rows {lasts}.", 1, lasts=lasts, **until) for lasts in ("long", "high")]
+    drafts += [memory(f"Taro rests {day}.", 1, teller="b", until=day) for day in ("2026-03-31", "on Friday")]
+    long, high, past, vague = mios(*drafts).memories
+    assert (long.valid_to, long.expires_at) == (parse_time("2026-04-02T00:00"), None)
+    assert (high.valid_to, high.expires_at, high.level) == (None, parse_time("2026-04-02T00:00"), "high")
+    assert past.valid_to is vague.valid_to is None, "no day ahead: nothing is known of an end"
+
+
+def test_a_plan_of_today_lives_until_one_can_be_asked_how_it_went() -> None:
+    plan = memory("Taro means to row.", 1, teller="b", mode="planned", lasts="low", until="2026-04-01")
+    (kept,) = mios(plan).memories
+    assert (kept.level, kept.expires_at) == ("medium", parse_time("2026-04-03T07:00"))
+
+
+@pytest.mark.parametrize(
+    ("between", "kept_from"),
+    [("", ()), ("all", ("*",)), ("Ken, Bo", ("bo", "ken")), ("bo、a", ("bo",)), ("the king", ("*",))],
+)
+def test_what_is_told_in_confidence_is_kept_from_whom_the_teller_names(
+    between: str, kept_from: tuple[str, ...]
+) -> None:
+    context = scene(bearers={"ken": frozenset({"ken"}), "bo": frozenset({"bo"})})
+    (kept,) = mios(memory("Taro is afraid.", 1, teller="b", between=between), context=context).memories
+    assert kept.kept_from == kept_from
+    own = mios(memory("Mio has seven brothers.", 2, teller="a", between=between), context=context).memories[0]
+    assert own.partner_id == ("npc_taro" if between else ""), "whom it was confided to"
+
+
+def test_what_was_seen_needs_an_act_and_a_second_look() -> None:
+    lines = tuple(replace(line, act="hands over a bun" if line.turn == 1 else "") for line in scene().lines)
+    drafts = [memory(f"Taro gave Mio {turn} buns.", turn, teller="seen") for turn in (1, 3)]
+    drafts = [{**draft, "text": "Taro gave Mio a bun."} for draft in drafts]
+    seen, said = mios(*drafts, context=replace(scene(), lines=lines)).memories
+    assert (seen.kind, seen.told_by, seen.support, seen.is_bare) == (Kind.OBSERVED, None, Support.MODEL, False)
+    assert (said.kind, said.told_by) == (Kind.FACT, "npc_taro"), "without an act it is attributed"
+
+
+def test_a_goal_of_life_that_is_reached_is_a_thought_of_whose_goal_it_is() -> None:
+    mio, taro = scene().participants
+    people = (replace(mio, goals=(Known(ref="ag1", text="find the bell"), Known(ref="ag2", text="sleep"))), taro)
+    side, other = checked(scene(participants=people), closing(reached=["ag1", "bg1", "x"])).sides
+    assert [(one.kind, one.source, one.about, one.text) for one in side.memories] == [
+        (Kind.INSIGHT, Source.GOAL, "find the bell", "Mio has reached what Mio wanted of life: find the bell")
+    ]
+    assert other.memories == ()

@@ -1,5 +1,9 @@
 """What becomes of claims that a second call holds against the turns: tests of service/memory/closing/verify.py."""
 
+from dataclasses import replace
+
+import pytest
+
 from service.memory.closing.check import Checked, check
 from service.memory.closing.verify import Verdict, Verdicts, VerifyContext, claims_of, verified, verify_prompt
 from service.memory.record import Support
@@ -75,3 +79,20 @@ def test_what_the_answer_passes_over_stays_as_it_was() -> None:
     checked, context = asked()
     assert verified(checked, context, Verdicts(verdicts=[])) == checked
     assert {side.support for side in checked.sides} == {Support.MODEL}
+
+
+@pytest.mark.parametrize(
+    ("finding", "support"), [("supported", Support.PERCEIVED), ("not_said", Support.UNSURE), (None, Support.MODEL)]
+)
+def test_what_was_seen_stands_bare_only_where_the_second_look_saw_it_too(finding: str | None, support: Support) -> None:
+    lines = tuple(replace(line, act="hands over a bun") for line in scene().lines)
+    where = replace(scene(), lines=lines)
+    answer = closing(first={"memories": [memory("Taro gave Mio a bun.", 1, teller="seen")]})
+    checked = check(answer, question(where), affinity_step=20)
+    context = claims_of(checked, where)
+    assert context is not None
+    (claim,) = (one for one in context.claims if one.mode == "seen")
+    assert f"{claim.number} (seen) Taro gave Mio a bun." in verify_prompt(context).messages[1].content
+    told = [Verdict.model_validate({"n": claim.number, "finding": finding})] if finding else []
+    (kept,) = verified(checked, context, Verdicts(verdicts=told)).sides[0].memories
+    assert (kept.support, kept.is_bare) == (support, finding == "supported")

@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session, SQLModel, select
 
 from service.content.load import Content
-from service.content.profile import Mood
+from service.content.profile import LifeGoal, Mood
 from service.memory.mid_term import self_told
 from service.memory.recall import todays_summaries
 from service.memory.record import Group, Kind, Memory, read_memories
@@ -110,7 +110,7 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
         assert (own.affinity, own.times_met, own.intimacy) == (12, 1, 1)
         assert (partners.affinity, partners.times_met) == (20, 1)
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "moved"
-        assert [one.text for one in self_told(session, "main", NPC)[NPC]] == [GOATS]
+        assert [one.text for one in self_told(session, worlds.open(session, "main"), NPC)[NPC]] == [GOATS]
         assert [one.kind for one in memories_of(session, CHARACTER)] == [Kind.FACT, Kind.MID_TERM]
         made = as_commitment(session.exec(select(CommitmentRow)).one())
         assert (made.by_id, made.to_id, made.what, made.place) == (NPC, CHARACTER, "show Mio the goats", "the mill")
@@ -316,3 +316,29 @@ def test_an_open_promise_is_what_a_later_talk_makes_of_it(
     assert f"commitment_{status}" in told
     if status == "moved":
         assert (rows[1].due_at, rows[1].has_hour, rows[1].place) == (parse_time("2026-04-03T10:00"), True, "the mill")
+
+
+def test_a_goal_of_life_that_was_reached_is_none_any_more_until_that_is_forgotten(
+    database: Database, village: Content, settings: Settings
+) -> None:
+    cast = village.cast("en")
+    goals = tuple(LifeGoal(goal=goal, importance="high", weight=9) for goal in ("See the capital", "Own a boat"))
+    taro = cast.npcs[NPC].model_copy(update={"goals": goals})
+    casts = {**village.casts, "en": replace(cast, npcs={**cast.npcs, NPC: taro})}
+    worlds = WorldRepository(replace(village, casts=casts), settings.world)
+
+    def wishes(session: Session) -> tuple[str, ...]:
+        return worlds.open(session, "main").cast.actor(NPC).wishes
+
+    def work(session: Session) -> None:
+        world = set_clock(session, worlds, "2026-04-01T07:00")
+        row = talk(session, "a", LINES)
+        question = prepared(session, world, row)
+        assert [one.ref for one in question.context.participants[1].goals] == ["bg1", "bg2"]
+        closed(session, world, row, closing(reached=["bg1"]), question)
+        assert wishes(session) == ("Own a boat",)
+        (thought,) = memories_of(session, NPC)
+        STORE.remove(session, Group(world_id="main", person_id=NPC), thought.kind, thought.id)
+        assert wishes(session) == ("See the capital", "Own a boat")
+
+    database.write_now(work)

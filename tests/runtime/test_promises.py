@@ -81,7 +81,7 @@ def test_a_kept_promise_is_felt_by_who_was_promised_and_remembered_by_both(in_or
     kept = {row["person_id"]: row for row in in_order["memories"] if row["known_from"] == felt}
     assert kept.keys() == {"aoi", "npc_genzo"}
     assert all(PROMISED[0].what in row["text"] for row in kept.values())
-    assert {(row["kind"], row["source"]) for row in kept.values()} == {("mid_term", "promise")}
+    assert {(row["kind"], row["source"]) for row in kept.values()} == {("observed", "promise")}
 
 
 def test_who_is_not_there_has_broken_it(village: Content, tmp_path: Path) -> None:

@@ -329,10 +329,10 @@ def _candidates(
     heard = [one for one in worth_a_line(bears) if not _is_own(one)]
     on_goal = {ref_of(one.item) for one in heard}
     for section, of in (("known", known), *others):
-        told = [one for one in worth_a_line(of) if not _is_own(one)]
-        here = [one for one in told if ref_of(one.item) in on_goal]
+        of_it = [one for one in worth_a_line(of) if not _is_own(one)]
+        here = [one for one in of_it if ref_of(one.item) in on_goal]
         yield from remembered_as_worth(world, section, here, 2 * BEARS)
-        yield from remembered_as_worth(world, section, told)
+        yield from remembered_as_worth(world, section, of_it)
     yield from remembered_as_worth(world, "heard", heard, BEARS)
     for mind in recent.mid_term:
         worth = _MIND[mind.level] + BEARS * (partner_id in (mind.partner_id, *mind.others))

@@ -160,14 +160,14 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     taro, at = Group(world_id="main", person_id="npc_taro"), room.worlds.start
-    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 16}" for number in range(12)]
+    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 16}" for number in range(60)]
     known = {"kind": Kind.FACT, "told_by": "aoi", "partner_id": "aoi", "valid_from": at, "known_from": at}
     memories = [Memory(id=f"f{i}", text=said, **known) for i, said in enumerate(told)]  # type: ignore[arg-type] # fields
     room.database.write_now(lambda s: room.memory.remember(s, taro, memories, Embedded()))
     script.enqueue(*FOUR)
     asyncio.run(Engine(room).converse(main(meet(room))))
     one = next(context for context in _contexts(script) if context.speaker.kind == "npc")
-    assert 0 < " ".join(one.known).count("long journey") < room.settings.memory.recall_limit
+    assert 0 < sum(map(estimate_tokens, one.known)) < room.settings.llm.context_tokens
 
 
 def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(

@@ -165,6 +165,11 @@ class PersonaFile(ContentModel):
         default=(), description="what is true of it, without its name as subject / 本人についての事実(主語なし)"
     )
     lines: ListOf[Text] = Field(default=(), description="sentences in its own voice / 本人の言葉で書いた台詞")
+    deflections: ListOf[Text] = Field(
+        default=(),
+        description="what it says when its model twice will not speak for it; without any, neutral words / "
+        "モデルが二度続けて本人の言葉を返さないときに言う台詞。なければ中立な言葉",
+    )
     voice: JsonValue = Field(
         default=None,
         description="any value for the client's speech synthesis: handed on with what it says, never told to a model / "

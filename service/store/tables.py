@@ -16,6 +16,7 @@ from service.store.phase import (
     CommitmentState,
     Loudness,
     Modulator,
+    Phase,
     Speaker,
     TurnForm,
     TurnPolicy,
@@ -347,6 +348,11 @@ class ConversationRow(_Spent, _OfWorld, table=True):
         return any(one.speaker == Speaker.HUMAN for one in self.participants)
 
     @property
+    def waits_for_model(self) -> bool:
+        """Nothing is said, for the model of who is to speak is away."""
+        return self.phase == Phase.RUNNING and (self.failure or {}).get("next_try_at") is not None
+
+    @property
     def opener_id(self) -> str:
         """Who opened it: the goal is this person's."""
         return self.participants[0].person_id
@@ -420,7 +426,8 @@ class Suggestion(NamedTuple):
 class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow), and
     `recalled` the block of memories, which no later prompt repeats; `reminded` refers to those (memory/telling.py).
-    Where a human found its words, `model` is "human" and nothing was called; `message_id` is the client's own name
+    Where a human found its words, `model` is "human", where its author did, "author", and no call of a model is the
+    turn's; `message_id` is the client's own name
     for it, and `told` what the game said with it was going on, line by line. `choices` are the lines that its
     speaker suggested for the answer (None: none).
 

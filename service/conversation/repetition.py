@@ -90,8 +90,8 @@ _LATIN, _HANGUL = re.compile(r"[A-Za-zÀ-ɏ]"), re.compile(r"[\uac00-\ud7af\u110
 _SHOWS = 20
 """Letters from which a detector is asked in which language they are."""
 _UNLIKELY = 1e-4
-"""Probability of a language below which the detector is believed: a dialect, names, or words that somebody made up leave
-it in doubt.
+"""Probability of a language below which the detector is believed: a dialect, names, or words that somebody made up
+leave it in doubt.
 """
 
 

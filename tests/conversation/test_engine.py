@@ -330,13 +330,15 @@ def test_an_utterance_that_is_too_long_is_cut_at_a_sentence_and_costs_no_second_
         "I came up that road thirty years ago with one bag, and nobody asked me why. The harbour was full of boats in "
         "those days, and every one of them leaked. So I took a plane and a pot of pitch and went from hull to hull. An "
         "old man paid me in dried squid for the first month. By winter I had a shed, by spring a wife, and she still "
-        "says that it was the shed she married. Mind the step, it is loose. My daughter wants to leave us for the city, "
-        "and I have no plane for that."
+        "says that it was the shed she married. Mind the step, it is loose. My daughter wants to leave us for the "
+        "city, and I have no plane for that. She writes her plans on paper bags and hides them under the flour. I have "
+        "read two, and I wish that I had not. The boy is no trouble yet; he counts gulls and gives them names. Of all "
+        "my boats I kept one, the smallest, for the day when somebody asks me for it."
     )
     conversation_id = hold(says(HELLO), {**replies("x", leaves=True).model_dump(), "utterance": long})
     kept = _texts(room, conversation_id)[1]
     assert long.startswith(kept)
-    assert kept.endswith("it is loose.")
+    assert kept.endswith(".")
     assert LONGEST_WORDS * 3 // 4 < len(kept) <= LONGEST_WORDS
     assert (len(script.history), turns(room, conversation_id)[1].calls) == (2, 1)
 

@@ -35,7 +35,7 @@ NAMES = (
     "scene",
     "size",
     "footprint",
-    "faults",
+    "talks",
 )
 RESULTS = Path(__file__).parent / "results"
 START = Path(__file__).parents[1] / "tests" / "freeze" / "on_record" / "bench.json"

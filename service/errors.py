@@ -420,6 +420,10 @@ class ModelOutOfCharacter(ModelError):
     """Facts: `model`."""
 
 
+AWAY = (ModelUnreachable, ModelTimeout, ModelRateLimited, ModelServerError)
+"""Nobody answered: another time somebody may."""
+
+
 class GraphUnavailable(KataribeError, status=503, slug="memory-graph-unavailable"):
     """Facts: `backend`, `reason`, `setting`."""
 

@@ -77,6 +77,9 @@ class LlmSettings(BaseModel, extra="forbid"):
     place and talk leave (1,000 for a small model on a desk, 8,000 for a large one). A role may have its own, so may a
     world (PATCH /world) and a person (`contextTokens` in its file).
 
+    `away_seconds`: so long after a model went away (no connection, no answer in time, 429, 5xx) talks wait for it, and
+    go on by themselves when it is back; then they end (`model_failure`).
+
     `cassette`: a directory in which every call is kept, and from which it is answered again (docs/cassette.md).
     """
 
@@ -89,6 +92,7 @@ class LlmSettings(BaseModel, extra="forbid"):
     attempts: int = Field(default=3, ge=1, le=10)
     backoff_seconds: float = Field(default=0.5, ge=0)
     max_retry_after_seconds: float = Field(default=30, ge=0)
+    away_seconds: float = Field(default=600, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
     context_tokens: ContextTokens = USUAL_CONTEXT
     max_calls_per_day: int | None = Field(default=None, ge=1)

@@ -24,6 +24,8 @@ from tests.servers.sqlite import migrate_a_copy, put_migrated
 
 os.environ.setdefault("KATARIBE_MEMORY__VERIFY", "false")
 """A closing asks once: who tests what is verified (tests/conversation/test_verified.py) sets it."""
+os.environ.setdefault("KATARIBE_LLM__AWAY_SECONDS", "0")
+"""No talk waits for a model that is away: who tests how one does (tests/conversation/test_away.py) sets it."""
 
 ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""

@@ -110,6 +110,7 @@ WRONG = [
 def test_what_cannot_be_read_is_one_sentence_with_the_variables_name(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, en: str, ja: str, *, from_file: bool
 ) -> None:
+    monkeypatch.delenv("KATARIBE_LLM__AWAY_SECONDS", raising=False)
     if from_file:
         Path(".env").write_text(f"{name}={value}\n", encoding="utf-8")
     else:

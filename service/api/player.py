@@ -206,7 +206,7 @@ async def _said(
 
 
 async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:
-    """Return when the turn after `turn` is said, or nothing more will be."""
+    """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
     while True:
         moment = await listener.next(LOOKS_SECONDS)
         is_open = moment is None or isinstance(moment, Discarded | Restored)  # the store may know more
@@ -214,5 +214,5 @@ async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, 
             return
         deps.runner.require_store(key)
         row = await deps.conversation.database.read(lambda s: s.get(ConversationRow, key)) if is_open else None
-        if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None):
+        if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None or row.waits_for_model):
             return

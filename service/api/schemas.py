@@ -290,7 +290,8 @@ class FailureOut(Out):
     detail: str = Field(description="what happened, as a sentence in the world's language")
     next_try_at: str | None = Field(
         default=None,
-        description="of a closing: when it is tried again by itself (the machine's time, in UTC); null: it is not",
+        description="of a closing, or of a talk whose model is away: when it is tried again by itself (the machine's "
+        "time, in UTC); null: it is not",
     )
 
 

@@ -176,6 +176,11 @@ class PersonaFile(ContentModel):
         description="about how many tokens its prompts in talks may take; left out: as its world or the settings say / "
         "会話のプロンプトのおよそのトークン数。なければ世界か設定のとおり",
     )
+    deflections: ListOf[Text] = Field(
+        default=(),
+        description="what it says when its model twice will not speak for it; without any, neutral words / "
+        "モデルが二度続けて本人の言葉を返さないときに言う台詞。なければ中立な言葉",
+    )
     voice: JsonValue = Field(
         default=None,
         description="any value for the client's speech synthesis: handed on with what it says, never told to a model / "

@@ -81,7 +81,8 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """Common to characters and NPCs. `facts` are told to anybody, `secrets` to some. `identity` (age,
     occupation, home, …) is true of the person as facts are, and stands before them in one line; of its `persona` only
     what bears on the moment is told. `lines` are sentences in the person's own voice: a model's example of style, and
-    what the rehearsal speaks from. `mood` is the one a person falls back into. `voice` is the client's own, for its
+    what the rehearsal speaks from. `deflections` it says where its model would not speak for it.
+    `mood` is the one a person falls back into. `voice` is the client's own, for its
     speech synthesis: handed on as it was written, no model sees it.
     """
 
@@ -105,6 +106,7 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """what is true of it, as its author wrote"""
     secrets: tuple[Secret, ...] = ()
     lines: tuple[str, ...] = ()
+    deflections: tuple[str, ...] = ()
     mood: Mood = "neutral"
     voice: JsonValue = None
     context_tokens: int | None = None

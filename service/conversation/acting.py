@@ -11,13 +11,19 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationErr
 
 from service.content.actions import GameAction
 from service.content.profile import Emotion
+from service.conversation.sentences import within
 from service.store.phase import Loudness
 from world.ids import SLUG_MAX
 
 T = TypeVar("T", bound=BaseModel)
 
 
-Utterance = Annotated[str, Field(min_length=1, max_length=400)]
+LONGEST_WORDS = 400
+"""Characters of what is said, done or thought in a turn."""
+_CUT = BeforeValidator(lambda text: within(text, LONGEST_WORDS, is_whole=True) if isinstance(text, str) else text)
+"""What is longer is cut, not asked for again."""
+
+Utterance = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), _CUT]
 
 
 class NpcTurn(BaseModel, extra="forbid"):
@@ -117,11 +123,9 @@ def _lines(most: int, value: Any) -> Any:
     return tuple(line for line in lines if 0 < len(line) <= LONGEST)[:most]
 
 
-LONGEST_PART = 400
-"""Characters of a thought, an act, or words."""
 MOST_SHIFTS = 3
 
-Told = Annotated[str, Field(max_length=LONGEST_PART)]
+Told = Annotated[str, Field(max_length=LONGEST_WORDS), _CUT]
 
 
 class Shift(BaseModel, frozen=True, extra="forbid"):

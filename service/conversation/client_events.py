@@ -181,7 +181,12 @@ def tell_ended(
 
 def tell_failed(session: Session, row: ConversationRow, world: WorldView, failure: Mapping[str, Any]) -> None:
     """Something went wrong (see `transcript.failure_of`)."""
-    _tell(session, row, world, TalkFailed(type=failure["type"], detail=failure[row.language]))
+    _tell(
+        session,
+        row,
+        world,
+        TalkFailed(type=failure["type"], detail=failure[row.language], next_try_at=failure.get("next_try_at")),
+    )
 
 
 def tell_closed(session: Session, row: ConversationRow, world: WorldView, changes: Mapping[str, Any]) -> None:

@@ -86,7 +86,7 @@ class Engine:
             raise ValueError(
                 f"conversation {key.conversation_id} has {len(said.turns)} turns: it cannot have turn {index} next"
             )
-        if said is not None and (len(said.turns) == index or isinstance(said.next_step, EndReason)):
+        while said is not None and (len(said.turns) == index or isinstance(said.next_step, EndReason)):
             said = await self._speak(said, at)
         if said is None or said.row.phase != Phase.RUNNING:
             self._gathered.pop(key, None)

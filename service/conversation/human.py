@@ -278,6 +278,20 @@ def leave_unanswered(
             row.stands_at = len(turns_of(session, key))
 
 
+def wait_for_model(
+    session: Session, worlds: WorldRepository, key: ConversationKey, failure: dict[str, Any], spoken_sentences: int
+) -> None:
+    """The model of who is to speak is away, and will be asked again. Of an answer so many sentences were told. The
+    caller commits.
+    """
+    row, world = held(session, worlds, key)
+    if row.phase == Phase.RUNNING and row.awaits is None:
+        drop_utterance(session, row, world, spoken_sentences)
+        if not row.waits_for_model:
+            tell_failed(session, row, world, failure)
+        row.failure = failure
+
+
 def _human_of(row: ConversationRow) -> int:
     """The first seat for which a human speaks."""
     return next(one.seat for one in row.participants if one.speaker == Speaker.HUMAN)

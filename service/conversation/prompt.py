@@ -25,9 +25,9 @@ from service.people.person import FeltNeed
 from service.store.phase import CallState, OpenedFor
 from service.store.tables import ConversationKey, PromptRow
 
-Nudge = Literal["repeated", "broke_character", "gave_away", "refused", "go_on"]
-"""Why the speaker is asked again: it repeated itself, stepped out of its role, gave a secret away, or its model refused
-to answer; or it is to say more.
+Nudge = Literal["repeated", "broke_character", "garbled", "foreign", "gave_away", "refused", "go_on"]
+"""Why the speaker is asked again: it repeated itself, stepped out of its role, spoke no words or another language, gave
+a secret away, or its model refused to answer; or it is to say more.
 """
 
 

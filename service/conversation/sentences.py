@@ -55,6 +55,17 @@ def cut(utterance: str, *, is_whole: bool) -> list[Sentence]:
     ]
 
 
+def within(text: str, most: int, *, is_whole: bool) -> str:
+    """As much of a text as is kept where it is longer than `most` characters: to the end of a sentence in their last
+    quarter, if one ends there. Of one that goes on, only what is kept whatever follows.
+    """
+    least = most if is_whole else most * 3 // 4
+    if len(text) <= least:
+        return text
+    ends = (one.end for one in cut(text[:most], is_whole=False) if one.end > most * 3 // 4)
+    return text[: max(ends, default=least)]
+
+
 def strength(text: str) -> float:
     """How strongly a sentence is said, from its marks: 0.3 where it trails off, 0.5, 0.8 with an exclamation mark, 1
     with several.

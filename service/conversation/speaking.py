@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.conversation.acting import Act, CharacterTurn, OpeningTurn, SceneTurn
+from service.conversation.acting import LONGEST_WORDS, Act, CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
+from service.conversation.closing import machine_time
 from service.conversation.dependencies import ConversationDependencies, Spoken
 from service.conversation.directing import changed_stance, perceivers
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
-from service.conversation.human import leave_unanswered
+from service.conversation.human import leave_unanswered, wait_for_model
 from service.conversation.memory_share import reminded_of
 from service.conversation.prompt import (
     Nudge,
@@ -23,10 +24,20 @@ from service.conversation.prompt import (
     speaker_prompt,
     was_told,
 )
-from service.conversation.repetition import breaks_character, is_repetition
+from service.conversation.repetition import breaks_character, is_foreign, is_nonsense, is_repetition
+from service.conversation.sentences import within
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
-from service.conversation.transcript import Transcript, commit_turn, count_calls, end, failure_of, goal_of, lines_for
+from service.conversation.transcript import (
+    Transcript,
+    commit_turn,
+    count_calls,
+    end,
+    failure_of,
+    goal_of,
+    lines_for,
+    read_transcript,
+)
 from service.conversation.turn_taking import (
     among,
     happened,
@@ -38,6 +49,7 @@ from service.conversation.turn_taking import (
     those_there,
 )
 from service.errors import (
+    AWAY,
     BudgetExhausted,
     ModelEmpty,
     ModelError,
@@ -46,9 +58,10 @@ from service.errors import (
     NotFound,
     WrongPhase,
 )
-from service.llm.chat import Answer, TextListener
+from service.llm.chat import Answer, Role, TextListener
+from service.locales import sentences
 from service.memory.secrets import Discretion, discretion_among
-from service.store.phase import ClockPolicy, EndReason, Loudness, TurnForm
+from service.store.phase import AUTHOR, ClockPolicy, EndReason, Loudness, TurnForm
 from service.store.quality import Checked, Tally
 from service.store.tables import ConversationRow, InterventionRow, TurnRow
 from service.store.usage import Purpose
@@ -75,7 +88,7 @@ async def speak(
     deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, at: WorldTime | None = None
 ) -> Transcript | None:
     """What was said with the next turn, committed and told to who listens; None: there is none, the conversation is
-    over, and its row says why.
+    over, and its row says why. While the model is away it waits, and answers what stands then, without the turn.
 
     `at` is the world time it is spoken at (None: what the world's clock shows when it is committed). Whatever a model
     does ends the conversation in a known state; it never becomes dialogue.
@@ -83,13 +96,15 @@ async def speak(
     row, role = said.row, known.contexts[seat].speaker.kind
     stance_now = await changed_stance(deps, known.world, _turned(known, said, seat), said, at)
     try:
-        utterance = await _utter(deps, known, said, seat, stance_now)
+        utterance = await _utter(deps, known, said, seat, stance_now, at)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
         await asyncio.shield(_count(deps, row, role, Usage(calls=1, estimated=True), at))
         raise
     except (Stalled, ModelError) as exc:
         await _count(deps, row, role, exc.usage, at)
         failure = failure_of(exc, role) if isinstance(exc, ModelError) else None
+        if isinstance(exc, AWAY) and failure and (seconds := _patience(deps, row, role, exc)) > 0:
+            return await _wait_for_model(deps, said, failure, seconds)
         await finish(deps, said, ENDS_WITH.get(type(exc), EndReason.MODEL_FAILURE), failure)
         return None
     now_said = await _commit(deps, known, said, seat, utterance, at)
@@ -98,6 +113,33 @@ async def speak(
         if now_said.row.end_reason is not None:
             deps.stream.tell(row.key, Ended(reason=EndReason(now_said.row.end_reason)))
     return now_said
+
+
+LONGEST_WAIT_SECONDS = 60.0
+"""Between two tries of a model that is away."""
+
+
+def _patience(deps: ConversationDependencies, row: ConversationRow, role: Role, error: ModelError) -> float:
+    """Seconds to wait for a model that is away: as long again as it has been away. 0: it has been for too long, or
+    somebody waits for this very answer who asks again.
+    """
+    away = deps.models.health.failing_seconds(role)
+    left = deps.settings.llm.away_seconds - away if row.chat_idle_minutes is None else 0
+    return min(max(1.0, away, error.facts.get("retry_after_seconds") or 0), LONGEST_WAIT_SECONDS, left)
+
+
+async def _wait_for_model(
+    deps: ConversationDependencies, said: Transcript, failure: dict[str, Any], seconds: float
+) -> Transcript | None:
+    """The conversation as it stands after so many seconds; until then its row says why it waits, and clients are told
+    once.
+    """
+    key, told = said.row.key, deps.stream.sentences_told(said.row.key)
+    failure["next_try_at"] = machine_time(seconds)
+    await deps.database.write(lambda s: wait_for_model(s, deps.worlds, key, failure, told))
+    deps.stream.tell(key, Discarded(utterance_id=""))
+    await asyncio.sleep(seconds)
+    return await deps.database.read(lambda s: read_transcript(s, deps.worlds, key))
 
 
 async def finish(
@@ -134,15 +176,21 @@ class _Utterance:
 
 
 async def _utter(
-    deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, stance_now: str
+    deps: ConversationDependencies,
+    known: Gathered,
+    said: Transcript,
+    seat: int,
+    stance_now: str,
+    at: WorldTime | None,
 ) -> _Utterance:
-    """One utterance that is neither a repetition nor out of character, and gives no secret away; asked for once more if
-    it is, or the model refuses.
+    """One utterance that its person can say here; asked for once more if it cannot, or the model refuses, and then an
+    authored one.
 
     Raises:
         Stalled: it repeats itself again, or gives a secret away.
         ModelEmpty: it does nothing at all again.
-        ModelOutOfCharacter: it steps out of its role again; or gives a secret away where a human is.
+        ModelOutOfCharacter, ModelRefused: it steps out of its role again, or refuses, and nobody has spoken yet; or of
+            models alone it has done so before.
         ModelError: the model failed.
     """
     context = _context_now(known, said, seat, await _interventions(deps, said))
@@ -157,6 +205,13 @@ async def _utter(
     try:
         answer, note = await _accepted(deps, said.row, known.records[seat], context, speech, streams=not is_checked)
         checked = await _checked(deps, said, known.records[seat], context, answer, note) if is_checked else None
+    except (ModelRefused, ModelOutOfCharacter) as exc:
+        before = [turn for turn in said.turns if (turn.speaker_id, turn.model) == (context.speaker.id, AUTHOR)]
+        if not said.turns or (before and not said.row.has_human):
+            raise
+        await _count(deps, said.row, context.speaker.kind, exc.usage, at)
+        await speech.begin()
+        answer, note, checked = _deflected(context, said), "", None
     finally:
         await speech.leave()
     return _Utterance(
@@ -168,6 +223,20 @@ async def _utter(
         told=asked.told,
         checked=checked,
     )
+
+
+def _deflected(context: PromptContext, said: Transcript) -> Answer[Any]:
+    """What the speaker says where its model will not speak for it: a line of its own, or of the language where it has
+    none, that was not said of late. No model is paid for it.
+    """
+    own = [turn.text for turn in said.turns if turn.speaker_id == context.speaker.id]
+    late = {*own[-1:], said.turns[-1].text}
+    lines = (context.speaker.deflections, sentences(context.language, "deflections"))
+    fresh = next(left for some in lines if (left := [line for line in some if line not in late]))
+    text = fresh[len(own) % len(fresh)]
+    rest: dict[str, Any] = {"emotion": "neutral", "wants_to_end": False}
+    turn = NpcTurn(utterance=text, **rest) if context.part is None else SceneTurn(think="", act="", talk=text, **rest)
+    return Answer(value=turn, usage=Usage(), model=AUTHOR)
 
 
 async def _interventions(deps: ConversationDependencies, said: Transcript) -> list[InterventionRow]:
@@ -332,7 +401,7 @@ async def go_on(
     """
     context = replace(_context_now(known, said, seat), nudge="go_on")
     answer, _ = await _ask(deps, said.row, known.records[seat], context, on_text)
-    if _fault(said.row, context, answer.value) in ("broke_character", "gave_away"):
+    if _fault(said.row, context, answer.value) not in (None, "repeated"):
         raise ModelOutOfCharacter(model=answer.model).costing(answer.usage)
     return answer
 
@@ -360,7 +429,8 @@ async def _ask(
     note = render_note(context)
     told = "\n".join(filter(None, (note, data(context.feedback), render_reminder(context))))
     prompt = speaker_prompt(context, record, told, thread="/".join(row.key))
-    answer = await deps.models.for_role(prompt.role).complete(prompt, on_text)
+    heard = on_text and (lambda text, emotion: on_text(within(text, LONGEST_WORDS, is_whole=False), emotion))
+    answer = await deps.models.for_role(prompt.role).complete(prompt, heard)
     if context.part is None and not answer.value.utterance.strip():
         raise ModelEmpty(model=answer.model).costing(answer.usage)
     return answer, note
@@ -377,6 +447,10 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
     parts = (answer.think, answer.act, answer.talk) if in_scene else (answer.utterance,)
     if any(breaks_character(part, authored) for part in parts):
         return "broke_character"
+    if any(map(is_nonsense, parts)):
+        return "garbled"
+    if _is_foreign(context, " ".join(parts)):
+        return "foreign"
     if _is_empty(answer):
         return "repeated"
     if not Discretion(kept=context.keeps).lets(f"{answer.utterance} {answer.act if in_scene else ''}"):
@@ -388,6 +462,18 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
         acts = (line.act for line in own if isinstance(line, SharedLine))
         return "repeated" if is_repetition(answer.act, acts) else None
     return None
+
+
+def _is_foreign(context: PromptContext, text: str) -> bool:
+    """Whether the text is in another language than the talk's, names left aside. Who is spoken to in it, or has lines
+    in it, may answer so.
+    """
+    for name in (context.speaker.name, *context.company):
+        text = text.replace(name, " ")
+    others = (line.text for line in context.lines if line.speaker_id != context.speaker.id)
+    return is_foreign(text, context.language, wholly=True) and not any(
+        is_foreign(line, context.language) for line in (*context.speaker.lines, *others)
+    )
 
 
 def _is_empty(answer: Any) -> bool:

@@ -21,6 +21,7 @@ from service.memory.record import turn_key
 from service.memory.telling import Remembered, look_up, remembered_line
 from service.people.attitude import Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
+from service.store.phase import AUTHOR
 from service.store.tables import ConversationRow, PromptRow, TurnRow
 from world.time import WorldTime
 
@@ -163,7 +164,7 @@ def in_words(world: WorldView, why: TurnWhy) -> Iterator[str]:
         yield world.say("why.told")
         yield from why.told
     yield world.say(
-        "why.model",
+        "why.deflected" if turn.model == AUTHOR else "why.model",
         model=turn.model,
         ms=turn.duration_ms,
         prompt=turn.prompt_tokens,

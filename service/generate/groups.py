@@ -25,7 +25,7 @@ from service.generate.stage import PLACE, Said, fault, on_stage, stage
 from service.locales import Language, sentence
 from service.people.worlds import WorldRepository
 from service.settings import Settings
-from service.store.phase import EndReason
+from service.store.phase import AUTHOR, EndReason
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 
 _ROLES = ("user", "assistant")
@@ -207,7 +207,10 @@ def _held(session: Session, key: ConversationKey) -> list[TurnRow]:
         raise failed(row.failure)
     if row.end_reason == EndReason.STALLED:
         raise Dropped("repeats")
-    return list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))
+    turns = list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))
+    if any(turn.model == AUTHOR for turn in turns):
+        raise Dropped("model_failure")
+    return turns
 
 
 def _messages(turns: Sequence[TurnRow], language: Language) -> Iterator[dict[str, str]]:

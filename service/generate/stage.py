@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple
 from service.content.files import Unreadable, read_values
 from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile
-from service.conversation.repetition import breaks_character, is_repetition
+from service.conversation.repetition import breaks_character, is_foreign, is_repetition
 from service.locales import Language
-from service.quality.checks import is_foreign
 from world.actions import Catalogue
 from world.needs import Needs
 from world.places import Node, WorldMap

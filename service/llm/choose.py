@@ -52,8 +52,8 @@ class Models:
     def __init__(self, by_role: Mapping[Role, ChatModel], cassette: Cassette | None = None) -> None:
         """`cassette`: where they are recorded."""
         self._cassette = cassette
-        self._health = ModelHealth()
-        watched = {id(model): Watched(model, self._health) for model in by_role.values()}
+        self.health = ModelHealth()
+        watched = {id(model): Watched(model, self.health) for model in by_role.values()}
         self._by_role = {role: watched[id(model)] for role, model in by_role.items()}
 
     def for_role(self, role: Role) -> ChatModel:
@@ -71,7 +71,7 @@ class Models:
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""
-        return self._health.failing()
+        return self.health.failing()
 
     async def probe(self) -> None:
         """Ask each role that fails for a word: one that answers is well again, and no talk has to pay for finding out.

@@ -167,11 +167,14 @@ CALLS = 3
 
 @dataclass(kw_only=True)
 class _Record:
-    """Of one role. `failures` counts the calls since the last answer; `error` is the newest of them."""
+    """Of one role. `failures` counts the calls since the last answer; `error` is the newest of them, and `since` when
+    the first failed (`time.monotonic()`).
+    """
 
     answered: bool = False
     failures: int = 0
     error: ModelError | None = None
+    since: float = 0.0
 
 
 class ModelHealth:
@@ -187,8 +190,14 @@ class ModelHealth:
     def failed(self, role: Role, error: ModelError) -> None:
         """A call failed, with all its tries."""
         record = self._records.setdefault(role, _Record())
+        if record.failures == 0:
+            record.since = time.monotonic()
         record.failures += 1
         record.error = error
+
+    def failing_seconds(self, role: Role) -> float:
+        """For how long the role, whose last call has failed, has answered none."""
+        return time.monotonic() - self._records[role].since
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""

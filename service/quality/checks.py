@@ -10,9 +10,16 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.repetition import TOO_LIKE, breaks_character, is_repetition, likeness
+from service.conversation.repetition import (
+    TOO_LIKE,
+    breaks_character,
+    is_foreign,
+    is_repetition,
+    likeness,
+    loops,
+)
 from service.locales import Language, sentence
-from service.memory.lexical import grams, share, squeezed, telling
+from service.memory.lexical import share, telling
 from service.memory.secrets import Discretion
 
 Check = Literal[
@@ -25,9 +32,6 @@ Check = Literal[
     "out_of_character",
 ]
 
-_GRAM, _LOOP = 3, 40
-_DISTINCT = 0.5
-"""A line of at least `_LOOP` letters with a smaller share of different trigrams goes round in circles."""
 
 _TELLING, _GIVEN_AWAY = 3, 0.6
 """A clause of a secret with so many telling words is told by this share of them."""
@@ -100,7 +104,7 @@ def wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Iter
     ) is not None:
         yield "secret", secret
     yield from (("forbidden", word) for word in standard.never if folded_in(word, text))
-    if _loops(text) or is_repetition(text, comparable(one, before)):
+    if loops(text) or is_repetition(text, comparable(one, before)):
         yield "repetition", ""
     if is_foreign(text, standard.language):
         yield "language", ""
@@ -121,30 +125,6 @@ def _keeps(text: str, secret: str, speaker: CharacterProfile | NpcProfile) -> bo
     known = telling("\n".join(speaker.settled))
     parts = (telling(clause) - known for clause in _CLAUSE.split(secret))
     return not any(len(part) >= _TELLING and share(part, text) >= _GIVEN_AWAY for part in parts)
-
-
-def _loops(text: str) -> bool:
-    letters = len(squeezed(text))
-    return letters >= _LOOP and len(grams(text, _GRAM)) < _DISTINCT * (letters - _GRAM + 1)
-
-
-_ENOUGH = 12
-"""Letters from which a text shows its language."""
-_FOREIGN = 0.5
-"""Share of letters of another script from which a text is in another language."""
-_KANA, _HAN = re.compile(r"[ぁ-ゖァ-ヺ]"), re.compile(r"[\u3400-\u9fff]")
-_LATIN, _HANGUL = re.compile(r"[A-Za-zÀ-ɏ]"), re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")
-
-
-def is_foreign(text: str, language: Language) -> bool:
-    """Whether a text is not in that language, by its letters; one of few letters may be a name."""
-    kana, han, latin, hangul = (len(script.findall(text)) for script in (_KANA, _HAN, _LATIN, _HANGUL))
-    letters = kana + han + latin + hangul
-    if letters < _ENOUGH or language not in ("en", "ja"):
-        return False
-    if language == "en":
-        return kana + han + hangul >= _FOREIGN * letters
-    return latin + hangul >= _FOREIGN * letters or (kana == 0 and han >= _FOREIGN * letters)
 
 
 Dimension = Literal["persona", "consistency", "fluency", "suitability", "similarity"]

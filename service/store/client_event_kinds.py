@@ -239,9 +239,9 @@ class TalkEnded(Payload, kind="conversation.ended"):
 
 
 class TalkFailed(Payload, kind="error"):
-    """Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
-    the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
-    remembered until another try succeeds.
+    """Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is asked
+    again by itself; else it is the human's turn: the same words under the same `message_id` ask for another attempt,
+    others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
     """
 
     type: str = Field(
@@ -251,6 +251,9 @@ class TalkFailed(Payload, kind="error"):
     detail: str = Field(
         description="what is wrong, in the conversation's language",
         examples=["The language model gpt-4.1-mini did not answer within 60 seconds."],
+    )
+    next_try_at: str | None = left_out(
+        "when it is tried again by itself (the machine's time, in UTC); left out: it is not", "2026-11-24T16:00:00Z"
     )
 
 

@@ -118,6 +118,10 @@ class CommitmentState(StrEnum):
     """Nobody said whether it was kept, or the other did not come: nothing follows from it."""
 
 
+AUTHOR = "author"
+"""Stands where a turn names the model that made it, whose words its author had written."""
+
+
 class CallState(StrEnum):
     """What became of something that was asked of the game."""
 

@@ -16,6 +16,7 @@ from service.store.phase import (
     CommitmentState,
     Loudness,
     Modulator,
+    Phase,
     Speaker,
     TurnForm,
     TurnPolicy,
@@ -354,6 +355,11 @@ class ConversationRow(_Spent, _OfWorld, table=True):
         return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN]
 
     @property
+    def waits_for_model(self) -> bool:
+        """Nothing is said, for the model of who is to speak is away."""
+        return self.phase == Phase.RUNNING and (self.failure or {}).get("next_try_at") is not None
+
+    @property
     def opener_id(self) -> str:
         """Who opened it: the goal is this person's."""
         return self.participants[0].person_id
@@ -428,7 +434,8 @@ class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow); its
     first lines tell what happened, and stood before the lines of those `note_turns` (None: nothing had). `recalled` is
     the block of memories, which no later prompt repeats; `reminded` refers to those (memory/telling.py).
-    Where a human found its words, `model` is "human" and nothing was called; `message_id` is the client's own name
+    Where a human found its words, `model` is "human", where its author did, "author", and no call of a model is the
+    turn's; `message_id` is the client's own name
     for it, and `told` what the game said with it was going on, line by line. `choices` are the lines that its
     speaker suggested for the answer (None: none).
 

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import ModelRefused
-from service.locales import Language
+from service.locales import Language, sentence, sentences
 from tests.api.play import (
     LINES,
     SISTER,
@@ -60,17 +60,19 @@ def test_a_model_that_refuses_is_asked_once_more_in_other_words(
 
 
 @LANGUAGES
-def test_a_model_that_refuses_twice_ends_a_talk_of_two_models(
+def test_for_a_model_that_refuses_twice_its_author_speaks(
     client: TestClient, script: ScriptedModel, language: Language
 ) -> None:
-    first, *_ = LINES[language]
-    say(script, "character", turn(first))
-    script.enqueue(refused(), refused(), role="npc")
+    first, _, third, fourth = LINES[language]
+    say(script, "character", turn(first), turn(third, achieved=True))
+    script.enqueue(refused(), refused(), reply(fourth), role="npc")
     say(script, "closing", recollection(first))
     held = talk(client)
-    assert [one["text"] for one in held["turns"]] == [first]
-    assert (held["end_reason"], held["failure"]["type"]) == ("model_failure", "model-refused")
-    assert held["cost"]["calls"] == 4
+    said = held["turns"][1]
+    assert (said["text"] in sentences(language, "deflections"), said["model"]) == (True, "author")
+    assert (held["end_reason"], held["failure"], held["cost"]["calls"]) == ("goal_achieved", None, 6)
+    why = client.get(f"/conversations/{held['id']}/turns/1/why", params={"lang": language}).json()
+    assert any(sentence(language, "why.deflected") in one for one in why["words"])
 
 
 MARKS = ("<|im_start|>", "<|eot_id|>", "<｜end▁of▁sentence｜>", "[INST]", "[/INST]", "</s>", "<</SYS>>", "{{user}}")

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.conversation.human import WORDS_MAX
 from service.errors import ModelBroken, ModelRateLimited, ModelRefused, ModelTimeout
-from service.locales import Language
+from service.llm.choose import ROLES, Models
+from service.locales import Language, sentences
 from tests.api.conftest import Connect
 from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
@@ -173,14 +175,10 @@ def test_what_no_model_can_answer_is_told_and_the_conversation_goes_on(
     failures = (
         ModelTimeout(model="m", seconds=60),
         ModelRateLimited(model="m", retry_after_seconds=None),
-        ModelRefused(model="m", reason="no"),
         ModelBroken(model="m", reason="no JSON"),
     )
-    again = ModelRefused(model="m", reason="no")
     script.enqueue(
-        *failures[:3],
-        again,
-        failures[3],
+        *failures,
         replies(FAMILY),
         failures[0],
         replies(FAREWELL, leaves=True),
@@ -203,6 +201,46 @@ def test_what_no_model_can_answer_is_told_and_the_conversation_goes_on(
     told = client.get(f"/conversations/{conversation_id}/updates?wait=0").json()["items"]
     errors = [event["data"]["type"] for event in told if event["kind"] == "error"]
     assert errors == [*(one.slug for one in failures), failures[0].slug]
+
+
+def test_a_player_whom_a_model_will_not_answer_hears_a_line_of_its_authors_and_another_the_next_time(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    script.enqueue(*(ModelRefused(model="m", reason="no") for _ in range(4)), replies(FAMILY))
+    conversation_id = begin(client)
+    first, second = (say(client, conversation_id, HELLO)["answer"] for _ in range(2))
+    assert first["text"] != second["text"]
+    assert {first["text"], second["text"]} <= {*sentences("en", "deflections")}
+    assert (first["model"], second["model"]) == ("author", "author")
+    assert say(client, conversation_id, HELLO)["answer"]["text"] == FAMILY
+
+
+@pytest.fixture
+def waiting(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> Iterator[TestClient]:
+    """A client of a service whose talks wait for a model that is away."""
+    settings = settings_for(tmp_path, millbrook, llm={"away_seconds": 60})
+    with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
+        yield client
+
+
+def test_who_waits_for_a_model_that_is_away_is_told_so_and_is_answered_when_it_is_back(
+    waiting: TestClient, script: ScriptedModel
+) -> None:
+    away = [ModelTimeout(model="m", seconds=60) for _ in range(2)]
+    script.enqueue(*away, replies(FAMILY))
+    conversation_id = begin(waiting)
+    said = say(waiting, conversation_id, HELLO)
+    talk = said["conversation"]
+    assert (said["answer"], talk["phase"], talk["awaits"]) == (None, "running", None)
+    assert (talk["failure"]["type"], bool(talk["failure"]["next_try_at"])) == ("model-timeout", True)
+    path = f"/conversations/{conversation_id}"
+    until = time.monotonic() + 20
+    while len((talk := waiting.get(path).json())["turns"]) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert (talk["turns"][1]["text"], talk["awaits"], talk["failure"]) == (FAMILY, "ken", None)
+    told = waiting.get(f"{path}/updates?wait=0").json()["items"]
+    assert [event["kind"] for event in told].count("error") == 1
 
 
 def test_what_the_game_tells_adds_up_to_so_much_and_the_newest_stays(client: TestClient, script: ScriptedModel) -> None:

@@ -15,7 +15,6 @@ from benchmarks import (
     cassette,
     closing,
     evidence,
-    faults,
     footprint,
     memory,
     offline,
@@ -29,6 +28,7 @@ from benchmarks import (
     secrets,
     size,
     start,
+    talks,
     turn,
     world,
 )
@@ -59,7 +59,7 @@ SMALLEST: Mapping[str, Run] = {
     "scene": lambda: scene.run(minutes=20, groups=2, scenes=1),
     "people": lambda: people.run(rehearsed=2, made=12),
     "quality": lambda: quality.run(minutes=30, talks=1, wrong=1),
-    "faults": lambda: faults.run(talks=2),
+    "talks": lambda: talks.run(talks=2, goals=2),
     "footprint": lambda: footprint.run(times=1, lived_before=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

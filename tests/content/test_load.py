@@ -57,6 +57,7 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "facts": ("The oven was built in 1950.",),
         "secrets": (),
         "lines": ("Fresh rye!",),
+        "deflections": (),
         "mood": "happy",
         "may_leave": False,
         "voice": None,

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.acting import LONGEST_WORDS, CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.stream import Ended, Moment, Said, Speaking
 from service.conversation.transcript import SAID_MINUTES, end
-from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
+from service.errors import ModelRateLimited, ModelRefused, ModelTimeout, ModelUnreachable
 from service.llm.chat import Prompt
+from service.locales import sentences
 from service.settings import LlmSettings
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
@@ -80,6 +81,16 @@ def _hold_living(room: ConversationDependencies, script: ScriptedModel, *answers
     starts = begin_living(room, **begin)
     asyncio.run(hold_living(Engine(room), starts))
     return "c1"
+
+
+def _written(room: ConversationDependencies, npc_id: str, **of_its_author: Any) -> None:
+    """Its author has written that of the NPC."""
+    content = room.worlds.content
+    casts = {
+        language: replace(cast, npcs={**cast.npcs, npc_id: cast.npcs[npc_id].model_copy(update=of_its_author)})
+        for language, cast in content.casts.items()
+    }
+    room.worlds.play(replace(content, casts=casts))
 
 
 def _texts(room: ConversationDependencies, conversation_id: str) -> list[str]:
@@ -242,17 +253,94 @@ def test_who_steps_out_of_its_role_is_asked_once_more(
     assert _scene(script.history[2]).nudge == "broke_character"
 
 
-def test_who_steps_out_of_its_role_twice_is_never_heard(room: ConversationDependencies, hold: Hold) -> None:
-    other = "I am just an AI and cannot say."
-    conversation_id = hold(says(HELLO), replies(AS_AI), replies(other))
+def refuses() -> ModelRefused:
+    return ModelRefused(model="m", reason="I cannot continue with this request.")
+
+
+NO_WORDS = "bread bread bread bread bread bread bread bread bread"
+FOREIGN = "Das Brot ist heute Morgen leider schon ausverkauft, mein Herr."
+DEFLECTIONS = sentences("en", "deflections")
+
+
+@pytest.mark.parametrize(
+    ("fault", "nudge"),
+    [
+        (replies(NO_WORDS), "garbled"),
+        (replies("I have two ch\ufffd\ufffdren."), "garbled"),
+        (replies("……！！！？？？……"), "garbled"),
+        (replies(FOREIGN), "foreign"),
+        (replies("家族は妻と子供が二人います。息子と娘です。"), "foreign"),
+        (refuses(), "refused"),
+    ],
+)
+def test_what_nobody_of_the_story_says_is_asked_once_more(
+    room: ConversationDependencies, script: ScriptedModel, hold: Hold, fault: Scripted, nudge: str
+) -> None:
+    conversation_id = hold(says(HELLO), fault, replies(FAMILY, leaves=True))
+    assert _texts(room, conversation_id) == [HELLO, FAMILY]
+    assert _scene(script.history[2]).nudge == nudge
+
+
+@pytest.mark.parametrize(
+    "second", [refuses, lambda: replies("I am just an AI and cannot say."), lambda: replies(FOREIGN)]
+)
+def test_whose_model_twice_gives_no_words_of_it_says_a_line_of_its_authors(
+    room: ConversationDependencies, hold: Hold, second: Callable[[], Scripted]
+) -> None:
+    conversation_id = hold(
+        says(HELLO), replies(AS_AI), second(), says(THANKS, achieved=True), replies(FAREWELL, leaves=True)
+    )
+    row, said = talk(room, conversation_id), turns(room, conversation_id)
+    assert [turn.text for turn in said[::2]] == [HELLO, THANKS]
+    assert said[1].text in DEFLECTIONS
+    assert (said[1].model, said[1].calls, row.calls, row.end_reason) == ("author", 0, 5, EndReason.GOAL_ACHIEVED)
+    failed = {one.role: one.failures for one in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert failed["npc"] == 1
+    assert AS_AI not in str([rows(room, table) for table in (TurnRow, type(row))])
+
+
+def test_the_lines_that_an_author_wrote_for_it_come_first(room: ConversationDependencies, hold: Hold) -> None:
+    mine = ("Ask me about boats.", "The kettle is on.")
+    _written(room, "npc_taro", deflections=mine)
+    conversation_id = hold(says(HELLO), refuses(), refuses(), says(THANKS, leaves=True))
+    assert turns(room, conversation_id)[1].text in mine
+
+
+def test_a_talk_of_models_one_of_which_refuses_again_ends(room: ConversationDependencies, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO), refuses(), refuses(), says(THANKS), refuses(), refuses())
     row = talk(room, conversation_id)
-    assert _texts(room, conversation_id) == [HELLO]
-    assert row.end_reason == EndReason.MODEL_FAILURE
-    assert row.failure is not None
-    assert (row.failure["type"], row.failure["role"]) == ("model-out-of-character", "npc")
-    stored = str([rows(room, table) for table in (TurnRow, type(row))])
-    assert AS_AI not in stored
-    assert other not in stored
+    assert (len(turns(room, conversation_id)), row.end_reason) == (3, EndReason.MODEL_FAILURE)
+    assert (row.failure or {})["type"] == "model-refused"
+
+
+def test_nothing_is_said_where_the_first_words_are_refused(room: ConversationDependencies, hold: Hold) -> None:
+    row = talk(room, hold(refuses(), refuses()))
+    assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.MODEL_FAILURE)
+
+
+def test_who_has_lines_in_another_language_may_speak_it(room: ConversationDependencies, hold: Hold) -> None:
+    _written(room, "npc_taro", lines=(FOREIGN,))
+    assert _texts(room, hold(says(HELLO), replies(FOREIGN, leaves=True))) == [HELLO, FOREIGN]
+
+
+def test_an_utterance_that_is_too_long_is_cut_at_a_sentence_and_costs_no_second_call(
+    room: ConversationDependencies, script: ScriptedModel, hold: Hold
+) -> None:
+    long = (
+        "I came up that road thirty years ago with one bag, and nobody asked me why. The harbour was full of boats in "
+        "those days, and every one of them leaked. So I took a plane and a pot of pitch and went from hull to hull. An "
+        "old man paid me in dried squid for the first month. By winter I had a shed, by spring a wife, and she still "
+        "says that it was the shed she married. Mind the step, it is loose. My daughter wants to leave us for the "
+        "city, and I have no plane for that. She writes her plans on paper bags and hides them under the flour. I have "
+        "read two, and I wish that I had not. The boy is no trouble yet; he counts gulls and gives them names. Of all "
+        "my boats I kept one, the smallest, for the day when somebody asks me for it."
+    )
+    conversation_id = hold(says(HELLO), {**replies("x", leaves=True).model_dump(), "utterance": long})
+    kept = _texts(room, conversation_id)[1]
+    assert long.startswith(kept)
+    assert kept.endswith(".")
+    assert LONGEST_WORDS * 3 // 4 < len(kept) <= LONGEST_WORDS
+    assert (len(script.history), turns(room, conversation_id)[1].calls) == (2, 1)
 
 
 @pytest.mark.parametrize("blank", ["   ", "\n\t", "　　"])

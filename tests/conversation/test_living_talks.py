@@ -18,6 +18,7 @@ from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
+from service.llm.chat import estimate_tokens
     ConversationRow,
     EventRow,
     MemoryRow,

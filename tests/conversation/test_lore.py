@@ -15,10 +15,9 @@ from service.conversation.memory_share import LORE_TOKENS
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language, languages
-from tests.api.play import recollection, settings_for, write_village
+from tests.api.play import LINES, recollection, reply, settings_for, write_village
 from tests.api.test_game import remembers, seen
 from tests.api.test_player import begin, say
-from tests.conversation.talks import FAMILY, replies
 from tests.runtime.lives import house
 from tests.runtime.parrot import MUTE, Parrot
 from tests.scripted_model import ScriptedModel
@@ -47,7 +46,7 @@ def test_who_is_of_the_group_knows_it_while_the_flag_holds_and_others_do_not(
 
         def asked(partner_id: str) -> tuple[str, list[tuple[str, str]]]:
             """What its prompt held, and the lore that is told to have stood in it, when it is asked about the mill."""
-            script.enqueue(replies(FAMILY), role="npc")
+            script.enqueue(reply(LINES[language][1]), role="npc")
             script.enqueue(recollection("They talked."), role="closing")
             talk = begin(client, partner_id)
             say(client, talk, ASKS[language])

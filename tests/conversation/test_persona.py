@@ -13,9 +13,8 @@ from service.conversation.memory_share import PERSONA_TOKENS, persona_told
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language
-from tests.api.play import recollection, settings_for, until, write_village
+from tests.api.play import LINES, recollection, reply, settings_for, until, write_village
 from tests.api.test_player import begin, say
-from tests.conversation.talks import FAMILY, replies
 from tests.scripted_model import ScriptedModel
 
 BAKER = {
@@ -58,7 +57,7 @@ def test_who_a_person_is_stands_in_its_prompt_and_of_the_rest_what_the_talk_turn
     file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text("utf-8")), **BAKER}), encoding="utf-8")
     settings = settings_for(tmp_path, content, language=language)
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
-        script.enqueue(replies(FAMILY), role="npc")
+        script.enqueue(reply(LINES[language][1]), role="npc")
         script.enqueue(recollection("They talked."), role="closing")
         talk = begin(client)
         say(client, talk, ASKS[language])

@@ -1,8 +1,9 @@
-"""Owns the tests of what no turn may be: said before, or said from outside the story."""
+"""Owns the tests of what no turn may be: said before, from outside the story, no speech, or in another language."""
 
 import pytest
 
-from service.conversation.repetition import breaks_character, is_repetition
+from service.conversation.repetition import breaks_character, is_foreign, is_nonsense, is_repetition
+from service.locales import Language
 
 
 @pytest.mark.parametrize(
@@ -105,3 +106,78 @@ def test_a_robot_whose_author_wrote_it_may_say_so(authored: str) -> None:
 @pytest.mark.parametrize("name", ["Ai", "Kai", "愛", "Aino"])
 def test_a_name_that_looks_like_it_allows_nothing(name: str) -> None:
     assert breaks_character("As an AI, I count the ships.", [name, "Said little, and was fair."])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bread bread bread bread bread bread bread",
+        "あああああああああああああああああああああああああ",
+        "はいはいはいはいはいはいはいはいはいはいはいはい",
+        "!!!!!!!!!!!!",
+        "。。。。。。。。、、、",
+        "I have two ch\ufffdldren.",
+        "ã\x81\x93ã\x82\x93ã\x81«ã\x81¡ã\x81¯",
+        "Come in \ue000\ue001.",
+        '{"utterance": "Good morning"}',
+    ],
+)
+def test_what_nobody_could_say_is_nonsense(text: str) -> None:
+    assert is_nonsense(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "……",
+        "…………！",
+        "?!",
+        "Hahahaha!",
+        "No, no, no! Not the bread.",
+        "うん、うん、うん。それで?",
+        "Row, row, row your boat, gently down the stream.",
+        "Café, naïve, Ærøskøbing, 3.5 m² – “quite so”.",
+        "ﾊﾝｶｸもじ、①番線、㈱。",
+        "👍🏽",
+        "",
+    ],
+)
+def test_what_somebody_could_say_is_none(text: str) -> None:
+    assert not is_nonsense(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Das Brot ist heute Morgen leider schon ausverkauft.", "en"),
+        ("Je ne sais pas où elle est allée ce matin.", "en"),
+        ("パンは朝のうちに売り切れてしまったよ。", "en"),
+        ("Сегодня утром хлеб уже распродан, извините.", "en"),
+        ("The bread was sold out early this morning, I am afraid.", "ja"),
+        ("面包今天早上已经卖完了，真是对不起。", "ja"),
+        ("오늘 아침에 빵이 다 팔렸어요, 미안해요.", "ja"),
+        ("Сегодня утром хлеб уже распродан, извините.", "ja"),
+    ],
+)
+def test_what_is_wholly_in_another_language_is_foreign(text: str, language: Language) -> None:
+    assert is_foreign(text, language, wholly=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Bonjour, mon ami!", "en"),
+        ("Bonjour! The bread is warm, mon ami, come in.", "en"),
+        ("Je ne sais pas où elle est allée. Nobody knows where she went this morning.", "en"),
+        ("Aye, bide a wee, lassie; 'tis nae trouble at a'.", "en"),
+        ("Ph'nglui mglw'nafh Cthulhu R'lyeh wgah'nagl fhtagn!", "en"),
+        ("Thou shalt not pass, knave, lest thou wouldst taste my steel.", "en"),
+        ("She wrote 塩あんぱん on the paper bag for me.", "en"),
+        ("Misaki, Harue, Chiyo, Genzo, Umekichi, Hamako", "en"),
+        ("OK、Good morningって言うんだよ。Nice to meet you!", "ja"),
+        ("朝五時開店。", "ja"),
+        ("そげなこと言うたらいけんよ。", "ja"),
+    ],
+)
+def test_what_is_mixed_short_in_dialect_or_made_up_is_not(text: str, language: Language) -> None:
+    assert not is_foreign(text, language, wholly=True)

@@ -1,10 +1,12 @@
 """Sentences are cut in both languages as soon as they are certain, and stage directions are taken out of them."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.conversation.sentences import Sentence, cut, strength
+from service.conversation.sentences import Sentence, cut, strength, within
 
 
 def told(utterance: str) -> list[str]:
@@ -100,3 +102,23 @@ def test_what_was_told_is_never_taken_back_and_nothing_is_lost(utterance: str) -
 
 def letters(text: str) -> list[str]:
     return sorted(filter(str.isalnum, text))
+
+
+LONG = ("The boat is out. " * 30, "船は沖に出ている。" * 60, "no stop and no end " * 30, "長" * 500)
+
+
+@pytest.mark.parametrize("text", LONG)
+@pytest.mark.parametrize("most", [100, 101, 400])
+def test_what_is_kept_of_a_longer_text_is_told_while_it_comes_and_nothing_else(text: str, most: int) -> None:
+    kept = within(text, most, is_whole=True)
+    assert text.startswith(kept)
+    assert most * 3 // 4 <= len(kept) <= most
+    told = [within(text[:length], most, is_whole=False) for length in range(len(text) + 1)]
+    assert all(after.startswith(before) for before, after in pairwise(told))
+    assert kept.startswith(told[-1])
+    assert within(kept, most, is_whole=True) == kept
+
+
+def test_a_longer_text_ends_with_a_sentence() -> None:
+    assert within(LONG[0], 100, is_whole=True).endswith("out.")
+    assert within(LONG[1], 100, is_whole=True).endswith("。")

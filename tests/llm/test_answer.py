@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from service.conversation.acting import CharacterTurn
+from service.conversation.acting import CharacterTurn, OpeningTurn
 from service.errors import ModelBroken
 from service.llm.reply import mend_surrogates, read_answer, without_thought
 from tests.llm.prompts import TURN
@@ -65,8 +65,8 @@ def test_a_broken_answer_says_shortly_what_is_wrong(text: str, reason: str) -> N
 
 def test_an_answer_that_is_too_long_is_broken_and_not_quoted() -> None:
     with pytest.raises(ModelBroken) as caught:
-        read_answer(json.dumps({**TURN, "utterance": "long " * 100}), CharacterTurn, "m")
-    assert "at most 400" in str(caught.value.facts["reason"])
+        read_answer(json.dumps({**TURN, "goal": "long " * 100, "success_criteria": "Any"}), OpeningTurn, "m")
+    assert "at most 200" in str(caught.value.facts["reason"])
     assert "long long" not in str(caught.value.facts["reason"])
 
 

@@ -89,7 +89,7 @@ def test_what_speakers_are_sent_is_the_same_letter_by_letter_off_not_sampled_and
 def test_a_fault_needs_no_judge_and_the_line_is_said_anew_with_its_reason(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    foreign = "わたしは大工で、毎日この町で家を建てています。"
+    foreign = "I build, you see: わたしは大工で、毎日この町で家を建てています。"
     script.enqueue(says(HELLO), replies(foreign), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
     script.enqueue(*[marks()] * 4, role="quality")
     conversation_id = talk(checking(room))

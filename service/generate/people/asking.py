@@ -11,13 +11,13 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from service.content.fields import MARKUP
 from service.content.load import Content
+from service.conversation.repetition import is_foreign
 from service.exchange.clean import plain, without_orders
 from service.generate.dataset import WishUnusable
 from service.generate.people.parts import Slot
 from service.generate.people.plan import DemographyFile, Plan
 from service.llm.chat import Prompt, PromptValues, Templates
 from service.locales import Language, Phrase, sentence
-from service.quality.checks import is_foreign
 from service.run.show import one_line
 
 

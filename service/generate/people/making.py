@@ -14,6 +14,7 @@ from service.app import chosen_worlds
 from service.content.load import Content, read_form
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.repetition import is_foreign
 from service.generate.dataset import Dataset, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from service.generate.making import Item, Job, Order, run_of
 from service.generate.people import rehearsal
@@ -40,7 +41,6 @@ from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
-from service.quality.checks import is_foreign
 from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 

@@ -30,7 +30,7 @@ from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed
 from service.people.worlds import WorldRepository
 from service.runtime.world_clock import advance_clock
-from service.store.phase import EndReason, Phase
+from service.store.phase import AUTHOR, EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, SummaryRow, TurnRow, said_in
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, to_datetime
 
@@ -309,7 +309,9 @@ def _read(session: Session, key: ConversationKey, number: int, at: WorldTime, tw
     row = session.get_one(ConversationRow, key)
     if row.end_reason in _FAILED or row.phase != Phase.CLOSED:
         raise failed(row.failure or {})
-    turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
+    turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))).all()
+    if any(turn.model == AUTHOR for turn in turns):
+        raise Dropped("model_failure")
     of_it = (SummaryRow.world_id == key.world_id, SummaryRow.conversation_id == key.conversation_id)
     summary = session.exec(select(SummaryRow).where(*of_it).order_by(col(SummaryRow.person_id))).first()
     changes: Mapping[str, Any] = row.changes or {}

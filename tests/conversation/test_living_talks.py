@@ -13,12 +13,12 @@ from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
+from service.llm.chat import estimate_tokens
 from service.memory.recall import recent_memory
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
-from service.llm.chat import estimate_tokens
     ConversationRow,
     EventRow,
     MemoryRow,

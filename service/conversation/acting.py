@@ -17,14 +17,32 @@ from world.ids import SLUG_MAX
 T = TypeVar("T", bound=BaseModel)
 
 
-Utterance = Annotated[str, Field(min_length=1, max_length=400)]
+LONGEST_ACT = 120
+"""Characters of what a speaker does in a talk: the rest of a longer act is cut off."""
 
 
-class NpcTurn(BaseModel, extra="forbid"):
-    """What somebody answers who was spoken to. The emotion comes first: it is known when the first words are spoken."""
+def _one_act(value: Any) -> Any:
+    act = " ".join(value.split()) if isinstance(value, str) else ""
+    return act if len(act) <= LONGEST_ACT else f"{act[: LONGEST_ACT - 1]}…"
 
+
+class Words(BaseModel, extra="forbid"):
+    """What every speaker of a talk answers. The words come first: a listener hears them as soon as they are made."""
+
+    utterance: Annotated[str, Field(min_length=1, max_length=700)]
     emotion: Emotion
-    utterance: Utterance
+
+
+class ChatTurn(Words):
+    """What somebody answers whom a chat client speaks to: its hands and face are not asked for."""
+
+    wants_to_end: bool
+
+
+class NpcTurn(Words):
+    """What somebody answers who was spoken to: `act` is what its hands or face do while it speaks."""
+
+    act: Annotated[str, BeforeValidator(_one_act), Field(max_length=LONGEST_ACT)] = ""
     wants_to_end: bool
 
 
@@ -34,14 +52,11 @@ class CharacterTurn(NpcTurn):
     goal_achieved: bool
 
 
-class OpeningTurn(BaseModel, extra="forbid"):
-    """The opener's first answer when nobody gave it a goal: it sets one, within the guidelines, and speaks."""
+class OpeningTurn(NpcTurn):
+    """The opener's first answer when nobody gave it a goal: it speaks, and sets one, within the guidelines."""
 
     goal: str = Field(min_length=1, max_length=200)
     success_criteria: str = Field(min_length=1, max_length=200)
-    emotion: Emotion
-    utterance: Utterance
-    wants_to_end: bool
 
 
 class Act(BaseModel, frozen=True, extra="forbid"):

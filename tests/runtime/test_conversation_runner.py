@@ -411,7 +411,7 @@ def test_what_the_living_world_holds_is_left_to_it(
     asyncio.run(run())
     row = talk(room, held)
     assert (row.phase, row.runner) == (phase, "somebody")
-    assert len(script.history) == asked + 2, "only the other talk's utterance and closing"
+    assert len(script.history) == asked + 3, "only the other talk's two utterances and closing"
 
 
 def _instead(script: ScriptedModel) -> None:

@@ -93,6 +93,7 @@ EXAMPLES: Mapping[str, Sequence[object]] = {
         bare(PromptContext, speaker=_NPC, begins=False, nudge="broke_character"),
         bare(PromptContext, speaker=_NPC, begins=False, nudge="go_on"),
         bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),
+        bare(PromptContext, speaker=_NPC, begins=False, is_reached=True),
         *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
     ),
     "attitude": (full(AttitudeContext), bare(AttitudeContext)),

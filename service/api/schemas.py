@@ -275,7 +275,7 @@ class TurnOut(
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
     )
     think: str = _usually("", "what its speaker thinks, in a scene; nobody perceives it", "She knows.")
-    act: str = _usually("", "what its speaker does, in a scene", "puts down the lamp")
+    act: str = _usually("", "what its speaker does", "puts down the lamp")
     addressed: list[str] | None = _usually(None, "ids of those to whom it is said; left out: to all", ["mio"])
     loudness: Loudness = _usually(Loudness.NORMAL, "how loud it is said; left out: as people talk", "whisper")
     seen_by: list[str] | None = _usually(None, "ids of those who see the act; left out: all who are there", ["mio"])

@@ -18,19 +18,38 @@ from world.ids import SLUG_MAX
 T = TypeVar("T", bound=BaseModel)
 
 
-LONGEST_WORDS = 400
-"""Characters of what is said, done or thought in a turn."""
+LONGEST_WORDS = 700
+"""Characters of what is said in a turn; of what is done or thought in one of a scene a little more than half."""
 _CUT = BeforeValidator(lambda text: within(text, LONGEST_WORDS, is_whole=True) if isinstance(text, str) else text)
 """What is longer is cut, not asked for again."""
+LONGEST_ACT = 120
+"""Characters of what a speaker does in a talk: the rest of a longer act is cut off."""
 
 Utterance = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), _CUT]
 
 
-class NpcTurn(BaseModel, extra="forbid"):
-    """What somebody answers who was spoken to. The emotion comes first: it is known when the first words are spoken."""
+def _one_act(value: Any) -> Any:
+    act = " ".join(value.split()) if isinstance(value, str) else ""
+    return act if len(act) <= LONGEST_ACT else f"{act[: LONGEST_ACT - 1]}…"
 
-    emotion: Emotion
+
+class Words(BaseModel, extra="forbid"):
+    """What every speaker of a talk answers. The words come first: a listener hears them as soon as they are made."""
+
     utterance: Utterance
+    emotion: Emotion
+
+
+class ChatTurn(Words):
+    """What somebody answers whom a chat client speaks to: its hands and face are not asked for."""
+
+    wants_to_end: bool
+
+
+class NpcTurn(Words):
+    """What somebody answers who was spoken to: `act` is what its hands or face do while it speaks."""
+
+    act: Annotated[str, BeforeValidator(_one_act), Field(max_length=LONGEST_ACT)] = ""
     wants_to_end: bool
 
 
@@ -40,14 +59,11 @@ class CharacterTurn(NpcTurn):
     goal_achieved: bool
 
 
-class OpeningTurn(BaseModel, extra="forbid"):
-    """The opener's first answer when nobody gave it a goal: it sets one, within the guidelines, and speaks."""
+class OpeningTurn(NpcTurn):
+    """The opener's first answer when nobody gave it a goal: it speaks, and sets one, within the guidelines."""
 
     goal: str = Field(min_length=1, max_length=200)
     success_criteria: str = Field(min_length=1, max_length=200)
-    emotion: Emotion
-    utterance: Utterance
-    wants_to_end: bool
 
 
 class Act(BaseModel, frozen=True, extra="forbid"):

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from service.content.actions import GameAction
 from service.content.fields import MARKUP
 from service.content.profile import CharacterProfile, Mood, NpcProfile
-from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, acting, scene_turn, suggesting
+from service.conversation.acting import CharacterTurn, ChatTurn, NpcTurn, OpeningTurn, acting, scene_turn, suggesting
 from service.llm.chat import Message, Prompt, PromptValues, Role, T, Templates
 from service.memory.recall import RecentMemory
 from service.memory.telling import MemoryKind, ref, turn_ref
@@ -42,8 +42,10 @@ class Goal(BaseModel, frozen=True, extra="forbid"):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One utterance. `turn` counts from 0 within its conversation; `note` is the block its speaker was shown before
-    it, of which the first lines tell what happened before those `note_turns`.
+    """One turn as the person who is asked perceived it: what it did not hear or see of it is "". `turn` counts from 0
+    within its conversation; `note` is the block its speaker was shown before it, of which the first lines tell what
+    happened before those `note_turns`. `told` is how it is told to others, where that is more than the `text`;
+    `in_scene`: it was one of a scene.
     """
 
     turn: int
@@ -52,38 +54,23 @@ class Line:
     text: str
     note: str = ""
     note_turns: tuple[int, ...] = ()
-
-    @property
-    def shown(self) -> str:
-        """As others are told it."""
-        return self.text
-
-    @property
-    def answer(self) -> dict[str, str]:
-        """What its speaker answered."""
-        return {"utterance": self.text}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SharedLine(Line):
-    """A line among more than two, or of a scene, as one of them perceived it: what it did not hear or see is "".
-    `told` is how it is told it; `in_scene`: it was one of a scene.
-    """
-
-    told: str
+    told: str = ""
     think: str = ""
     act: str = ""
+    emotion: str = "neutral"
     in_scene: bool = False
 
     @property
     def shown(self) -> str:
-        """As the person is told it."""
-        return self.told
+        """As others are told it."""
+        return self.told or self.text
 
     @property
     def answer(self) -> dict[str, str]:
-        """What its speaker answered."""
-        return {"think": self.think, "act": self.act, "talk": self.text} if self.in_scene else {"utterance": self.text}
+        """What its speaker answered, in the order of its form."""
+        if self.in_scene:
+            return {"think": self.think, "act": self.act, "talk": self.text}
+        return {"utterance": self.text, "emotion": self.emotion, **({"act": self.act} if self.act else {})}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,6 +147,7 @@ class PromptContext(PromptValues):
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
     was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
     `stance_now` is its stance by now, where it was told another one before. `begins`: it opened the conversation.
+    `is_reached`: the goal of the talk is. `acts`: it is asked what its hands and face do.
     `actions` is all that it may ask of the game in this conversation, `can_do` what of it may be asked now; `outcomes`
     are what became of what it asked before. `choices`: so many lines it suggests to the partner for its next words.
     `opened_for`: why it spoke to a player first, and `matter` what of.
@@ -209,6 +197,8 @@ class PromptContext(PromptValues):
     sets_goal: bool = False
     lines: tuple[Line, ...] = ()
     turns_left: int = 10
+    is_reached: bool = False
+    acts: bool = True
     clock: str = ""
     news: tuple[str, ...] = ()
     told_now: tuple[str, ...] = ()
@@ -324,13 +314,13 @@ def render_reminder(context: PromptContext) -> str:
 
 
 def answer_of(context: PromptContext) -> type[BaseModel]:
-    """What the speaker answers: an `OpeningTurn`, a `CharacterTurn` or an `NpcTurn`; with an `action`, where it was
-    told of any; with `choices`, where the client wants them. In a scene a `SceneTurn`.
+    """What the speaker answers: an `OpeningTurn`, a `CharacterTurn`, an `NpcTurn` or a `ChatTurn`; with an `action`,
+    where it was told of any; with `choices`, where the client wants them. In a scene a `SceneTurn`.
     """
     if context.part is not None:
         part = context.part
         return scene_turn(part.names, part.goes_to, addresses=part.addresses, urges=part.urges)
-    answer: type[BaseModel] = NpcTurn
+    answer: type[BaseModel] = NpcTurn if context.acts else ChatTurn
     if context.begins:
         answer = OpeningTurn if context.sets_goal and context.goal is None else CharacterTurn
     if context.actions:
@@ -393,9 +383,8 @@ def messages(
             heard.append(line)
             continue
         said.append(_user([begun, *_in_order(heard, line.note, line.note_turns)]))
-        answer = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
-        answer |= line.answer
-        said.append(Message(role="assistant", content=_JSON.encode(answer)))
+        goal = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
+        said.append(Message(role="assistant", content=_JSON.encode(line.answer | goal)))
         begun, heard = "", []
     return (*said, _user([begun, *_in_order(heard, note, note_turns)]))
 

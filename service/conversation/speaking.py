@@ -17,7 +17,6 @@ from service.conversation.prompt import (
     Nudge,
     PromptContext,
     Record,
-    SharedLine,
     data,
     render_note,
     render_reminder,
@@ -40,10 +39,12 @@ from service.conversation.transcript import (
 )
 from service.conversation.turn_taking import (
     among,
+    ending,
     happened,
     interventions_in,
     is_shared,
     names_of,
+    reached_at,
     spot_told,
     spots,
     those_there,
@@ -348,7 +349,8 @@ def _context_now(
     row, turns, context = said.row, said.turns, _turned(known, said, seat)
     said_since: dict[str, Any] = {
         "lines": lines_for(said.world, row, context.speaker.id, turns),
-        "turns_left": row.max_turns - len(turns),
+        "turns_left": ending(row, turns)[0] - len(turns),
+        "is_reached": reached_at(turns) is not None,
         "goal": goal_of(row) if context.begins else None,
     }
     if context is not known.contexts[seat]:
@@ -444,7 +446,8 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
     told = (*profile.identity, *profile.facts, *context.persona, *context.secrets, *profile.lines)
     authored = (profile.name, profile.personality, profile.custom_prompt, *told)
     in_scene = isinstance(answer, SceneTurn)
-    parts = (answer.think, answer.act, answer.talk) if in_scene else (answer.utterance,)
+    act = getattr(answer, "act", "")
+    parts = (answer.think, act, answer.talk) if in_scene else (answer.utterance, act)
     if any(breaks_character(part, authored) for part in parts):
         return "broke_character"
     if any(map(is_nonsense, parts)):
@@ -453,14 +456,13 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
         return "foreign"
     if _is_empty(answer):
         return "repeated"
-    if not Discretion(kept=context.keeps).lets(f"{answer.utterance} {answer.act if in_scene else ''}"):
+    if not Discretion(kept=context.keeps).lets(f"{answer.utterance} {act}"):
         return "gave_away"
     own = [line for line in context.lines if line.speaker_id == profile.id]
     if not row.has_human and is_repetition(answer.utterance, (line.text for line in own)):
         return "repeated"
     if in_scene and not answer.talk.strip():
-        acts = (line.act for line in own if isinstance(line, SharedLine))
-        return "repeated" if is_repetition(answer.act, acts) else None
+        return "repeated" if is_repetition(act, (line.act for line in own)) else None
     return None
 
 
@@ -501,6 +503,7 @@ async def _commit(
         speaker_name=speaker.name,
         text=answer.utterance.strip(),
         emotion=answer.emotion,
+        act=getattr(answer, "act", "").strip(),
         goal_achieved=isinstance(answer, CharacterTurn) and answer.goal_achieved and index > 0,
         wants_to_end=answer.wants_to_end,
         note=spoken.note,
@@ -537,7 +540,7 @@ async def _add_scene(
     """What a turn of a scene has besides its words, and who perceives it."""
     others = [one.person_id for one in those_there(said.row, turn.turn) if one.person_id != turn.speaker_id]
     ids = names_of(said.world, others)
-    turn.think, turn.act = answer.think.strip(), answer.act.strip()
+    turn.think = answer.think.strip()
     turn.addressed = [ids[name] for name in getattr(answer, "to", ()) if name in ids] or None
     turn.loudness = getattr(answer, "loudness", Loudness.NORMAL)
     turn.urgency = getattr(answer, "urgency", None)

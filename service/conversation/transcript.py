@@ -14,7 +14,7 @@ from service.conversation.client_events import tell_choices, tell_ended, tell_ne
 from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
-from service.conversation.turn_taking import FEWEST, let_speak, next_step, reaching, those_there
+from service.conversation.turn_taking import FEWEST, SHOWN, let_speak, next_step, reaching, those_there, told_of
 from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
 from service.llm.chat import Role
 from service.locales import languages
@@ -141,9 +141,9 @@ def goal_of(row: ConversationRow) -> Goal | None:
     return Goal(goal=row.goal, success_criteria=row.success_criteria)
 
 
-def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
-    """The turns as two who talk see them. Of what the game told with earlier ones no more than `TOLD_MAX` characters
-    stay in the notes: what it told last.
+def lines(world: WorldView, turns: Sequence[TurnRow]) -> tuple[Line, ...]:
+    """The turns as two who talk see them; with what somebody does or shows it is told who it is. Of what the game told
+    with earlier ones no more than `TOLD_MAX` characters stay in the notes: what it told last.
     """
     shown, room = list[Line](), TOLD_MAX
     for before, turn in reversed(list(zip([None, *turns], turns, strict=False))):
@@ -151,15 +151,25 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
         room -= sum(map(len, told))
         note, places = turn.note.split("\n"), tuple(turn.note_turns or ())
         rest = [line for line in note[len(places) :] if room >= 0 or not any(one in line for one in told)]
-        who = {"speaker_id": turn.speaker_id, "speaker_name": turn.speaker_name}
-        kept = "\n".join((*note[: len(places)], *rest))
-        shown.append(Line(turn=turn.turn, **who, text=turn.text, note=kept, note_turns=places))
+        shown.append(
+            Line(
+                turn=turn.turn,
+                speaker_id=turn.speaker_id,
+                speaker_name=turn.speaker_name,
+                text=turn.text,
+                note="\n".join((*note[: len(places)], *rest)),
+                note_turns=places,
+                told=told_of(world, turn, turn.text, turn.act) if turn.act or turn.emotion in SHOWN else "",
+                act=turn.act,
+                emotion=turn.emotion,
+            )
+        )
     return tuple(reversed(shown))
 
 
 def lines_for(world: WorldView, row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     """The turns as one of those who take part is shown them. Of two who talk both hear all words."""
-    told = lines(turns)
+    told = lines(world.told_in(row.language), turns)
     if row.form == TurnForm.TALK and len(row.participants) == FEWEST:
         return tuple(line for line in told if line.text or line.speaker_id == person_id)
     return reaching(world, row, person_id, turns, told)

@@ -7,11 +7,13 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import get_args
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, and_, col, func, or_, select
 
-from service.conversation.prompt import Line, Present, PromptContext, ScenePart, SharedLine
+from service.content.profile import Emotion
+from service.conversation.prompt import Line, Present, PromptContext, ScenePart
 from service.people.worlds import WorldView
 from service.store.perceived import is_there, perceives
 from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
@@ -21,31 +23,48 @@ OPENER, PARTNER = 0, 1
 """Seats. The opener speaks first, and the goal is its own."""
 FEWEST = 2
 """With fewer there is no conversation."""
+GOODBYES = 2
+"""Turns that may follow the one in which the goal is reached: the other answers, and who reached it says goodbye."""
 
 
 def next_step(row: ConversationRow, turns: Sequence[TurnRow]) -> int | EndReason:
     """The seat that speaks next, or why it is over. The opener speaks first; then two alternate, and of more it is as
     the conversation's turn policy says.
 
-    After the goal is achieved one farewell turn follows, within the limit. A goal cannot be achieved before somebody
-    else has spoken. Who wants to end it leaves; with fewer than two there it is over. A chat client's no word ends.
+    With fewer than two there it is over.
     """
     there = [one.seat for one in those_there(row, len(turns))]
     if not turns:
         return there[0] if len(there) >= FEWEST else EndReason.WANTS_TO_END
-    last = turns[-1]
-    spoke = row.seat_of(last.speaker_id)
-    achieved = [i for i, turn in enumerate(turns) if turn.goal_achieved and i > 0]
-    if achieved and (achieved[0] < len(turns) - 1 or len(turns) >= row.max_turns):
-        return EndReason.GOAL_ACHIEVED
-    if last.wants_to_end and row.chat_idle_minutes is None and not achieved:
-        there = [seat for seat in there if seat != spoke]
-    if len(there) < FEWEST:
-        return EndReason.WANTS_TO_END
-    if len(turns) >= row.max_turns:
-        return EndReason.TURN_LIMIT
+    end, why = ending(row, turns)
+    if len(turns) >= end or len(there) < FEWEST:
+        return why if len(turns) >= end else EndReason.WANTS_TO_END
+    spoke = row.seat_of(turns[-1].speaker_id)
     in_order = sorted((seat for seat in there if seat != spoke), key=lambda seat: (seat < spoke, seat))
     return _next_of(row, in_order, turns)
+
+
+def ending(row: ConversationRow, turns: Sequence[TurnRow]) -> tuple[int, EndReason]:
+    """The number of turns it ends with, by what was said so far, and why: after the goal is reached `GOODBYES` follow,
+    after one of two takes its leave the other one's answer.
+
+    A model's goodbye to a human is the last word, for nobody can tell whether the human will speak again. No word ends
+    a chat client's talk.
+    """
+    end, why, two = row.max_turns, EndReason.TURN_LIMIT, those_there(row, len(turns))
+    if len(two) == FEWEST and row.chat_idle_minutes is None:
+        answers = all(one.speaker == Speaker.MODEL for one in two)
+        there = [one.person_id for one in two]
+        for turn, number in zip(turns[-2:], range(len(turns))[-2:], strict=True):
+            if turn.wants_to_end and turn.speaker_id in there:
+                end, why = min(end, number + 1 + answers), EndReason.WANTS_TO_END
+    reached = reached_at(turns)
+    return (end, why) if reached is None else (min(end, reached + 1 + GOODBYES), EndReason.GOAL_ACHIEVED)
+
+
+def reached_at(turns: Sequence[TurnRow]) -> int | None:
+    """The turn in which the goal was reached: not before somebody else has spoken; None: it was not."""
+    return next((number for number, turn in enumerate(turns) if turn.goal_achieved and number), None)
 
 
 def _next_of(row: ConversationRow, others: Sequence[int], turns: Sequence[TurnRow]) -> int:
@@ -218,27 +237,35 @@ def _as_perceived(
         return None
     if not is_shared(row, turn.turn):
         return line
-    return SharedLine(
+    return Line(
         turn=turn.turn,
         speaker_id=turn.speaker_id,
         speaker_name=turn.speaker_name,
         text=words,
         note=line.note if is_own else "",
         note_turns=line.note_turns if is_own else (),
-        told=told_of(world, turn, words, act, person.person_id),
+        told=told_of(world, turn, words, act, person.person_id, is_seen=sees(turn, person)),
         think=turn.think if is_own else "",
         act=act,
+        emotion=turn.emotion,
         in_scene=row.form == TurnForm.SCENE,
     )
 
 
-def told_of(world: WorldView, turn: TurnRow, words: str, act: str, to_id: str = "") -> str:
-    """The words and the act of a turn as they are told somebody: "Aoi (whispers to you): (leans over) I know."."""
+def told_of(world: WorldView, turn: TurnRow, words: str, act: str, to_id: str = "", *, is_seen: bool = True) -> str:
+    """The words, the act and the face of a turn as they are told somebody: "Aoi (sad, whispers to you): (leans over) I
+    know.".
+    """
     done = world.say("among.act", act=act) if act else ""
     said = " ".join(" ".join(filter(None, (done, words))).split())
-    manner = _manner(world, turn, to_id) if words else ""
+    face = world.say(f"among.{turn.emotion}") if is_seen and turn.emotion in SHOWN else ""
+    manner = world.say("common.comma").join(filter(None, (face, _manner(world, turn, to_id) if words else "")))
     name = world.say("common.aside", what=turn.speaker_name, inside=manner) if manner else turn.speaker_name
     return world.say("among.line", name=name, said=said)
+
+
+SHOWN = frozenset(get_args(Emotion)) - {"neutral"}
+"""Emotions that others see."""
 
 
 def _manner(world: WorldView, turn: TurnRow, to_id: str) -> str:

@@ -15,7 +15,6 @@ from service.conversation.directing import ModeratorContext, ModulatorContext, N
 from service.conversation.prompt import (
     PromptContext,
     ScenePart,
-    SharedLine,
     answer_of,
 )
 from service.memory.lexical import likeness, sentences
@@ -325,11 +324,10 @@ class _Player(Speaker):
     def play(self) -> SceneTurn:
         words, leaves = self.words()
         own = [line for line in self.context.lines if line.speaker_id == self.context.speaker.id]
-        shared = [line for line in own if isinstance(line, SharedLine)]
         to = next((name for name in self._part.names if name.startswith(self.name)), "")
         told: dict[str, Any] = {
-            "think": _new(self._thoughts(), [line.think for line in shared]),
-            "act": _new(self._acts(), [line.act for line in shared]),
+            "think": _new(self._thoughts(), [line.think for line in own]),
+            "act": _new(self._acts(), [line.act for line in own]),
             "talk": self.utter(words),
             "emotion": self.emotion,
             "wants_to_end": leaves,

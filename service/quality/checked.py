@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from service.conversation.dependencies import Again, Spoken
-from service.conversation.prompt import PromptContext, SharedLine, data
+from service.conversation.prompt import PromptContext, data
 from service.decision.context import (
     Asked,
     Deciding,
@@ -200,9 +200,8 @@ class _Turn:
     def line(self, value: Answer[Any]) -> str:
         """What others perceive of it; of what nobody does, what is thought."""
         answer = value.value
-        if "talk" not in type(answer).model_fields:
-            return str(answer.utterance).strip()
-        return told_of_turn(answer.act.strip(), answer.talk.strip()) or answer.think.strip()
+        act = getattr(answer, "act", "").strip()
+        return told_of_turn(act, answer.utterance.strip()) or str(answer.think).strip()
 
     async def marks(self, value: Answer[Any]) -> Marks:
         line = self.line(value)
@@ -212,7 +211,7 @@ class _Turn:
         return await self._again(feedback(replace(self.judge.context, line=self.line(value)), reasons))
 
     async def correct(self, value: Answer[Any], reasons: Sequence[str]) -> Answer[Any] | None:
-        parts = {name: getattr(value.value, name) for name in _SAID if name in type(value.value).model_fields}
+        parts = {name: getattr(value.value, name) for name in _SAID if getattr(value.value, name, "")}
         changed = await self.judge.corrected("", parts, reasons)
         return replace(value, value=value.value.model_copy(update=changed)) if changed else None
 
@@ -222,8 +221,7 @@ def _exchanges(context: PromptContext) -> tuple[list[Exchange], str]:
     before, heard = list[Exchange](), list[str]()
     for line in context.lines:
         if line.speaker_id == context.speaker.id:
-            own = told_of_turn(line.act, line.text) if isinstance(line, SharedLine) else line.text
-            before.append(Exchange(" ".join(heard), own))
+            before.append(Exchange(" ".join(heard), told_of_turn(line.act, line.text)))
             heard = []
         else:
             heard.append(line.shown)

@@ -129,7 +129,7 @@ class UtteranceCompleted(Payload, kind="utterance.completed"):
     message_id: str | None = Field(
         description="the client's own name for what a human said; null: none was given", examples=["m-17"]
     )
-    act: str | None = left_out("what the speaker does, in a scene", "puts down the lamp")
+    act: str | None = left_out("what the speaker does with it", "puts down the lamp")
     addressed: tuple[str, ...] | None = left_out("ids of those to whom it is said; left out: to all", ["mio"])
     loudness: Loudness | None = left_out("how loud it is said; left out: as people talk", "whisper")
     heard_by: tuple[str, ...] | None = left_out("ids of those who hear it; left out: all who are there", ["mio"])

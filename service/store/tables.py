@@ -476,7 +476,7 @@ class TurnRow(_Answered, _OfWorld, table=True):
     think: str = ""
     """what its speaker thinks, in a scene; nobody else perceives that; empty: nothing"""
     act: str = ""
-    """what its speaker does, in a scene; empty: nothing"""
+    """what its speaker does; empty: nothing"""
     addressed: list[str] | None = Field(default=None, sa_column=Column(JSON))
     """ids of those to whom it is said; null: to all"""
     loudness: Annotated[str, Loudness] = Loudness.NORMAL

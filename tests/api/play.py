@@ -161,7 +161,7 @@ SISTER: Mapping[Language, dict[str, Any]] = {
 def script_sister(script: ScriptedModel, language: Language = "en") -> None:
     """Enqueue the whole talk about the sister: four turns, the goal achieved in the third, and its closing."""
     first, second, third, fourth = LINES[language]
-    say(script, "character", turn(first), turn(third, achieved=True))
+    say(script, "character", turn(first), turn(third, achieved=True, ends=True))
     say(script, "npc", reply(second), reply(fourth))
     say(script, "closing", SISTER[language])
 
@@ -169,6 +169,7 @@ def script_sister(script: ScriptedModel, language: Language = "en") -> None:
 def script_short(script: ScriptedModel, text: str = "Good day to you") -> None:
     """Enqueue a talk of one turn, and its closing."""
     say(script, "character", turn(text, ends=True))
+    say(script, "npc", reply("Bye."))
     say(script, "closing", recollection(text))
 
 

@@ -26,6 +26,7 @@ def test_languages_may_change_within_a_talk(client: TestClient, script: Scripted
     say(script, "character", turn("Bonjour ! Et votre frère ? 面包还有吗?"))
     say(script, "npc", reply("Il répare le toit. 九点就卖完了。リンは犬を預かっている。The key is under the stone."))
     say(script, "character", turn("Merci, 再见!", ends=True))
+    say(script, "npc", reply("Bye."))
     kept = [memory(text, 1, about="b", teller="b") for text in TONGUES]
     say(script, "closing", plain("Hanna et Sora ont parlé, 也说了面包。", first={"memories": kept}))
     held = talk(client)
@@ -42,6 +43,7 @@ def test_who_was_not_there_takes_nothing_away_and_whom_nobody_knows_tells_nothin
     say(script, "character", turn("Hello, Hanna."))
     say(script, "npc", reply("Lotte has left."))
     say(script, "character", turn("Oh.", ends=True))
+    say(script, "npc", reply("Bye."))
     drafts = [
         memory("Lotte has gone.", 1),
         memory("Lotte went by ship.", 1, teller="z", about="Nobody", replaces="zm9"),
@@ -75,6 +77,7 @@ def test_a_ref_of_another_world_is_not_found_and_changes_neither(client: TestCli
         assert told["facts"]["id"] in (ref, held["id"])
         assert told["facts"]["id"] in told["detail"]
     say(script, "character", turn("Hello.", ends=True))
+    say(script, "npc", reply("Bye."))
     replaced = memory("Lotte stayed.", 0, replaces=ref[:12], teller="a")
     say(script, "closing", plain("They talked.", first={"memories": [replaced]}))
     talk(client)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.api.play import problem, say, talk, turn
+from tests.api.play import problem, reply, say, talk, turn
 from tests.memory.answers import plain, promise
 from tests.scripted_model import ScriptedModel
 
@@ -33,6 +33,7 @@ def promised(client: TestClient, script: ScriptedModel) -> TestClient:
 def _talk(client: TestClient, script: ScriptedModel, *drafts: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """The two talk, and the model says that of promises."""
     say(script, "character", turn("Let us see.", ends=True))
+    say(script, "npc", reply("Bye."))
     say(script, "closing", plain("They spoke of bread.", promises=drafts, **fields))
     return talk(client)
 

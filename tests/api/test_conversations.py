@@ -81,6 +81,7 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
 def test_without_a_goal_the_character_sets_one(client: TestClient, script: ScriptedModel) -> None:
     opening = {"goal": "Buy rye", "success_criteria": "A loaf", "utterance": "Rye, please!", "emotion": "happy"}
     say(script, "character", {**opening, "wants_to_end": True})
+    say(script, "npc", reply("Rye it is."))
     say(script, "closing", recollection())
     told = talk(client, goal=None, success_criteria=None)
     assert told["goal"] == {"goal": "Buy rye", "success_criteria": "A loaf", "given": False}
@@ -251,13 +252,14 @@ def test_a_failed_closing_keeps_the_transcript_and_can_be_closed_again(
     client: TestClient, script: ScriptedModel
 ) -> None:
     say(script, "character", turn("Good morning, Hanna.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
     failed = talk(client)
     assert failed["phase"] == "closing_failed"
     assert failed["failure"]["type"] == "model-server-error"
     assert failed["failure"]["role"] == "closing"
     assert "out of order" in failed["failure"]["detail"]
-    assert [t["text"] for t in failed["turns"]] == ["Good morning, Hanna."]
+    assert [t["text"] for t in failed["turns"]] == ["Good morning, Hanna.", "Bye."]
     assert client.get("/characters/sora").json()["talking_in"] is None
     say(script, "closing", recollection("They talked again."))
     answer = client.post(f"/conversations/{failed['id']}/close?wait=true")
@@ -265,7 +267,7 @@ def test_a_failed_closing_keeps_the_transcript_and_can_be_closed_again(
     assert answer.headers["location"] == f"/conversations/{failed['id']}"
     told = answer.json()
     assert (told["phase"], told["failure"], told["changes"]["summary"]) == ("closed", None, "They talked again.")
-    assert told["cost"]["calls"] == 3
+    assert told["cost"]["calls"] == 4
     problem(client.post(f"/conversations/{failed['id']}/close"), 409, "wrong-phase")
 
 
@@ -287,6 +289,7 @@ def let_wait_be_over(client: TestClient, conversation_id: str) -> None:
 def failed_talk(client: TestClient, script: ScriptedModel, reason: str = "out of order") -> dict[str, Any]:
     """A talk whose closing has failed."""
     say(script, "character", turn("Good morning, Hanna.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason=reason), role="closing")
     held = talk(client)
     assert held["phase"] == "closing_failed"
@@ -333,6 +336,7 @@ def test_the_longest_wait_is_an_hour(client: TestClient, script: ScriptedModel) 
         raise ModelServerError(model="scripted", status_code=500, reason="out of order")
 
     say(script, "character", turn("Good morning, Hanna.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(often, role="closing")  # type: ignore[arg-type]
     wait = waits_until(talk(client)) - datetime.now(UTC)
     assert timedelta(minutes=59) < wait <= timedelta(hours=1)
@@ -398,6 +402,7 @@ def test_a_closings_model_is_shown_no_sign_by_which_to_replace_what_an_author_wr
 
 def test_closing_again_without_waiting_answers_at_once(client: TestClient, script: ScriptedModel) -> None:
     say(script, "character", turn("Good morning, Hanna.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
     failed = talk(client)
     say(script, "closing", recollection())

@@ -48,7 +48,7 @@ def test_a_model_that_refuses_is_asked_once_more_in_other_words(
     client: TestClient, script: ScriptedModel, language: Language
 ) -> None:
     first, second, third, fourth = LINES[language]
-    say(script, "character", turn(first), turn(third, achieved=True))
+    say(script, "character", turn(first), turn(third, achieved=True, ends=True))
     script.enqueue(refused(), reply(second), reply(fourth), role="npc")
     say(script, "closing", recollection(second))
     held = talk(client)
@@ -118,7 +118,7 @@ def test_marks_that_a_model_leaves_in_its_words_are_neither_told_nor_remembered(
 ) -> None:
     lines = LINES[language]
     for number, text in enumerate(lines):
-        answer = turn(text, achieved=number == 2) if number % 2 == 0 else reply(text)
+        answer = turn(text, achieved=number == 2, ends=number == 2) if number % 2 == 0 else reply(text)
         content = json.dumps(marked({**answer, "utterance": spoken(text)}), ensure_ascii=False)
         server.enqueue(Reply(content=content, piece=piece, latency_seconds=0.2))
     server.enqueue(Reply(content=json.dumps(marked(SISTER[language]))))

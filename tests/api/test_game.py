@@ -174,8 +174,8 @@ def test_what_goes_on_stands_in_prompts_as_data_and_is_not_remembered(
 
 def test_models_that_talk_are_told_what_goes_on_too(client: TestClient, script: ScriptedModel) -> None:
     script.enqueue(
-        {"utterance": HELLO, "emotion": "neutral", "wants_to_end": False, "goal_achieved": False},
-        replies(FAREWELL, leaves=True),
+        {"utterance": HELLO, "emotion": "neutral", "wants_to_end": True, "goal_achieved": False},
+        replies(FAREWELL),
         recollection("They talked."),
     )
     talk = {"character_id": "sora", "partner_id": "baker", "goal": "Greet", "success_criteria": "Greeted"}

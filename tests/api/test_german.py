@@ -55,6 +55,7 @@ def talk_in_german(client: TestClient, script: ScriptedModel) -> None:
         reply("Lotte ist in die Hafenstadt gezogen, die Hexe! Ich bin müde. Der Krug steht jetzt im Laden."),
     )
     say(script, "character", turn("Morgen Abend um sechs bringe ich dir einen Brief für sie.", ends=True))
+    say(script, "npc", reply("Bye."))
     told_her = [
         memory(SISTER, 1, about="Lotte", teller="b", importance=7),
         memory(WITCH, 1, about="Lotte", teller="b"),
@@ -73,6 +74,7 @@ def talk_again(client: TestClient, script: ScriptedModel) -> list[str]:
     say(script, "character", turn("Steht der blaue Krug noch im Laden?"))
     say(script, "npc", reply("Nein, er steht jetzt auf dem Dachboden."))
     say(script, "character", turn("Danke, bis später.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(moved, role="closing")
     script.enqueue(finds, role="verify")
     talk(client, goal="Nach dem blauen Krug im Laden fragen", success_criteria="Hanna sagt, wo er steht")

@@ -270,7 +270,7 @@ def test_a_clock_that_runs_moves_the_world_by_itself(client: TestClient) -> None
 
 
 def test_two_characters_talk_and_both_remember(client: TestClient, script: ScriptedModel) -> None:
-    say(script, "character", turn("Good morning, Umi."), reply("Good morning, Sora. Off I go.", ends=True))
+    say(script, "character", turn("Good morning, Umi.", ends=True), reply("Good morning, Sora. Off I go.", ends=True))
     side = {"affinity": 3, "intimacy": 2}
     say(script, "closing", plain("They greeted.", topics=("morning",), first=side, second=side))
     told = talk(client, npc_id="umi")

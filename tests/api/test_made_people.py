@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.locales import Language
-from tests.api.play import TALK, problem, recollection, settings_for, turn
+from tests.api.play import TALK, problem, recollection, reply, settings_for, turn
 from tests.conversation.talks import FAMILY, replies
 from tests.memory.answers import closing, memory, plain
 from tests.memory.graphiti.graphs import empty, query
@@ -176,7 +176,7 @@ def test_a_player_that_is_removed_leaves_its_talks_first_also_a_chat_clients(
     client: TestClient, script: ScriptedModel
 ) -> None:
     client.put("/people/mika", json=MIKA)
-    script.enqueue(replies(FAMILY), closing("Mika spoke with the baker."))
+    script.enqueue(reply(FAMILY), closing("Mika spoke with the baker."))
     chat = {"model": "npc:baker@mika", "messages": [{"role": "user", "content": "Good morning."}]}
     assert client.post("/v1/chat/completions", json=chat).status_code == 200
     talk = client.post("/conversations/start", json={"mode": "player", "player_id": "mika", "partner_id": "hermit"})
@@ -424,7 +424,7 @@ def test_who_is_forgotten_takes_no_memory_along_whose_words_only_hold_its_name(
     name, burns, owes = BO[language]
     client.put("/people/bo", json={"kind": "player", "name": name})
     client.put("/people/longer", json={"kind": "player", "name": "Bowen", "facts": [burns]})
-    script.enqueue(turn("Any news?"), replies(burns), turn("Goodbye.", ends=True))
+    script.enqueue(turn("Any news?"), replies(burns, leaves=True), turn("Goodbye."))
     kept = [memory(burns, 1), memory(f"{burns} It weighs on Sora.", 1, lasts="high")]
     script.enqueue(plain(burns, first={"memories": kept}))
     begun = client.post("/conversations/start?wait=true", json={**TALK, "goal": "Hear", "success_criteria": "News"})

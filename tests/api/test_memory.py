@@ -171,6 +171,7 @@ def tell_of_the_bell(client: TestClient, script: ScriptedModel, language: Langua
     """Sora tells the baker something about itself; the baker keeps it."""
     told = BELL[language]
     say(script, "character", turn(told["said"], ends=True))
+    say(script, "npc", reply("Bye."))
     say(script, "closing", plain(second={"memories": [memory(told["fact"], 0, about="a")]}))
     return talk(client)
 
@@ -222,11 +223,11 @@ def test_what_an_npc_was_told_stands_in_its_next_prompt(
 ) -> None:
     words = BELL[language]
     tell_of_the_bell(client, script, language)
-    say(script, "character", turn("Once more."), turn("Bye.", ends=True))
-    say(script, "npc", reply("Well."))
+    say(script, "character", turn("Once more."), turn("Bye."))
+    say(script, "npc", reply("Well.", ends=True))
     say(script, "closing", plain())
     talk(client)
-    (prompt,) = [prompt for prompt in script.history if prompt.role == "npc"]
+    prompt = next(prompt for prompt in reversed(script.history) if prompt.role == "npc")
     assert words["fact"].rstrip(".。") in prompt.messages[1].content
     assert words["first_met"] not in prompt.messages[1].content
 

@@ -14,7 +14,7 @@ from starlette.types import Message
 from service.conversation.stream import Listener
 from service.errors import ModelServerError
 from tests.api.conftest import Connect
-from tests.api.play import LINES, TALK, Heard, listen, problem, say, script_sister, talk, turn
+from tests.api.play import LINES, TALK, Heard, listen, problem, reply, say, script_sister, talk, turn
 from tests.scripted_model import ScriptedModel
 
 
@@ -142,6 +142,7 @@ def test_a_listener_that_leaves_leaves_nothing_behind(connect: Connect, script: 
 def test_the_stream_of_a_failed_closing_ends_with_it(connect: Connect, script: ScriptedModel) -> None:
     client = connect()
     say(script, "character", turn("Good morning, Hanna.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
     running = client.post("/conversations/start", json=TALK).json()["id"]
     last = list(listen(client, running))[-1]

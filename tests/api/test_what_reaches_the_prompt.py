@@ -134,10 +134,10 @@ def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_th
     goal = {"goal": "Tell of the goat Sorrel", "success_criteria": "Hanna has heard of the goat"}
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         for text in told:
-            script.enqueue(says(text, leaves=True), closing(first={"memories": [memory(text, 0)]}))
+            script.enqueue(says(text, leaves=True), replies("Bye."), closing(first={"memories": [memory(text, 0)]}))
             hold(client, max_turns=1)
             client.post("/world/tick", json={"ticks": 1}).raise_for_status()
-        script.enqueue(says("Good day.", leaves=True), closing())
+        script.enqueue(says("Good day.", leaves=True), replies("Bye."), closing())
         hold(client, max_turns=1, **goal)
     prompt = next(one.messages[1].content for one in reversed(script.history) if one.name == "speaker")
     of_itself = prompt.partition("You have also told of yourself:\n")[2].split("\n")

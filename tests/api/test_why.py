@@ -109,7 +109,12 @@ def test_what_the_last_lines_reminded_a_speaker_of_is_told_with_that_turn(
     script_sister(script)
     first = talk(client)
     client.post("/world/tick", json={"ticks": 2 * 1440})
-    say(script, "character", turn("Did Hanna tell you until when there is rye?"), reply("Early, she said.", ends=True))
+    say(
+        script,
+        "character",
+        turn("Did Hanna tell you until when there is rye?", ends=True),
+        reply("Early, she said.", ends=True),
+    )
     say(script, "closing", recollection())
     held = talk(client, character_id="umi", npc_id=None, partner_id="sora", goal="Buy rye", success_criteria="When")
     told = _why(client, f"/conversations/{held['id']}/turns/1")
@@ -250,6 +255,7 @@ def test_what_comes_of_a_conversation_says_which(
 
 def test_a_statement_that_was_kept_out_says_why_with_its_turn(client: TestClient, script: ScriptedModel) -> None:
     say(script, "character", turn("Good day to you, I live by mill 7.", ends=True))
+    say(script, "npc", reply("Bye."))
     say(script, "closing", recollection(memories=[memory("Sora lives 40 steps from mill 7.", 0)]))
     talk(client)
     (event,) = _events(client, "fact_rejected")

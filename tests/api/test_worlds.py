@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.errors import ModelServerError
-from tests.api.play import LINES, TALK, problem, recollection, say, script_short, script_sister, talk, turn
+from tests.api.play import LINES, TALK, problem, recollection, reply, say, script_short, script_sister, talk, turn
 from tests.scripted_model import ScriptedModel
 
 OTHER = {"X-World-Id": "other"}
@@ -185,6 +185,7 @@ def test_a_change_of_the_world_that_is_none_is_refused(client: TestClient, body:
 
 def test_a_failure_is_told_in_the_language_of_the_world(client: TestClient, script: ScriptedModel) -> None:
     say(script, "character", turn("Good morning, Hanna.", ends=True))
+    say(script, "npc", reply("Bye."))
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
     failed = talk(client)
     client.patch("/world", json={"language": "ja"})

@@ -107,7 +107,7 @@ def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> C
 
 def talk_of_family() -> tuple[CharacterTurn | NpcTurn | ClosingAnswer, ...]:
     """A whole talk with a given goal, its farewell and its closing."""
-    return says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection()
+    return says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL), recollection()
 
 
 def place(

@@ -67,7 +67,7 @@ def room(room: ConversationDependencies) -> ConversationDependencies:
 @pytest.fixture
 def script(script: ScriptedModel) -> ScriptedModel:
     """A talk of four turns, with how the three that answer stand; then its closing."""
-    script.enqueue(says(HELLO), ASKS, stands(1, 0, 2), replies(ORDERS), ASKS, stands(-1, 2), says(THANKS))
+    script.enqueue(says(HELLO), ASKS, stands(1, 0, 2), replies(ORDERS), ASKS, stands(-1, 2), says(THANKS, leaves=True))
     script.enqueue(ASKS, stands(1, 0, 2), replies(FAREWELL, leaves=True))
     return script
 
@@ -123,7 +123,7 @@ def test_before_each_turn_but_the_first_two_calls_judge_how_its_speaker_stands_t
         "",
         "(By now: With Aoi you mostly lead, and you keep to the point. Let it show.)",
         "(By now: With Taro you are close, and you mostly give way. Let it show.)",
-        "",  # these are the words it was told last
+        "(It is time to part: say goodbye.)",  # of the other one it was told last in these words
     ]
     assert _counted(room) == {"attitude": (6, 0), "character": (2, 0), "npc": (2, 0)}
     assert row.calls == 10
@@ -160,7 +160,9 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
         "npc_taro": {"affinity": 8, "power": 1, "intimacy": 0, "task_oriented": 2},
     }
     pass_minutes(room, MINUTES_PER_DAY)
-    script.enqueue(says(HELLO), ASKS, stands(2), replies(FAMILY), ASKS, stands(-1, 2), says(THANKS, leaves=True))
+    script.enqueue(
+        says(HELLO), ASKS, stands(2), replies(FAMILY, leaves=True), ASKS, stands(-1, 2), says(THANKS, leaves=True)
+    )
     script.history.clear()
     later = meet(room)
     _converse(room, later)
@@ -170,7 +172,9 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
     assert "Remembered, on power: (yesterday morning) " in asked[3]
     assert f"Taro: {ORDERS}" in asked[3]
     assert "Remembered, on task_oriented" not in asked[3]
-    assert [turn.note for turn in turns(room, later)][2] == "", "it was told so when they met"
+    assert [turn.note for turn in turns(room, later)][2] == "(It is time to part: say goodbye.)", (
+        "it was told so when they met"
+    )
     assert _towards(room, "npc_taro", "aoi").power == 2
 
 
@@ -178,7 +182,7 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
 def test_where_a_model_fails_the_turn_is_spoken_with_the_values_of_before(
     room: ConversationDependencies, caplog: pytest.LogCaptureFixture, answers: Sequence[BaseModel | ModelServerError]
 ) -> None:
-    script = ScriptedModel(says(HELLO), ASKS, stands(1), replies(ORDERS), *answers, says(THANKS))
+    script = ScriptedModel(says(HELLO), ASKS, stands(1), replies(ORDERS), *answers, says(THANKS, leaves=True))
     script.enqueue(*answers, replies(FAREWELL, leaves=True))
     room = replace(room, models=Models(dict.fromkeys(ROLES, script)))
     conversation_id = meet(room)
@@ -211,7 +215,7 @@ def test_who_goes_on_after_a_stop_asks_nothing_twice(room: ConversationDependenc
 
     asyncio.run(run())
     assert len(turns(room, conversation_id)) == 1
-    script = ScriptedModel(replies(ORDERS), ASKS, stands(-1, 2), says(THANKS, leaves=True))
+    script = ScriptedModel(replies(ORDERS, leaves=True), ASKS, stands(-1, 2), says(THANKS, leaves=True))
     _converse(replace(room, models=Models(dict.fromkeys(ROLES, script))), conversation_id)
     assert script.unused == 0
     notes = [turn.note for turn in turns(room, conversation_id)]

@@ -68,7 +68,7 @@ def recalled_of(context: PromptContext) -> str:
 
 def _spoken(room: ConversationDependencies, script: ScriptedModel, **begin: Any) -> str:
     """A talk of four turns whose closing is due."""
-    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     conversation_id = meet(room, **begin)
     asyncio.run(Engine(room).converse(main(conversation_id)))
     return conversation_id
@@ -259,7 +259,7 @@ def test_what_was_not_remembered_stands_in_the_next_scene(
     first = _spoken(room, script)
     script.enqueue(BROKEN)
     _close(room, first)
-    script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
+    script.enqueue(says("It is me again.", leaves=True), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     for context in (prompt.given for prompt in script.history[-2:]):
         assert isinstance(context, PromptContext)
@@ -274,7 +274,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
     script.enqueue(recollection())
     _close(room, first)
     pass_minutes(room, 2 * 24 * 60)
-    script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
+    script.enqueue(says("It is me again.", leaves=True), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     character, npc = (prompt.given for prompt in script.history[-2:])
     assert isinstance(character, PromptContext)
@@ -296,9 +296,9 @@ def test_the_days_other_talks_stand_in_the_characters_scene(
     first = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, first)
-    script.enqueue(says("Good day, Hamako.", leaves=True))
+    script.enqueue(says("Good day, Hamako.", leaves=True), replies("Bye."))
     asyncio.run(Engine(room).converse(main(meet(room, npc_id="npc_hamako"))))
-    context = script.history[-1].given
+    context = script.history[-2].given
     assert isinstance(context, PromptContext)
     assert f"As you recall your talk with Taro: {FAMILY_TOLD}" in " ".join((*context.heard, *context.today))
     assert context.mid_term == (f"(just now) What Taro has told you: {BRINGS}",)
@@ -386,7 +386,7 @@ def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
 
 
 def test_a_closing_judges_from_how_each_stood(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(HELLO), replies("Carry my nets down to the pier!", leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies("Carry my nets down to the pier!", leaves=True))
     before = {"attitude": {"power": -1, "intimacy": 2, "task_oriented": 0}, "memories": []}
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.conversation.turn_taking import OPENER, PARTNER
+from service.conversation.turn_taking import OPENER, PARTNER, ending
 from service.conversation.turn_taking import next_step as step_of
-from service.store.phase import EndReason
-from service.store.tables import TurnRow
+from service.store.phase import EndReason, Speaker
+from service.store.tables import ConversationRow, TurnRow
 from tests.store.conversations import conversation_row
 
 PAIR = ("aoi", "npc_taro")
@@ -19,10 +20,14 @@ def said(seat: int, **more: Any) -> TurnRow:
     return TurnRow(speaker_id=PAIR[seat], **more)
 
 
+def _row(max_turns: int) -> ConversationRow:
+    two = {"id": "c1", "world_id": "main", "character_id": PAIR[0], "npc_id": PAIR[1]}
+    return conversation_row(**two, max_turns=max_turns)
+
+
 def next_step(turns: list[TurnRow], max_turns: int) -> int | EndReason:
     """The next step of a talk of two."""
-    two = {"id": "c1", "world_id": "main", "character_id": PAIR[0], "npc_id": PAIR[1]}
-    return step_of(conversation_row(**two, max_turns=max_turns), turns)
+    return step_of(_row(max_turns), turns)
 
 
 def _turns(*, count: int, **last: Any) -> list[TurnRow]:
@@ -39,19 +44,24 @@ def test_the_two_speak_in_turn() -> None:
     assert next_step(_turns(count=2), 10) == OPENER
 
 
-def test_a_goal_that_is_achieved_leaves_the_partner_one_farewell() -> None:
-    turns = _turns(count=3, goal_achieved=True)
-    assert next_step(turns, 10) == PARTNER
-    assert next_step([*turns, said(PARTNER)], 10) == EndReason.GOAL_ACHIEVED
+def test_a_goal_that_is_achieved_is_answered_and_then_its_owner_says_goodbye() -> None:
+    turns = [*_turns(count=3, goal_achieved=True), said(PARTNER)]
+    assert next_step(turns[:3], 10) == PARTNER
+    assert next_step(turns, 10) == OPENER
+    assert next_step([*turns, said(OPENER)], 10) == EndReason.GOAL_ACHIEVED
+    assert [ending(_row(10), turns[:count])[0] for count in (2, 3, 4)] == [10, 5, 5]
 
 
 def test_a_goal_achieved_with_a_goodbye_still_leaves_the_partner_its_farewell() -> None:
-    assert next_step(_turns(count=3, goal_achieved=True, wants_to_end=True), 10) == PARTNER
+    turns = _turns(count=3, goal_achieved=True, wants_to_end=True)
+    assert next_step(turns, 10) == PARTNER
+    assert next_step([*turns, said(PARTNER)], 10) == EndReason.GOAL_ACHIEVED
 
 
 def test_the_farewell_does_not_pass_the_limit() -> None:
     turns = _turns(count=3, goal_achieved=True)
     assert next_step(turns, 4) == PARTNER
+    assert next_step([*turns, said(PARTNER)], 4) == EndReason.GOAL_ACHIEVED
     assert next_step(turns, 3) == EndReason.GOAL_ACHIEVED
 
 
@@ -66,17 +76,24 @@ def test_it_ends_at_the_turn_limit() -> None:
     assert next_step(_turns(count=10), 10) == EndReason.TURN_LIMIT
 
 
-def test_it_ends_when_the_character_says_goodbye() -> None:
-    assert next_step(_turns(count=3, wants_to_end=True), 10) == EndReason.WANTS_TO_END
+@pytest.mark.parametrize(("count", "other"), [(3, PARTNER), (2, OPENER)])
+@pytest.mark.parametrize("of_both", [True, False])
+def test_a_goodbye_is_answered_once(count: int, other: int, of_both: bool) -> None:
+    turns = _turns(count=count, wants_to_end=True)
+    assert next_step(turns, 10) == other
+    assert next_step([*turns, said(other, wants_to_end=of_both)], 10) == EndReason.WANTS_TO_END
 
 
-def test_it_ends_when_the_npc_says_goodbye() -> None:
-    assert next_step(_turns(count=2, wants_to_end=True), 10) == EndReason.WANTS_TO_END
+def test_a_models_goodbye_to_a_human_is_the_last_word() -> None:
+    row = _row(10)
+    row.participants[OPENER].speaker = Speaker.HUMAN
+    assert step_of(row, _turns(count=2, wants_to_end=True)) == EndReason.WANTS_TO_END
 
 
-def test_only_the_last_goodbye_counts() -> None:
-    turns = [said(OPENER, wants_to_end=True), said(PARTNER)]
-    assert next_step(turns, 10) == OPENER
+def test_no_word_ends_the_talk_of_a_chat_client() -> None:
+    row = _row(10)
+    row.chat_idle_minutes = 30
+    assert step_of(row, [said(OPENER), said(PARTNER, wants_to_end=True), said(OPENER)]) == PARTNER
 
 
 def test_a_goodbye_on_the_last_turn_is_a_goodbye_not_a_limit() -> None:

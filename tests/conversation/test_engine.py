@@ -105,7 +105,7 @@ def _scene(prompt: Prompt[Any]) -> PromptContext:
 def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(
     room: ConversationDependencies, script: ScriptedModel, hold: Hold
 ) -> None:
-    conversation_id = hold(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    conversation_id = hold(says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
     assert (row.phase, row.end_reason, row.goal_achieved) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, True)
@@ -114,13 +114,13 @@ def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(
 
 
 def test_the_turns_say_who_spoke_and_what_it_cost(room: ConversationDependencies, hold: Hold) -> None:
-    first, second = turns(room, hold(says(HELLO), replies(FAMILY, leaves=True)))
+    first, second = turns(room, hold(says(HELLO, leaves=True), replies(FAMILY)))
     assert [(t.turn, t.speaker_id, t.speaker_name) for t in (first, second)] == [
         (0, "aoi", "Aoi"),
         (1, "npc_taro", "Taro"),
     ]
     assert (first.emotion, second.emotion) == ("neutral", "happy")
-    assert (first.wants_to_end, second.wants_to_end) == (False, True)
+    assert (first.wants_to_end, second.wants_to_end) == (True, False)
     assert first.model == "scripted"
     assert first.calls == 1
     assert min(first.prompt_tokens, first.completion_tokens) > 0
@@ -131,7 +131,13 @@ def test_a_character_without_a_goal_sets_one_with_its_opening_turn(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     conversation_id = _hold(
-        room, script, opens(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), goal=None
+        room,
+        script,
+        opens(HELLO),
+        replies(FAMILY),
+        says(THANKS, achieved=True, leaves=True),
+        replies(FAREWELL),
+        goal=None,
     )
     row = talk(room, conversation_id)
     assert [prompt.name for prompt in script.history] == ["speaker"] * 4
@@ -145,7 +151,12 @@ def test_a_goal_achieved_on_the_first_turn_does_not_count(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     conversation_id = _hold(
-        room, script, says(HELLO, achieved=True), replies(FAMILY), says(THANKS), replies(FAREWELL, leaves=True)
+        room,
+        script,
+        says(HELLO, achieved=True),
+        replies(FAMILY),
+        says(THANKS, leaves=True),
+        replies(FAREWELL, leaves=True),
     )
     assert talk(room, conversation_id).end_reason == EndReason.WANTS_TO_END
     assert not talk(room, conversation_id).goal_achieved
@@ -163,7 +174,7 @@ def test_a_talk_stops_at_its_limit(room: ConversationDependencies, hold: Hold, m
 def test_both_are_free_when_it_has_ended_and_the_log_says_why(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    conversation_id = _hold(room, script, says(HELLO, leaves=True))
+    conversation_id = _hold(room, script, says(HELLO, leaves=True), replies("Bye."))
     assert engaged(room) == []
     last = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
     assert last.kind == "conversation_ended"
@@ -172,9 +183,9 @@ def test_both_are_free_when_it_has_ended_and_the_log_says_why(
 
 
 def test_a_talk_that_is_over_is_not_taken_up_again(room: ConversationDependencies, hold: Hold) -> None:
-    conversation_id = hold(says(HELLO, leaves=True))
+    conversation_id = hold(says(HELLO, leaves=True), replies("Bye."))
     asyncio.run(Engine(room).converse(main(conversation_id)))
-    assert len(turns(room, conversation_id)) == 1
+    assert len(turns(room, conversation_id)) == 2
 
 
 def test_a_talk_goes_on_from_the_turns_that_are_there(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -185,7 +196,7 @@ def test_a_talk_goes_on_from_the_turns_that_are_there(room: ConversationDependen
     conversation_id = meet(room)
     with pytest.raises(RuntimeError, match="killed"):
         asyncio.run(Engine(room).converse(main(conversation_id)))
-    script.enqueue(says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     asyncio.run(Engine(room).converse(main(conversation_id)))
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
     assert [line.text for line in _scene(script.history[3]).lines] == [HELLO, FAMILY]
@@ -224,7 +235,7 @@ def test_a_model_failure_never_becomes_dialogue(
 def test_who_repeats_itself_is_asked_for_something_else(
     room: ConversationDependencies, script: ScriptedModel, hold: Hold
 ) -> None:
-    conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(THANKS, leaves=True))
+    conversation_id = hold(says(HELLO), replies(FAMILY, leaves=True), says(AGAIN), says(THANKS))
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
     assert [_scene(prompt).nudge for prompt in script.history] == [None, None, None, "repeated"]
     assert turns(room, conversation_id)[2].calls == 2
@@ -241,14 +252,14 @@ def test_who_repeats_itself_again_stalls_the_talk(
 
 
 def test_words_of_the_other_may_be_repeated(room: ConversationDependencies, hold: Hold) -> None:
-    conversation_id = hold(says(HELLO), replies(HELLO, leaves=True))
+    conversation_id = hold(says(HELLO, leaves=True), replies(HELLO, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, HELLO]
 
 
 def test_who_steps_out_of_its_role_is_asked_once_more(
     room: ConversationDependencies, script: ScriptedModel, hold: Hold
 ) -> None:
-    conversation_id = hold(says(HELLO), replies(AS_AI), replies(FAMILY, leaves=True))
+    conversation_id = hold(says(HELLO, leaves=True), replies(AS_AI), replies(FAMILY))
     assert _texts(room, conversation_id) == [HELLO, FAMILY]
     assert _scene(script.history[2]).nudge == "broke_character"
 
@@ -357,7 +368,7 @@ def test_a_blank_utterance_is_an_empty_answer_and_no_turn(
 
 
 def test_spaces_around_an_utterance_are_dropped(room: ConversationDependencies, hold: Hold) -> None:
-    assert _texts(room, hold(says(f"  {HELLO}\n", leaves=True))) == [HELLO]
+    assert _texts(room, hold(says(f"  {HELLO}\n", leaves=True), replies("Bye."))) == [HELLO, "Bye."]
 
 
 def test_every_turn_is_committed_before_the_next_is_made(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -370,7 +381,7 @@ def test_every_turn_is_committed_before_the_next_is_made(room: ConversationDepen
 
         return answers
 
-    script.enqueue(looking(says(HELLO)), looking(replies(FAMILY)), looking(says(THANKS, leaves=True)))
+    script.enqueue(looking(says(HELLO)), looking(replies(FAMILY, leaves=True)), looking(says(THANKS, leaves=True)))
     asyncio.run(Engine(room).converse(main(meet(room))))
     assert seen == [[], [HELLO], [HELLO, FAMILY]]
 
@@ -382,7 +393,7 @@ def test_a_turn_bears_the_world_time_at_which_it_was_spoken(
         pass_minutes(room, 5)
         return replies(FAMILY, leaves=True)
 
-    conversation_id = _hold(room, script, says(HELLO), later)
+    conversation_id = _hold(room, script, says(HELLO, leaves=True), later)
     row = talk(room, conversation_id)
     assert [turn.at - row.started_at for turn in turns(room, conversation_id)] == [0, 5]
     assert row.ended_at == row.started_at + 5
@@ -412,17 +423,17 @@ def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(
     first = _hold(room, script, says(HELLO), replies(AS_AI), replies(FAMILY), failing)
     paid = [prompt for prompt in script.history if prompt.role == "npc"]
     place(room, world_id="other")
-    second = _hold(room, script, says(HELLO, leaves=True), world_id="other")
+    second = _hold(room, script, says(HELLO, leaves=True), replies("Bye."), world_id="other")
     main = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     other = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "other"))}
     assert {role: (row.calls, row.failures) for role, row in main.items()} == {"character": (4, 1), "npc": (2, 0)}
-    assert {role: (row.calls, row.failures) for role, row in other.items()} == {"character": (1, 0)}
+    assert {role: (row.calls, row.failures) for role, row in other.items()} == {"character": (1, 0), "npc": (1, 0)}
     assert len(paid) == 2
     heard = turns(room, first)
     assert main["npc"].prompt_tokens == heard[1].prompt_tokens
     assert main["character"].prompt_tokens == heard[0].prompt_tokens + 77
     assert talk(room, first).calls == 6
-    assert talk(room, second, world_id="other").calls == 1
+    assert talk(room, second, world_id="other").calls == 2
     assert talk(room, first).prompt_tokens == sum(row.prompt_tokens for row in main.values())
 
 
@@ -431,7 +442,7 @@ def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: ConversationDepend
         pass_minutes(room, 24 * 60)
         return says(THANKS, leaves=True)
 
-    _hold(room, script, says(HELLO), replies(FAMILY), tomorrow)
+    _hold(room, script, says(HELLO), replies(FAMILY, leaves=True), tomorrow)
     counted = room.database.read_now(lambda s: usage_rows(s, "main"))
     days = sorted({row.day for row in counted})
     assert [(row.day - days[0], row.role, row.calls) for row in counted] == [
@@ -452,7 +463,7 @@ def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     async def hear() -> list[Moment]:
-        script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+        script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
         conversation_id = meet(room)
         with room.stream.listen(main(conversation_id)) as listener:
             await Engine(room).converse(main(conversation_id))
@@ -510,14 +521,14 @@ def test_who_rehearses_knows_what_it_said_to_the_other_today_and_before(
     room = replace(room, settings=rehearsing)
     for minutes in (0, 60, MINUTES_PER_DAY, SAID_MINUTES):
         pass_minutes(room, minutes)
-        _hold(room, script, says(f"{HELLO} {minutes}"), replies(FAREWELL, leaves=True))
+        _hold(room, script, says(f"{HELLO} {minutes}", leaves=True), replies(FAREWELL, leaves=True))
     asked = [_scene(prompt) for prompt in script.history]
     first, later = f"{HELLO} 0", f"{HELLO} 60"
     assert [one.said_today for one in asked[0::2]] == [(), (first,), (), ()]
     assert [one.said_before for one in asked[0::2]] == [(), (), (first, later), ()]
     assert [one.said_today for one in asked[1::2]] == [(), (FAREWELL,), (), ()]
     assert not any(first in message.content for message in script.history[-2].messages)
-    _hold(with_a_model, script, says(HELLO), replies(FAREWELL, leaves=True))
+    _hold(with_a_model, script, says(HELLO, leaves=True), replies(FAREWELL, leaves=True))
     assert _scene(script.history[-2]).said_today == (), "with a model it is not read"
 
 
@@ -525,7 +536,7 @@ def test_a_conversation_of_three_turns_and_its_closing_ask_the_database_for_litt
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     """What is needed of both people is read at once, and what is written into a table goes there in one statement."""
-    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), recollection())
+    script.enqueue(says(HELLO), replies(FAMILY, leaves=True), says(THANKS, leaves=True), recollection())
     place(room)
 
     async def run(key: ConversationKey) -> None:

@@ -230,7 +230,7 @@ def test_a_player_engages_whom_it_talks_to_unless_the_place_is_waived(played: Co
 def test_a_human_takes_over_from_a_model_and_hands_back(
     played: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    script.enqueue(says(HELLO), replies(FAMILY), replies(GLAD), says(THANKS), replies(FAREWELL, leaves=True))
+    script.enqueue(says(HELLO), replies(FAMILY), replies(GLAD), says(THANKS, leaves=True), replies(FAREWELL))
     conversation_id = meet(played)
     key = main(conversation_id)
 

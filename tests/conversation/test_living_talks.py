@@ -59,7 +59,7 @@ from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
-FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
 
 
 def _foretold(room: ConversationDependencies) -> list[tuple[str, int, str, str]]:
@@ -126,8 +126,8 @@ def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies
 
 def test_a_talk_lasts_as_long_as_talks_do_at_least(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
-    script.enqueue(says(HELLO, leaves=True))
-    assert asyncio.run(hold_living(Engine(room), starts)) == 1
+    script.enqueue(says(HELLO, leaves=True), replies("Bye."))
+    assert asyncio.run(hold_living(Engine(room), starts)) == 2
     assert talk(room, "c1").ended_at == starts + 3
 
 
@@ -143,7 +143,11 @@ LOST = "Aoi lost a letter by the ferry"
 def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
     room: ConversationDependencies, script: ScriptedModel, caller: str
 ) -> None:
-    script.enqueue(says(LETTER, leaves=True), closing(second={"memories": [memory(LOST, 0, about="a", teller="a")]}))
+    script.enqueue(
+        says(LETTER, leaves=True),
+        replies("Bye."),
+        closing(second={"memories": [memory(LOST, 0, about="a", teller="a")]}),
+    )
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
     asyncio.run(close(room, main(first)))
@@ -152,7 +156,7 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
         asyncio.run(Engine(room).converse(main(meet(room))))
     else:
         asyncio.run(hold_living(Engine(room), begin_living(room)))
-    heard = [prompt for prompt in script.history if prompt.role == "npc"]
+    _, *heard = (prompt for prompt in script.history if prompt.role == "npc")
     assert heard
     assert all(LOST in prompt.messages[1].content for prompt in heard)
 
@@ -226,7 +230,7 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(
     first = begin_living(room, ahead=60)
     second = begin_living(room, "c2", ahead=AHEAD)
     angered = recollection(second={"mood": "angry", "memories": []})
-    script.enqueue(*FOUR, angered, says("It is me again."), replies("So it is.", leaves=True))
+    script.enqueue(*FOUR, angered, says("It is me again.", leaves=True), replies("So it is.", leaves=True))
 
     async def run() -> None:
         engine = Engine(room)
@@ -458,7 +462,7 @@ def test_of_two_characters_each_has_the_talk_in_its_own_day(
     room: ConversationDependencies, script: ScriptedModel, sleeper: str
 ) -> None:
     starts = begin_living(room, partner_id="mio")
-    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), pair_recollection())
+    script.enqueue(says(HELLO), replies(FAMILY, leaves=True), says(THANKS, leaves=True), pair_recollection())
 
     async def run() -> None:
         engine = Engine(room)

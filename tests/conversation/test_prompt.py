@@ -38,7 +38,6 @@ from service.conversation.prompt import (
     Present,
     PromptContext,
     ScenePart,
-    SharedLine,
     messages,
     render_note,
     render_record,
@@ -303,7 +302,7 @@ def _shared(language: Language, *, in_scene: bool) -> dict[str, Any]:
         known=words["heard"],
         spot=words["place"] if in_scene else "",
     )
-    heard = SharedLine(
+    heard = Line(
         turn=0, speaker_id="npc_hamako", speaker_name=words["hamako"], text=words["lines"][0][1], told=words["said"]
     )
     own = replace(heard, turn=1, speaker_id="npc_taro", think="…", act=words["doing"], in_scene=in_scene)
@@ -438,7 +437,7 @@ def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends:
 
 
 @pytest.mark.parametrize(
-    ("language", "stays"), [("en", "never leave this place"), ("ja", "この場所を離れることはない")]
+    ("language", "stays"), [("en", "Your work keeps you here"), ("ja", "今は仕事でここを離れられない")]
 )
 def test_only_an_npc_that_may_not_leave_is_told_that_it_cannot(language: Language, stays: str) -> None:
     assert stays in _prompt(_npc(language)).messages[0].content
@@ -474,7 +473,9 @@ def test_the_speakers_own_lines_are_the_assistants(language: Language) -> None:
     words = WORDS[language]
     own = [words["lines"][0][1], words["lines"][2][1]]
     character = _prompt(_returning(language, lines=_lines(words, "lines"), turns_left=7))
-    assert [m.content for m in character.messages if m.role == "assistant"] == [f'{{"utterance": "{t}"}}' for t in own]
+    assert [m.content for m in character.messages if m.role == "assistant"] == [
+        f'{{"utterance": "{text}", "emotion": "neutral"}}' for text in own
+    ]
     npc = [m.content for m in _prompt(_npc_returning(language)).messages if m.role == "user"]
     assert npc[0].endswith(f"\n\n{own[0]}")
     assert npc[1:] == own[1:]
@@ -489,7 +490,11 @@ def test_the_goal_an_opener_set_itself_stands_where_it_set_it(language: Language
     first, second = speaker_prompt(asked, record, ""), speaker_prompt(later, record, "")
     assert (first.answer, second.answer) == (OpeningTurn, CharacterTurn)
     assert second.messages[:2] == first.messages
-    assert json.loads(second.messages[2].content) == {**words["goal"].model_dump(), "utterance": words["lines"][0][1]}
+    assert json.loads(second.messages[2].content) == {
+        "utterance": words["lines"][0][1],
+        "emotion": "neutral",
+        **words["goal"].model_dump(),
+    }
 
 
 def test_who_was_spoken_to_is_not_asked_about_a_goal() -> None:

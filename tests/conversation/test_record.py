@@ -74,7 +74,9 @@ def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(
     """The opener sets its goal itself, and repeats itself once: the second answer is taken, with the note it came
     of.
     """
-    script.enqueue(opens(HELLO), replies(FAMILY), says(HELLO), says(MORE), replies(SINGS), says(THANKS, leaves=True))
+    script.enqueue(
+        opens(HELLO), replies(FAMILY), says(HELLO), says(MORE), replies(SINGS, leaves=True), says(THANKS, leaves=True)
+    )
     conversation_id = meet(room, goal=None)
     asyncio.run(Engine(room).converse(main(conversation_id)))
     sent = [prompt.messages for prompt in script.history]
@@ -96,7 +98,14 @@ def _without_reminder(prompt: Sequence[Message]) -> list[Message]:
 def test_each_prompt_of_a_conversation_begins_with_the_one_before(
     room: ConversationDependencies, script: ScriptedModel, role: str
 ) -> None:
-    said = [says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS), replies(FAREWELL, leaves=True)]
+    said = [
+        says(HELLO),
+        replies(FAMILY),
+        says(MORE),
+        replies(SINGS),
+        says(THANKS, leaves=True),
+        replies(FAREWELL, leaves=True),
+    ]
     script.enqueue(*said)
     asyncio.run(Engine(room).converse(main(meet(room))))
     asked = _sent_to(script, role)
@@ -109,7 +118,7 @@ def test_after_a_restart_the_prompt_is_the_one_that_was_begun(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     """Whatever has changed since: weather, memory, what one carries."""
-    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS, leaves=True))
+    script.enqueue(says(HELLO), replies(FAMILY), says(MORE, leaves=True), replies(SINGS, leaves=True))
     conversation_id = meet(room)
 
     def changes(session: Session) -> None:
@@ -134,7 +143,7 @@ def test_after_a_restart_the_prompt_is_the_one_that_was_begun(
 def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS, leaves=True))
+    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS, leaves=True), says(THANKS, leaves=True))
     conversation_id = meet(room)
 
     async def run() -> None:
@@ -149,9 +158,12 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
     asyncio.run(run())
     notes = [turn.note for turn in turns(room, conversation_id)]
     told = "(It is now Wed 1 Apr, 8:30.)\n(Announced: The bridge is closed)"
-    assert notes == ["", "", told, told, ""]
+    assert notes == ["", "", told, told, "(It is time to part: say goodbye.)"]
     asked = map(_without_reminder, _sent_to(script, "character")[1:])
-    assert [prompt[-1].content for prompt in asked] == [f"{FAMILY}\n\n{told}", SINGS]
+    assert [prompt[-1].content for prompt in asked] == [
+        f"Taro (happy): {FAMILY}\n\n{told}",
+        f"Taro (happy): {SINGS}\n\n(It is time to part: say goodbye.)",
+    ]
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -182,11 +194,16 @@ def test_what_is_announced_while_somebody_speaks_reaches_the_next_one(
         room.database.write_now(_announce)
         return replies(FAMILY)
 
-    script.enqueue(says(HELLO), interrupted, says(MORE), replies(SINGS, leaves=True))
+    script.enqueue(says(HELLO), interrupted, says(MORE, leaves=True), replies(SINGS, leaves=True))
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))
     told = "(Announced: The bridge is closed)"
-    assert [turn.note for turn in turns(room, conversation_id)] == ["", "", told, told]
+    assert [turn.note for turn in turns(room, conversation_id)] == [
+        "",
+        "",
+        told,
+        f"{told}\n(It is time to part: say goodbye.)",
+    ]
 
 
 def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opener_alone(
@@ -195,7 +212,7 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
     at = room.worlds.start
     for person_id in ("aoi", "npc_taro"):
         _tell_of_the_move(room, person_id, at)
-    script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
     assert own[1].content.count("has moved twice") == 1
@@ -205,7 +222,7 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
 
 
 def test_needs_and_life_goals_are_told_to_who_lives(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
     profile = room.worlds.content.cast("en").character("aoi")
@@ -216,7 +233,7 @@ def test_needs_and_life_goals_are_told_to_who_lives(room: ConversationDependenci
 
 
 def test_a_conversation_that_was_read_in_has_no_prompts(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(HELLO, leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies("Bye."))
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))
     assert len(rows(room, PromptRow)) == 2

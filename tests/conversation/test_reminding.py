@@ -92,7 +92,12 @@ def test_memory_is_asked_again_where_the_talk_stays_with_its_topic(
 ) -> None:
     _remembers(room, "aoi", "npc_hamako", [KEEPER])
     script.enqueue(
-        says(HELLO), replies(ASKS), says(TELLS), replies(WONDERS), says(THANKS, leaves=True), replies("Bye.")
+        says(HELLO),
+        replies(ASKS),
+        says(TELLS),
+        replies(WONDERS),
+        says(THANKS, leaves=True),
+        replies("Bye."),
     )
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))
@@ -111,7 +116,9 @@ def test_what_comes_to_mind_is_bounded(room: ConversationDependencies, script: S
     topics = ("lighthouse keeper", "brass telescope", "winter apples", "harbour master", "old piano", "stone bridge")
     _remembers(room, "aoi", "npc_hamako", [f"Hamako tells of the {one} {'for a long while ' * 8}" for one in topics])
     script.enqueue(
-        says(HELLO), replies(f"Did Hamako mention the {' and the '.join(topics)}?"), says(THANKS, leaves=True)
+        says(HELLO),
+        replies(f"Did Hamako mention the {' and the '.join(topics)}?", leaves=True),
+        says(THANKS, leaves=True),
     )
     script.enqueue(replies("Bye."))
     conversation_id = meet(room)
@@ -125,7 +132,7 @@ def test_what_the_last_summary_says_already_is_not_told_again(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     _remembers(room, "aoi", "npc_taro", [GOATS, KNEE, KNEE], summary=f"Aoi met Taro. {GOATS}.")
-    script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     (first, *_) = _opener(script)
     told = "\n".join((*first.known, *first.heard))
@@ -137,7 +144,7 @@ def test_a_speaker_is_told_what_was_said_that_bears_on_its_goal(
 ) -> None:
     said = ("The ferry broke its mast off the cape.", "Good that nobody drowned.")
     _remembers(room, "aoi", "npc_hamako", [], said=said)
-    script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
     goal = Goal(goal="Ask whether the mast of the ferry is mended", success_criteria="Taro tells of the ferry")
     asyncio.run(Engine(room).converse(main(meet(room, goal=goal))))
     (first, *_) = _opener(script)

@@ -96,9 +96,9 @@ def test_of_more_than_two_who_says_goodbye_leaves_and_the_last_goodbye_ends_it(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     scene_id = begin_scene(room, *CAST[:3])
-    script.enqueue(acts("I must go.", leaves=True), acts("Farewell."), acts("Me too.", leaves=True))
+    script.enqueue(acts("I must go.", leaves=True), acts("Farewell."), acts("Me too.", leaves=True), acts("So long."))
     row = play(room, scene_id)
-    assert [turn.speaker_id for turn in turns(room, scene_id)] == ["aoi", "npc_taro", "mio"]
+    assert [turn.speaker_id for turn in turns(room, scene_id)] == ["aoi", "npc_taro", "mio", "npc_taro"]
     assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.WANTS_TO_END)
     assert [one.left_turn for one in row.participants] == [1, None, None]
 
@@ -306,17 +306,16 @@ def test_three_at_a_table_talk_as_one_conversation_and_each_is_told_who_says_wha
     room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(conversation_id)), "npc_hamako"))
     said = ["Good day to both.", "And to you.", "Sit down, then.", "With pleasure.", "Some tea?", "Gladly."]
     script.enqueue(*[says(said[n]) if n % 3 == 0 else replies(said[n]) for n in range(3)])
-    script.enqueue(says(said[3], achieved=True), replies(said[4]))
+    script.enqueue(says(said[3], achieved=True, leaves=True), replies(said[4]), replies(said[5]))
     asyncio.run(Engine(room).converse(main(conversation_id)))
     assert [turn.speaker_id for turn in turns(room, conversation_id)] == [
         *("aoi", "npc_taro", "npc_hamako"),
-        "aoi",
-        "npc_taro",
+        *("aoi", "npc_taro", "npc_hamako"),
     ]
     of_hamako = shown(script.history[2])
-    assert "You and Aoi, Taro talk with each other:\n\nAoi: Good day to both.\n\nTaro: And to you." in of_hamako
+    assert "You and Aoi, Taro talk with each other:\n\nAoi: Good day to both.\n\nTaro (happy): And to you." in of_hamako
     assert "You walk up to Taro, Hamako and speak first." in shown(script.history[0])
-    assert script.history[3].messages[-1].content == "Taro: And to you.\n\nHamako: Sit down, then."
+    assert script.history[3].messages[-1].content == "Taro (happy): And to you.\n\nHamako (happy): Sit down, then."
     assert talk(room, conversation_id).end_reason == EndReason.GOAL_ACHIEVED
 
 

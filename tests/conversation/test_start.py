@@ -22,6 +22,7 @@ from tests.conversation.talks import (
     meet,
     pass_minutes,
     place,
+    replies,
     rows,
     says,
     send,
@@ -152,7 +153,7 @@ def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: ConversationD
 
 
 def test_both_are_free_again_after_the_end(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(HELLO, leaves=True))
+    script.enqueue(says(HELLO, leaves=True), replies("Bye."))
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
     second = begin(room)

@@ -67,7 +67,7 @@ def _meet(room: ConversationDependencies, **wanted: Any) -> str:
 
 def _spoken(room: ConversationDependencies, script: ScriptedModel, **wanted: Any) -> str:
     """A talk of four turns whose closing is due."""
-    script.enqueue(says(ASKS), replies(GREEN), says(TOWER), replies(GOODBYE, leaves=True))
+    script.enqueue(says(ASKS), replies(GREEN), says(TOWER, leaves=True), replies(GOODBYE, leaves=True))
     conversation_id = _meet(room, **wanted)
     asyncio.run(Engine(room).converse(main(conversation_id)))
     return conversation_id
@@ -119,7 +119,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(
     asyncio.run(Engine(room).converse(main(first)))
     asyncio.run(close(room, main(first)))
     room.database.write_now(lambda s: setattr(person_row(s, "main", "aoi", lock=True), "items", ["a stolen letter"]))
-    script.enqueue(says(ASKS), replies(GREEN, leaves=True))
+    script.enqueue(says(ASKS, leaves=True), replies(GREEN, leaves=True))
     asyncio.run(Engine(room).converse(main(_meet(room))))
     own, heard = script.history[-2:]
     private = [
@@ -217,7 +217,7 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     conversation_id = _spoken(room, script)
-    script.enqueue(pair_recollection(), says("It is me again."), replies("So it is.", leaves=True))
+    script.enqueue(pair_recollection(), says("It is me again.", leaves=True), replies("So it is.", leaves=True))
 
     async def run() -> str:
         runner = ConversationRunner(room)
@@ -252,7 +252,7 @@ def test_what_was_not_remembered_stands_in_both_ones_next_scenes(
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"))
     asyncio.run(close(room, main(conversation_id)))
-    script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
+    script.enqueue(says("It is me again.", leaves=True), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(main(_meet(room, character_id="mio", npc_id="aoi"))))
     for context in _seen(script):
         assert [line.text for line in context.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
@@ -263,7 +263,7 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     _settled(room, script)
-    script.enqueue(says("Good day, Aoi."), replies("Good day.", leaves=True))
+    script.enqueue(says("Good day, Aoi.", leaves=True), replies("Good day.", leaves=True))
     place(room, "ren")
     asyncio.run(Engine(room).converse(main(begin(room, character_id="ren", npc_id="aoi"))))
     _, aoi = _seen(script)

@@ -51,7 +51,9 @@ def _finds(findings: Mapping[str, Finding] = MappingProxyType({})) -> Any:
 def _talk(room: ConversationDependencies, script: ScriptedModel, *verdict: Any, summary: str = TOLD) -> str:
     """Aoi and Taro have talked, and Aoi takes three things away. Answers the conversation's id."""
     place(room, "aoi", BESIDE_TARO)
-    script.enqueue(says("Have you a family?"), replies("Two children."), says("I see. Goodbye.", leaves=True))
+    script.enqueue(
+        says("Have you a family?"), replies("Two children.", leaves=True), says("I see. Goodbye.", leaves=True)
+    )
     key = main(begin(room))
     asyncio.run(Engine(room).converse(key))
     kept = [memory(text, 1, about="b", teller="b") for text in (SAID, TURNED, MADE_UP)]

@@ -67,10 +67,12 @@ begun at that moment is gone: its stream ends after that event, and is 404 from 
 
 **Speaking.** `utterance.started` begins an attempt at a turn; what bears its `utterance_id` belongs to it.
 `utterance.delta` is for showing: put its `text` at `char_start`. `utterance.sentence` is for speech: it comes as soon
-as the sentence is certain, all of them before `utterance.completed`. Positions count Unicode code points. A client
-that is slow gets fewer and longer deltas; nothing waits for it. Where another replica of the service speaks, you are
-told the sentences when the utterance is completed. `utterance.discarded` takes an attempt back: the service has
-crashed, the model's answer broke off, or stepped out of its role; what follows is another attempt, with another id.
+as the sentence is certain, all of them before `utterance.completed`. What its speaker's hands or face do (`act`) and
+what shows in it (`emotion`) the model says behind the words: you have both with `utterance.completed`. Positions count
+Unicode code points. A client that is slow gets fewer and longer deltas; nothing waits for it. Where another replica of
+the service speaks, you are told the sentences when the utterance is completed. `utterance.discarded` takes an attempt
+back: the service has crashed, the model's answer broke off, or stepped out of its role; what follows is another
+attempt, with another id.
 
 **Answering.** `POST /conversations/{id}/interrupt {utterance_id, heard_chars | heard_text}` when the player cuts in:
 only what was heard stays in the transcript and is remembered. `POST /conversations/{id}/playback {utterance_id}` while

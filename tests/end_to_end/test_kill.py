@@ -97,7 +97,7 @@ def speak_by_script(body: dict[str, Any]) -> str:
     if "goal" in fields:
         return json.dumps({**reply(first), "goal": TALK["goal"], "success_criteria": TALK["success_criteria"]})
     if "goal_achieved" in fields:
-        return json.dumps(turn(third, achieved=True) if has_spoken else turn(first))
+        return json.dumps(turn(third, achieved=True, ends=True) if has_spoken else turn(first))
     return json.dumps(reply(fourth) if has_spoken else reply(second))
 
 

@@ -73,7 +73,7 @@ async def tell(
     """The one tells the other so in the words of that hand, and the model notes whom they name."""
     for person_id in (teller, listener):
         place(room, person_id)
-    script.enqueue(says(rumour.told[hand]), replies(rumour.reply), says(rumour.bye, leaves=True))
+    script.enqueue(says(rumour.told[hand]), replies(rumour.reply, leaves=True), says(rumour.bye, leaves=True))
     key = main(begin(room, character_id=teller, npc_id=listener))
     await Engine(room).converse(key)
     kept = memory(rumour.statement, 0, teller="a", heard_from=rumour.named[hand])

@@ -97,7 +97,7 @@ def _talk(room: ConversationDependencies, script: ScriptedModel, character_id: s
     """A talk with Taro, closed; the answer is what its prompts held, the closing's last."""
     before = len(script.history)
     place(room, character_id)
-    script.enqueue(says("What is on your mind?"), replies(answer), says("I see. Goodbye.", leaves=True))
+    script.enqueue(says("What is on your mind?"), replies(answer, leaves=True), says("I see. Goodbye.", leaves=True))
     key = main(begin(room, character_id=character_id))
     asyncio.run(Engine(room).converse(key))
     kept = [memory("Taro buried the Zanzibar ledger under the old kiln", 1, teller="b")]

@@ -135,19 +135,18 @@ def play(
     language: Language, seed: int, *, goal: Goal | None = None, alice: dict[str, Any] | None = None, **taro: Any
 ) -> Played:
     """A whole conversation, as the engine plays it. `alice` and `taro` are what else the two know."""
-    rng, achieved, over = random.Random(seed), False, False
+    rng, achieved, until = random.Random(seed), False, 10
     texts: list[str] = []
-    while len(texts) < 10:
+    while len(texts) < until:
         mine = {**(alice or {}), "goal": goal} if len(texts) % 2 == 0 else taro
         turn = speak(context(language, *texts, **mine), rng)
         texts.append(turn.utterance)
         if isinstance(turn, OpeningTurn):
             goal = Goal(goal=turn.goal, success_criteria=turn.success_criteria)
-        farewell = achieved
-        achieved = achieved or (isinstance(turn, CharacterTurn) and turn.goal_achieved)
-        over = farewell or (turn.wants_to_end and not achieved)
-        if over:
-            break
+        if turn.wants_to_end:
+            until = min(until, len(texts) + 1)
+        if isinstance(turn, CharacterTurn) and turn.goal_achieved and not achieved:
+            achieved, until = True, min(until, len(texts) + 2)
     return Played(texts=tuple(texts), achieved=achieved)
 
 

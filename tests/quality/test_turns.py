@@ -45,7 +45,7 @@ def talk(room: ConversationDependencies, world_id: str = "main") -> str:
 
 def of_talk(script: ScriptedModel, *judge: object) -> None:
     """A talk of four turns, with these answers of the judge."""
-    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     script.enqueue(*judge, role="quality")  # type: ignore[arg-type] # what a judge answers
 
 
@@ -90,7 +90,9 @@ def test_a_fault_needs_no_judge_and_the_line_is_said_anew_with_its_reason(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     foreign = "I build, you see: わたしは大工で、毎日この町で家を建てています。"
-    script.enqueue(says(HELLO), replies(foreign), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(
+        says(HELLO), replies(foreign), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL)
+    )
     script.enqueue(*[marks()] * 4, role="quality")
     conversation_id = talk(checking(room))
     said = turns(room, conversation_id)
@@ -115,14 +117,14 @@ def test_after_two_attempts_the_best_is_said_and_a_correction_is_asked_for_only_
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     answers = [replies("Nice day."), replies("It is warm out here."), replies("The fog is gone now.")]
-    script.enqueue(says(HELLO), *answers, says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(says(HELLO), *answers, says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     script.enqueue(marks(), DULL, marks(5, "Dull."), DULL, marks(), marks(), role="quality")
     conversation_id = talk(checking(room))
     assert turns(room, conversation_id)[1].text == "It is warm out here."
     row = checked(room)[1]
     assert (row.outcome, row.lowest, row.calls, len(row.refused)) == ("best", 5, 5, 2)
     script.enqueue(says("Good evening, Taro. How are they?"), *answers)
-    script.enqueue(says("I see, that is good to hear.", achieved=True), replies("See you soon."))
+    script.enqueue(says("I see, that is good to hear.", achieved=True, leaves=True), replies("See you soon."))
     corrected = {"utterance": "My wife Harue and our two children are all well."}
     script.enqueue(marks(), DULL, DULL, DULL, corrected, marks(), marks(), marks(), role="quality")
     again = talk(checking(room, correct=True))
@@ -191,7 +193,7 @@ def test_a_talk_of_the_living_world_is_checked_and_a_kill_between_attempts_leave
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     starts = begin_living(room, max_turns=2)
-    script.enqueue(says(HELLO), says(HELLO), replies(FAREWELL, leaves=True))
+    script.enqueue(says(HELLO), says(HELLO, leaves=True), replies(FAREWELL, leaves=True))
 
     def killed(_: object) -> object:
         raise RuntimeError("the process is gone")

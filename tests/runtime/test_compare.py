@@ -28,7 +28,7 @@ def answered_otherwise(room: ConversationDependencies, script: ScriptedModel) ->
     part(room, "what-if", Moment(conversation_id=of, turn=1))
     cats = {"memories": [memory("Taro lives alone with two cats.", 1, about="b")]}
     closing = recollection(summary="Taro told Ren of his two cats.", first=cats, second={"affinity": -4})
-    script.enqueue(replies(OTHERWISE), says(THANKS, achieved=True), replies("Bye."), closing)
+    script.enqueue(replies(OTHERWISE), says(THANKS, achieved=True, leaves=True), replies("Bye."), closing)
     key = ConversationKey("what-if", of)
     asyncio.run(Engine(room).converse(key))
     asyncio.run(close(room, key))

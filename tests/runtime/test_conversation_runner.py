@@ -120,7 +120,7 @@ def test_a_turn_that_fails_as_nobody_expects_is_tried_three_times_and_ends_the_t
 def test_a_closing_that_fails_as_nobody_expects_is_tried_three_times_and_has_failed(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    script.enqueue(says(HELLO), replies(FAMILY, leaves=True), _crashes, _crashes, _crashes)
+    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True), _crashes, _crashes, _crashes)
     row = _carried(room, meet(room))
     assert (row.phase, (row.failure or {}).get("type")) == (Phase.CLOSING_FAILED, "unexpected")
     assert script.unused == 0
@@ -402,19 +402,21 @@ def test_what_the_living_world_holds_is_left_to_it(
             runner.submit(main(held))
             await runner.interrupt(main(held))
             other = meet(room, character_id="mio", npc_id="npc_hamako")
-            script.enqueue(says(HELLO, leaves=True), _empty()) if phase == Phase.CLOSING else _instead(script)
+            script.enqueue(says(HELLO, leaves=True), replies("Bye."), _empty()) if phase == Phase.CLOSING else _instead(
+                script
+            )
             runner.submit(main(other))
             await runner.wait(main(other))
 
     asyncio.run(run())
     row = talk(room, held)
     assert (row.phase, row.runner) == (phase, "somebody")
-    assert len(script.history) == asked + 2, "only the other talk's utterance and closing"
+    assert len(script.history) == asked + 3, "only the other talk's two utterances and closing"
 
 
 def _instead(script: ScriptedModel) -> None:
     """What another talk needs, before what is enqueued for the held one."""
-    script.enqueue(says(HELLO, leaves=True), role="character")
+    script.enqueue(says(HELLO, leaves=True), replies("Bye."), role="character")
     script.enqueue(_empty(), role="closing")
 
 

@@ -29,7 +29,7 @@ from service.store.event_kinds import Forgot
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationKey, DecisionRow, EventRow
-from tests.conversation.talks import meet, rows, says, talk_of_family
+from tests.conversation.talks import meet, replies, rows, says, talk_of_family
 from tests.scripted_model import ScriptedModel
 from tests.servers.taken import Taken, taken
 from world.time import WorldTime
@@ -241,7 +241,7 @@ def reflect(session: Session, world_id: str) -> None:
 
 def converse_silently(room: ConversationDependencies, script: ScriptedModel, world_id: str) -> str:
     """A conversation that runs in that world; the answer is its id."""
-    script.enqueue(says("Hello.", leaves=True))
+    script.enqueue(says("Hello.", leaves=True), replies("Bye."))
     return meet(room, character_id="ren", npc_id="npc_hamako", world_id=world_id)
 
 

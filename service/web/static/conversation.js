@@ -48,12 +48,13 @@ const refresh = async () => showHead(await api(path));
 
 const kind = (speakerId) => (speakerId === conversation.character_id ? "character" : "npc");
 
-function bubble({ turn, speaker_id, speaker_name, text, emotion }, ...below) {
+function bubble({ turn, speaker_id, speaker_name, act, text, emotion }, ...below) {
   const mood = has(`emotion_${emotion}`) && h("span", { class: "quiet" }, ` ${t(`emotion_${emotion}`)}`);
   return [
     face(speaker_name, kind(speaker_id)),
     h("div", {},
       h("p", { class: "who" }, h("strong", {}, speaker_name), mood, h("a", { href: `#turn-${turn}` }, `#${turn}`)),
+      act && h("p", { class: "did" }, h("span", { class: "label" }, t("does")), " ", act),
       h("p", { class: "said" }, text), ...below),
   ];
 }

@@ -239,9 +239,9 @@ class TalkEnded(Payload, kind="conversation.ended"):
 
 
 class TalkFailed(Payload, kind="error"):
-    """Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is asked
-    again by itself; else it is the human's turn: the same words under the same `message_id` ask for another attempt,
-    others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
+    """Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is
+    asked again by itself; else it is the human's turn: the same words under the same `message_id` ask for another
+    attempt, others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
     """
 
     type: str = Field(

@@ -197,7 +197,7 @@ class ModelHealth:
 
     def failing_seconds(self, role: Role) -> float:
         """For how long the role, whose last call has failed, has answered none."""
-        return time.monotonic() - self._records[role].since
+        return time.monotonic() - self._records.get(role, _Record()).since
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""

@@ -15,11 +15,12 @@ from service.content.load import Content
 from service.conversation.acting import CharacterTurn, NpcTurn
 from service.conversation.prompt import PromptContext
 from service.decision.context import Decision, DecisionContext
+from service.errors import ModelUnreachable
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.offline.model import OfflineModel
 from service.quality.judge import CheckContext, GivenMark, GivenMarks
 from service.settings import QualitySettings
-from tests.runtime.lives import Slow, hamlet, house
+from tests.runtime.lives import Slow, hamlet, house, unpaid
 from tests.world.simulation import draw
 
 MORNING = 4 * 60
@@ -105,6 +106,35 @@ def test_a_talk_takes_a_minute_a_turn_at_its_own_time(told_in_order: dict[str, l
     assert told_in_order["turns"]
     for turn in told_in_order["turns"]:
         assert turn["at"] == started[turn["conversation_id"]] + turn["turn"]
+
+
+class Away(Sociable):
+    """The same, but it cannot be reached when it is to speak for the third and the ninth time."""
+
+    asked = 0
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        is_turn = isinstance(prompt.given, PromptContext) and not prompt.given.feedback
+        self.asked += is_turn
+        if is_turn and self.asked in (3, 9):
+            raise ModelUnreachable(model="m", base_url="http://127.0.0.1:1", reason="refused")
+        return await super().complete(prompt, on_text)
+
+
+def test_the_world_waits_for_a_model_that_is_away_and_the_story_is_the_same(
+    village: Content, tmp_path: Path, told_in_order: dict[str, list[Any]]
+) -> None:
+    async def live() -> dict[str, list[Any]]:
+        model = Away(seed=3)
+        async with house(village, tmp_path, model, quality=HALF, llm={"away_seconds": 60}) as home:
+            await home.live(MORNING)
+            assert model.asked > 9
+            return home.story()
+
+    told = asyncio.run(live())
+    assert {name: unpaid(rows) for name, rows in told.items() if name != "usage"} == {
+        name: unpaid(rows) for name, rows in told_in_order.items() if name != "usage"
+    }
 
 
 def test_latencies_and_ticks_do_not_change_the_story(

@@ -19,6 +19,7 @@ from service.conversation.memory_share import (
     brought_to_mind,
     context_tokens,
     fitted,
+    looks_of,
     past_candidates,
     persona_candidates,
     relation_of,
@@ -281,7 +282,7 @@ def _context(
         begins=opens,
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),
-        place=conversation.place or world.map.label(conversation.node_id),
+        place=conversation.place or world.place_told(conversation.node_id),
         now="" if has_own_time else world.sky,
         notices=world.announced,
         told=goes_on(conversation, rows.interventions, conversation.participants[seat].joined_turn),
@@ -291,6 +292,7 @@ def _context(
             for row in recent.meetings
         ),
         relation=relation_of(world, world.cast.actor(person_id), partner_id),
+        looks=looks_of(world, partner_id),
         times_met=recent.attitude.times_met,
         acquainted=frozenset((person_id, partner_id)) in rows.acquainted,
         affinity=recent.attitude.affinity,
@@ -383,6 +385,7 @@ def _present(world: WorldView, row: ConversationRow, rows: _Rows, person_id: str
         stance=stance(towards, world.name_of(other_id), world.language),
         acquainted=frozenset((person_id, other_id)) in rows.acquainted,
         relation=relation_of(world, world.cast.actor(person_id), other_id),
+        looks=looks_of(world, other_id),
         ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
         spot=row.participants[row.seat_of(other_id)].spot,
     )

@@ -263,6 +263,12 @@ def relation_of(world: WorldView, profile: Profile, other_id: str) -> str:
     return next((world.say("persona.relationship", name=world.name_of(other_id), text=one) for one in told), "")
 
 
+def looks_of(world: WorldView, other_id: str) -> str:
+    """What anybody sees of the other; "": nothing was written."""
+    seen = world.cast.person(other_id).seen
+    return seen and world.say("persona.relationship", name=world.name_of(other_id), text=seen)
+
+
 def spoken_of(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> list[str]:
     """What each is to the person whom the query names, and who is not present."""
     others = (line.person for line in profile.persona if line.person is not None and line.person not in present)

@@ -85,6 +85,7 @@ class Present:
     stance: str = ""
     acquainted: bool = False
     relation: str = ""
+    looks: str = ""
     ago: str = ""
     known: tuple[str, ...] = ()
     spot: str = ""
@@ -134,7 +135,7 @@ class PromptContext(PromptValues):
     announced, `told` is what the game said was going on, `lore` what the speaker's author lets it always know.
     `meetings` are the last ones with the partner, oldest first; `known` (each with when), `stance`, `affinity`
     (-100..100) and `times_met` are about the partner, and `relation` is what its author wrote that the partner is to
-    it. `acquainted`: the two knew each other before they first talked here. `secrets` are those that the
+    it, `looks` what one sees of the partner. `acquainted`: the two knew each other before they first talked here. `secrets` are those that the
     partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its
     goal. `past` are lines of a past with the partner that was given.
     `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
@@ -170,6 +171,7 @@ class PromptContext(PromptValues):
     lore: tuple[str, ...] = ()
     meetings: tuple[LastMeeting, ...] = ()
     relation: str = ""
+    looks: str = ""
     times_met: int = 0
     acquainted: bool = False
     affinity: int = 0

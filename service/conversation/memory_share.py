@@ -104,7 +104,7 @@ def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candida
             section="past",
             worth=(_PAST + _PAST * (one.item.known_from - oldest) / max(1, last - oldest))
             * (estimate_tokens(one.item.text) + _LINE_TOKENS)
-            * (0.5 if asks(one.item.text) else 1.0),
+            * (0.25 if asks(one.item.text) else 1.0),
             item=one,
         )
         for one in given
@@ -176,6 +176,8 @@ SAYS_WHAT = 4
 """So many telling words of the last line say what is talked of; with fewer ("When?") the line before says it too."""
 MOST_FOUND = 20
 """So many memories are looked at for the block; the shorter ones that fit are told."""
+NEAR_BEST = 0.55
+"""What scores less than that share of the best is left out, though there is room: it seldom bears on the moment."""
 AUTHORED_SHARE = 2
 """One part in so many of the block at most is for what an author wrote."""
 
@@ -203,16 +205,18 @@ async def reminded_of(
     authored = fitting(untold, room // AUTHORED_SHARE)
     room -= sum(map(estimate_tokens, authored.lines))
     told = (record.system, record.context, *notes, *authored.lines, *(line.text for line in context.lines))
-    recalled = tell(met, owner_id, worth_a_line(keeps.known(found, met)), tokens=room, told=told)
+    recalled = tell(met, owner_id, worth_a_line(keeps.known(found, met), NEAR_BEST), tokens=room, told=told)
     return Told(lines=(*authored.lines, *recalled.lines), refs=(*authored.refs, *recalled.refs))
 
 
-def worth_a_line(found: Iterable[Recalled]) -> Iterator[Recalled]:
+def worth_a_line(found: Sequence[Recalled], near_best: float = 0) -> Iterator[Recalled]:
     """Without the turns of a talk of which memories were kept: those say what mattered in it. One may stand for how it
-    was said, where it bears on the moment.
+    was said, where it bears on the moment. And without what answers less well than that share of the best.
     """
-    is_quoted = False
+    is_quoted, best = False, max((one.score for one in found), default=0.0)
     for one in found:
+        if one.score < near_best * best:
+            continue
         if isinstance(one.item, HeardTurn) and one.item.retold:
             if is_quoted or not one.bears:
                 continue

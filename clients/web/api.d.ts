@@ -213,7 +213,7 @@ export interface components {
         ChangesOut: {
             /** @description affinity of the partner towards the character, -100..100 */
             affinity: components["schemas"]["StepOut"];
-            /** @description how it stands to that one from now on: power, intimacy and task orientation, in words; empty: they were not judged */
+            /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
             attitude?: components["schemas"]["AttitudeOut"] | null;
@@ -495,7 +495,7 @@ export interface components {
             role: string;
             /** @description what happened, as a sentence in the world's language */
             detail: string;
-            /** @description of a closing: when it is tried again by itself (the machine's time, in UTC); null: it is not */
+            /** @description of a closing, or of a talk whose model is away: when it is tried again by itself (the machine's time, in UTC); null: it is not */
             next_try_at?: string | null;
         };
         /** @description What the character wants of the conversation. */
@@ -523,6 +523,8 @@ export interface components {
             id: string;
             /** @description the fact, as a sentence */
             statement: string;
+            /** @description as the person is told of it, with who told it: true whatever is the case */
+            line: string;
             /** @description the turn it was said in, counted from 0 */
             turn: number;
         };
@@ -702,7 +704,7 @@ export interface components {
         PartnerChangesOut: {
             /** @description of the one who began the talk, towards this one */
             affinity: components["schemas"]["StepOut"];
-            /** @description how it stands to that one from now on: power, intimacy and task orientation, in words; empty: they were not judged */
+            /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
             attitude?: components["schemas"]["AttitudeOut"] | null;
@@ -934,20 +936,22 @@ export interface components {
             data: components["schemas"]["TalkEnded"];
         };
         /**
-         * @description Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
-         *     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
-         *     remembered until another try succeeds.
+         * @description Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is
+         *     asked again by itself; else it is the human's turn: the same words under the same `message_id` ask for another
+         *     attempt, others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
          */
         TalkFailed: {
             /** @description the last part of the `type` of the problem, as problems of the API have it */
             type: string;
             /** @description what is wrong, in the conversation's language */
             detail: string;
+            /** @description when it is tried again by itself (the machine's time, in UTC); left out: it is not */
+            next_try_at?: string | null;
         };
         /**
-         * @description Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
-         *     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
-         *     remembered until another try succeeds.
+         * @description Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is
+         *     asked again by itself; else it is the human's turn: the same words under the same `message_id` ask for another
+         *     attempt, others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
          */
         TalkFailedClientEvent: {
             /** @description the world time at which it happened */
@@ -1014,7 +1018,7 @@ export interface components {
         TowardsChangesOut: {
             /** @description how much it likes that one, -100..100 */
             affinity: components["schemas"]["StepOut"];
-            /** @description how it stands to that one from now on: power, intimacy and task orientation, in words; empty: they were not judged */
+            /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
             attitude: components["schemas"]["AttitudeOut"] | null;
@@ -1048,7 +1052,7 @@ export interface components {
             choices: components["schemas"]["SuggestionOut"][];
             /** @description what its speaker thinks, in a scene; nobody perceives it */
             think?: string;
-            /** @description what its speaker does, in a scene */
+            /** @description what its speaker does */
             act?: string;
             /** @description ids of those to whom it is said; left out: to all */
             addressed?: string[] | null;
@@ -1092,7 +1096,7 @@ export interface components {
             interrupted: boolean;
             /** @description the client's own name for what a human said; null: none was given */
             message_id: string | null;
-            /** @description what the speaker does, in a scene */
+            /** @description what the speaker does with it */
             act?: string | null;
             /** @description ids of those to whom it is said; left out: to all */
             addressed?: string[] | null;
@@ -1296,6 +1300,8 @@ export interface components {
              * @enum {string}
              */
             decision: "model" | "routine";
+            /** @description about how many tokens a prompt of a talk may take in it; null: as the settings say */
+            context_tokens: number | null;
             /** @description what everybody knows of now */
             announcements: components["schemas"]["AnnouncementOut"][];
             /** @description date, time, weather and announcements as every prompt says them */

@@ -36,7 +36,7 @@ from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository, count_people_revision
 from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
 from service.settings import Settings
-from service.store.phase import EndReason
+from service.store.phase import AUTHOR, EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
 from service.testing.file import PROBES, TestEntry, TestsFile, read_tests
 from world.time import to_datetime
@@ -168,6 +168,9 @@ class _Talk:
             reason = (row.failure or {}).get(self.case.language, "")
             self.failures.append(Fault(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
             return False
+        if turns[-1].model == AUTHOR:
+            reason = sentence(self.case.language, "why.deflected")
+            self.failures.append(Fault(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
         self.exchanges.append(Exchange(line, turns[-1].text))
         return True
 

@@ -91,7 +91,7 @@ def test_a_story_goes_on_from_a_snapshot_by_its_cassette_and_ends_loudly_where_t
         talk = {"mode": "player", "player_id": "ken", "partner_id": "hermit"}
         begun = client.post("/conversations/start", json=talk).raise_for_status().json()
         said = client.post(f"/conversations/{begun['id']}/say", json={"text": "Good day"}, params={"wait": True})
-        assert "+Good day\nTo ask a model" in said.json()["conversation"]["failure"]["detail"]
+        assert "Good day\nTo ask a model" in said.json()["conversation"]["failure"]["detail"]
         client.post(f"/conversations/{begun['id']}/end").raise_for_status()
         assert until(client, begun["id"], "closing_failed")["failure"]["type"] == "cassette-miss"
     options = ("--days", "1", "--characters", "9", "--content", str(settings.content_dir), "--language", "en")

@@ -18,7 +18,7 @@ from tests.runtime.lives import House, hamlet, house, rehearsal
 from world.simulation import Simulation
 
 HOUR = 60
-HOME = "quay_pier"
+HOME = "yu_bridge"
 PLAYERS = [Made(id=f"player-{number}", kind="player", profile=f'{{"name": "Player {number}"}}') for number in range(60)]
 MIKA = Made(id="mika", kind="player", profile='{"name": "Mikazuki"}')
 
@@ -161,7 +161,9 @@ def test_a_character_that_comes_and_goes_tells_the_same_story_whether_the_servic
 ) -> None:
     """It is met and talked to, and somebody may be on the way to it when it goes."""
     yuna = Made(
-        id="yuna", kind="character", profile=json.dumps({"name": "Yuna", "personality": "Curious.", "home": HOME})
+        id="yuna",
+        kind="character",
+        profile=json.dumps({"name": "Yuna", "personality": "Curious.", "home": HOME}),
     )
 
     async def begin(home: House) -> None:

@@ -49,7 +49,7 @@ def test_vectors_are_made_in_the_background_and_once(room: ConversationDependenc
     embedder = FakeEmbedder()
     room = embedding(room, embedder)
     give_past(room, "main", "aoi")
-    assert pending(room) == 2
+    assert pending(room) == 3
 
     async def run() -> None:
         filler = VectorFiller(room)
@@ -58,7 +58,7 @@ def test_vectors_are_made_in_the_background_and_once(room: ConversationDependenc
 
     asyncio.run(run())
     assert pending(room) == 0
-    assert sorted(embedder.embedded) == ["Of a weir.", "The weir is old."]
+    assert sorted(embedder.embedded) == ["Of a weir.", "The weir is old.", "The weir leaks."]
     assert room.database.read_now(vectors_due) == {}
 
 
@@ -125,6 +125,6 @@ def test_an_exact_world_waits_for_the_vectors_of_its_own_people(room: Conversati
         after = await home.database.read(lambda s: home.worlds.open(s, "main").now)
         assert (before, after) == (step.before, step.after)
         assert await home.memory.pending_vectors(AOI, LATEST) == 0
-        assert await home.memory.pending_vectors(replace(AOI, world_id="other"), LATEST) == 2
+        assert await home.memory.pending_vectors(replace(AOI, world_id="other"), LATEST) == 3
 
     asyncio.run(asyncio.wait_for(run(), 30))

@@ -17,7 +17,7 @@ DEFECTS: Mapping[str, tuple[str, list[str]]] = {
         "repetition",
         ["Take two of these after supper, with water.", "Take two of these after supper, with water!"],
     ),
-    "another language": ("language", ["Sit down.", "座りなさい。どこが痛むのか、順番に話してごらんなさい。"]),
+    "another language": ("unanswered", ["Sit down.", "座りなさい。どこが痛むのか、順番に話してごらんなさい。"]),
     "speaks as a model": ("unanswered", ["As an AI language model, I have no clinic."] * 2),
 }
 """What is wrong, the check that finds it, and the answers."""

@@ -43,7 +43,7 @@ def authored(language: Language) -> str:
     people = [*cast.characters.values(), *cast.npcs.values()]
     nodes = [cast.world_map.label(node) for node in cast.world_map.nodes]
     places = [facility.name for facility in cast.world_map.facilities.values()]
-    own = [word for one in people for word in (one.name, one.personality, *one.facts)]
+    own = [word for one in people for word in (one.name, one.personality, *one.identity, *one.facts)]
     own += [secret.fact for one in people for secret in one.secrets]
     return "\n".join((cast.world_name, *own, *nodes, *places))
 

@@ -135,9 +135,9 @@ class PromptContext(PromptValues):
     announced, `told` is what the game said was going on, `lore` what the speaker's author lets it always know.
     `meetings` are the last ones with the partner, oldest first; `known` (each with when), `stance`, `affinity`
     (-100..100) and `times_met` are about the partner, and `relation` is what its author wrote that the partner is to
-    it, `looks` what one sees of the partner. `acquainted`: the two knew each other before they first talked here. `secrets` are those that the
-    partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its
-    goal. `past` are lines of a past with the partner that was given.
+    it, `looks` what one sees of the partner. `acquainted`: the two knew each other before they first talked here.
+    `secrets` are those that the partner, and who else is there, may be told. `heard` is what it remembers, from
+    anybody, that bears on its goal. `past` are lines of a past with the partner that was given.
     `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
     more than two: no prompt tells it, but who speaks without a model repeats nothing of it.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing

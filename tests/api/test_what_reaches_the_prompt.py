@@ -70,7 +70,7 @@ def test_later_questions_of_a_talk_find_theirs_and_the_block_before_is_replaced(
     client: TestClient, script: ScriptedModel
 ) -> None:
     client.patch("/world", json={"context_tokens": SMALL}).raise_for_status()
-    give_past(client, LENS, *CHATTER[:10], CAT, *CHATTER[10:])
+    give_past(client, *CHATTER[:22], LENS, *CHATTER[22:26], CAT, *CHATTER[26:])
     _, (first, second, third) = ask(client, script, ASKS_LENS, ASKS_CAT, ASKS_LENS)
     assert [LENS in one for one in (first, second, third)] == [True, False, True]
     assert [CAT in one for one in (first, second, third)] == [False, True, False]

@@ -22,6 +22,8 @@ from service.memory.lexical import (
     normal,
     query_tokens,
     says_little,
+    share,
+    telling,
     tokens,
     tokens_a_word,
 )
@@ -253,6 +255,8 @@ PERSONA_TOKENS = 600
 """Most tokens, by `estimate_tokens`, for a persona outside of a talk: in a letter, or a survey."""
 VOICE = 2
 """So many of its lines show in each of its prompts how a person sounds; the others are told as what it knows."""
+_SAID_ALREADY = 0.5
+"""Share of a fact's telling words from which a line says no more than the fact."""
 _USUAL = 5
 """How much something matters of which its author does not say it."""
 
@@ -280,7 +284,8 @@ def _persona(world: WorldView, profile: Profile) -> list[tuple[str, str, float]]
     is worth.
     """
     lines = [(one.text, one.told, float(one.weight)) for one in profile.persona if one.person is None]
-    sayings = profile.lines[VOICE:]
+    facts = [telling(one) for one in profile.facts]
+    sayings = (one for one in profile.lines[VOICE:] if not any(share(fact, one) >= _SAID_ALREADY for fact in facts))
     return [*lines, *((one, world.say("persona.saying", text=one), _USUAL - 1.0) for one in sayings)]
 
 

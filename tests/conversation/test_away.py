@@ -48,7 +48,7 @@ def patient(room: ConversationDependencies, seconds: float = 60) -> Conversation
 def test_a_talk_waits_for_its_model_and_goes_on_with_the_same_turn(
     room: ConversationDependencies, script: ScriptedModel, error: ModelTimeout
 ) -> None:
-    script.enqueue(says(HELLO), error, replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(says(HELLO), error, replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     conversation_id = meet(room)
 
     async def run() -> None:
@@ -67,7 +67,7 @@ def test_a_talk_waits_for_its_model_and_goes_on_with_the_same_turn(
 def test_the_living_world_waits_for_a_talk_and_the_turn_is_of_its_minute(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    script.enqueue(says(HELLO), AWAY[0], replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    script.enqueue(says(HELLO), AWAY[0], replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
     starts = begin_living(room)
     asyncio.run(hold_living(Engine(patient(room)), starts))
     assert [(turn.text, turn.at - starts) for turn in turns(room, "c1")] == [*zip(WHOLE, range(4), strict=True)]
@@ -105,7 +105,7 @@ def test_a_process_that_stops_while_a_talk_waits_leaves_it_to_the_next(
         await runner.start()
         await until(lambda: talk(room, conversation_id).waits_for_model)
         await runner.stop()
-        script.enqueue(replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection())
+        script.enqueue(replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL), recollection())
         runner = ConversationRunner(patient(room), sweep_seconds=0.02)
         await runner.start()
         await runner.wait(main(conversation_id))

@@ -287,7 +287,7 @@ DEFLECTIONS = sentences("en", "deflections")
 def test_what_nobody_of_the_story_says_is_asked_once_more(
     room: ConversationDependencies, script: ScriptedModel, hold: Hold, fault: Scripted, nudge: str
 ) -> None:
-    conversation_id = hold(says(HELLO), fault, replies(FAMILY, leaves=True))
+    conversation_id = hold(says(HELLO, leaves=True), fault, replies(FAMILY, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, FAMILY]
     assert _scene(script.history[2]).nudge == nudge
 
@@ -298,9 +298,8 @@ def test_what_nobody_of_the_story_says_is_asked_once_more(
 def test_whose_model_twice_gives_no_words_of_it_says_a_line_of_its_authors(
     room: ConversationDependencies, hold: Hold, second: Callable[[], Scripted]
 ) -> None:
-    conversation_id = hold(
-        says(HELLO), replies(AS_AI), second(), says(THANKS, achieved=True), replies(FAREWELL, leaves=True)
-    )
+    ends = (says(THANKS, achieved=True, leaves=True), replies(FAREWELL, leaves=True))
+    conversation_id = hold(says(HELLO), replies(AS_AI), second(), *ends)
     row, said = talk(room, conversation_id), turns(room, conversation_id)
     assert [turn.text for turn in said[::2]] == [HELLO, THANKS]
     assert said[1].text in DEFLECTIONS
@@ -313,7 +312,7 @@ def test_whose_model_twice_gives_no_words_of_it_says_a_line_of_its_authors(
 def test_the_lines_that_an_author_wrote_for_it_come_first(room: ConversationDependencies, hold: Hold) -> None:
     mine = ("Ask me about boats.", "The kettle is on.")
     _written(room, "npc_taro", deflections=mine)
-    conversation_id = hold(says(HELLO), refuses(), refuses(), says(THANKS, leaves=True))
+    conversation_id = hold(says(HELLO), refuses(), refuses(), says(THANKS, leaves=True), replies("Bye."))
     assert turns(room, conversation_id)[1].text in mine
 
 
@@ -331,7 +330,7 @@ def test_nothing_is_said_where_the_first_words_are_refused(room: ConversationDep
 
 def test_who_has_lines_in_another_language_may_speak_it(room: ConversationDependencies, hold: Hold) -> None:
     _written(room, "npc_taro", lines=(FOREIGN,))
-    assert _texts(room, hold(says(HELLO), replies(FOREIGN, leaves=True))) == [HELLO, FOREIGN]
+    assert _texts(room, hold(says(HELLO, leaves=True), replies(FOREIGN))) == [HELLO, FOREIGN]
 
 
 def test_an_utterance_that_is_too_long_is_cut_at_a_sentence_and_costs_no_second_call(
@@ -346,7 +345,7 @@ def test_an_utterance_that_is_too_long_is_cut_at_a_sentence_and_costs_no_second_
         "read two, and I wish that I had not. The boy is no trouble yet; he counts gulls and gives them names. Of all "
         "my boats I kept one, the smallest, for the day when somebody asks me for it."
     )
-    conversation_id = hold(says(HELLO), {**replies("x", leaves=True).model_dump(), "utterance": long})
+    conversation_id = hold(says(HELLO, leaves=True), {**replies("x").model_dump(), "utterance": long})
     kept = _texts(room, conversation_id)[1]
     assert long.startswith(kept)
     assert kept.endswith(".")

@@ -121,7 +121,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies
     for prompt in script.history:
         assert isinstance(prompt.given, PromptContext)
         assert (prompt.given.now, prompt.given.notices) == (world.sky, world.announced)
-        assert prompt.given.place == world.map.label(BESIDE_TARO)
+        assert prompt.given.place == world.place_told(BESIDE_TARO)
 
 
 def test_a_talk_lasts_as_long_as_talks_do_at_least(room: ConversationDependencies, script: ScriptedModel) -> None:

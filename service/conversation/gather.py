@@ -16,10 +16,10 @@ from service.conversation.memory_share import (
     Candidate,
     always_told,
     bearing,
-    brought_to_mind,
     context_tokens,
     fitted,
     looks_of,
+    lore_candidates,
     past_candidates,
     persona_candidates,
     relation_of,
@@ -152,11 +152,10 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             lore=lore.lines,
             others=others[: len(there) - 1],
         )
-        in_mind = brought_to_mind(world, person_id, query) if seat == OPENER else ()
         candidates = [
             *persona_candidates(world, context.speaker, moment, context.affinities),
             *_candidates(world, rows, person_id, dict(zip(there, of_each, strict=True)), bears, moment),
-            *(Candidate(section="heard", worth=_LORE, line=one) for one in in_mind),
+            *lore_candidates(world, person_id, query if seat == OPENER else ""),
             *past_candidates(world, discreet[person_id].known(said_before, world)),
         ]
         context, refs = fitted(world, context, candidates, sizes[seat])
@@ -351,9 +350,9 @@ def _candidates(
             yield Candidate(section="today", worth=_TALK_OF_TODAY, line=talk_line(world, talk))
 
 
-_LORE, _TALK_OF_TODAY = 6.0, 5.0
+_TALK_OF_TODAY = 5.0
 _MIND: Mapping[Importance, float] = {"low": 5.0, "medium": 6.0, "high": 8.0}
-"""What lore, a talk of the day and what is on somebody's mind are worth beside memories of importance 1 to 10."""
+"""What a talk of the day and what is on somebody's mind are worth beside memories of importance 1 to 10."""
 
 
 def _is_own(one: Recalled) -> bool:

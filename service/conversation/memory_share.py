@@ -126,19 +126,20 @@ def fitted(
     taken = estimate_tokens(record.system) + estimate_tokens(record.context)
     room = max(LEAST_TOKENS, int((1 - _TALK) * tokens) - reminded_tokens(tokens) - taken)
     owner_id, told = context.speaker.id, [normal(record.system), normal(record.context)]
-    sections = dict[str, list[Candidate]]()
+    sections, facts = dict[str, list[Candidate]](), list[str]()
     turns = dict[str, list[frozenset[str]]]()
     costs = [(one, estimate_tokens(_words(world, one, owner_id))) for one in candidates]
     for one, cost in sorted(costs, key=lambda both: -both[0].worth / (both[1] + _LINE_TOKENS)):
         text = one.line.text if one.item is None else one.item.item.text
         said, shape = said_of(text), grams(text, 3)
         sources = () if one.item is None else turns_of(one.item.item)
-        if cost > room or any(said in each for each in told):
+        if cost > room or any(said in each for each in told) or any(each in said for each in facts):
             continue
         if any(jaccard(shape, other) >= _ALIKE for turn in sources for other in turns.get(turn, ())):
             continue
         room -= cost
         told.append(said)
+        facts += [said] * (one.item is not None)
         for turn in sources:
             turns.setdefault(turn, []).append(shape)
         sections.setdefault(one.section, []).append(one)
@@ -297,10 +298,11 @@ def bearing_persona(world: WorldView, profile: Profile, query: str) -> list[str]
 
 
 def persona_candidates(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> list[Candidate]:
-    """All of it for a context, and what those are to the person whom the query names; what bears is worth more."""
-    bears = set(bearing_persona(world, profile, query))
+    """All of it for a context, what those are to the person whom the query names, and of its lines those that bear."""
+    bears = bearing_persona(world, profile, query)
     named = [(line, _USUAL + BEARS) for line in spoken_of(world, profile, query, present)]
-    lines = [*named, *((told, worth + BEARS * (told in bears)) for _, told, worth in _persona(world, profile))]
+    more = [(one.told, float(one.weight)) for one in profile.persona if one.person is None and one.told not in bears]
+    lines = [*named, *((told, _USUAL + BEARS) for told in bears), *more]
     return [Candidate(section="persona", worth=worth, line=Line(told)) for told, worth in lines]
 
 
@@ -313,6 +315,8 @@ def persona_told(world: WorldView, profile: Profile, query: str, present: Collec
     return within([*filter(None, related), *(one.line.text for one in found)], PERSONA_TOKENS)
 
 
+MOST_LORE = 60
+"""So many pieces of lore are weighed for a context."""
 LORE_TOKENS = 80
 """Most tokens of a prompt, by `estimate_tokens`, for lore that is always told: the first of it."""
 
@@ -338,6 +342,14 @@ def brought_to_mind(world: WorldView, person_id: str, query: str) -> list[Line]:
     """The lore that bears on the query, by the rarity of the words they share, as in a memory; best first."""
     known = known_lore(world, person_id, is_always=False)
     return [_line(known[place]) for place in bearing(query, [one.text for one in known])]
+
+
+def lore_candidates(world: WorldView, person_id: str, query: str) -> list[Candidate]:
+    """What else of lore the person knows, for a context: what bears on the query is worth more."""
+    bears = brought_to_mind(world, person_id, query)
+    rest = [line for line in map(_line, known_lore(world, person_id, is_always=False)) if line not in bears]
+    told = [*((line, _USUAL + BEARS) for line in bears), *((line, _USUAL - 1.0) for line in rest)]
+    return [Candidate(section="persona", worth=worth, line=line) for line, worth in told[:MOST_LORE]]
 
 
 def _line(one: Lore) -> Line:

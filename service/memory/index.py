@@ -85,6 +85,9 @@ _KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _ENTITY, _PARTNER, _CONVERSATION, _
 _ASKS, _TIME, _IMPORTANCE, _LENGTH, _WORDS, _VECTOR, _FADED = range(10, 17)
 _COLUMNS = 17
 
+SAYS_LITTLE = 12
+"""An answer of fewer words says little without its question."""
+
 MOST_FADED = 0.25
 """Share of what is held that may have faded: of more the memory is read anew, without it."""
 
@@ -292,10 +295,11 @@ class PersonIndex:
         return chosen
 
     def _beside(self, place: int) -> HeardTurn | None:
-        """Of a question the turn after it, of an answer the question before it, in the same conversation."""
+        """Of a question the turn after it, of a short answer the question before it, in the same conversation."""
         lines, numbers = self._in_order(), self._numbers.filled
         here = int(lines.line[place])
-        if not isinstance(self._items[place], HeardTurn):
+        is_short = numbers[place, _WORDS] < SAYS_LITTLE
+        if not isinstance(self._items[place], HeardTurn) or not (numbers[place, _ASKS] or is_short):
             return None
         near = here + 1 if numbers[place, _ASKS] else here - 1
         if not 0 <= near < lines.turns or lines.talk[near] != lines.talk[here]:

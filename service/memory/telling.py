@@ -75,6 +75,7 @@ def clause(world: WorldView, one: Memory, *, dated: bool = False) -> str:
         came = world.say("common.comma").join(map(world.name_of, reversed(one.via)))
         text = world.say("remembered.by_way_of", text=text.rstrip(_ENDS), source=came)
     notes = [world.say(f"remembered.meant.{one.mode}")] if one.mode is not Mode.STATED else []
+    notes += [world.say("remembered.in_confidence")] if one.kept_from else []
     notes += [world.say("remembered.unsure")] if one.support is Support.UNSURE else []
     notes += [_since(world, one)] if dated else []
     if one.quote:

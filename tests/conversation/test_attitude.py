@@ -42,6 +42,7 @@ from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime
 
+PARTS = "(It is time to part: answer what was said, then say goodbye.)"
 ORDERS = "Carry my nets down to the pier! I order it, and I have decided it."
 ASKS = Questions(
     power="Who ordered whom about, nets and all?",
@@ -123,7 +124,7 @@ def test_before_each_turn_but_the_first_two_calls_judge_how_its_speaker_stands_t
         "",
         "(By now: With Aoi you mostly lead, and you keep to the point. Let it show.)",
         "(By now: With Taro you are close, and you mostly give way. Let it show.)",
-        "(It is time to part: say goodbye.)",  # of the other one it was told last in these words
+        PARTS,  # of the other one it was told last in these words
     ]
     assert _counted(room) == {"attitude": (6, 0), "character": (2, 0), "npc": (2, 0)}
     assert row.calls == 10
@@ -172,9 +173,7 @@ def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each
     assert "Remembered, on power: (yesterday morning) " in asked[3]
     assert f"Taro: {ORDERS}" in asked[3]
     assert "Remembered, on task_oriented" not in asked[3]
-    assert [turn.note for turn in turns(room, later)][2] == "(It is time to part: say goodbye.)", (
-        "it was told so when they met"
-    )
+    assert [turn.note for turn in turns(room, later)][2] == PARTS, "it was told so when they met"
     assert _towards(room, "npc_taro", "aoi").power == 2
 
 

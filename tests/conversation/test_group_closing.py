@@ -183,7 +183,7 @@ def test_the_prompt_marks_what_not_all_perceived(room: ConversationDependencies,
     asked_with = prompt.messages[-1].content
     assert f"0 Aoi: {told.lines[0]}" in asked_with
     assert f"2 Aoi (whisper, heard by b): {told.lines[2]}" in asked_with
-    assert f"(does, seen by d: {told.act})" in asked_with
+    assert f"(seen by d: {told.act})" in asked_with
     assert prompt.max_tokens == 6000
     assert "Aoi likes b: 0; c: 0; d: 0; e: 0. Mood:" in asked_with
 

@@ -158,11 +158,11 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
     asyncio.run(run())
     notes = [turn.note for turn in turns(room, conversation_id)]
     told = "(It is now Wed 1 Apr, 8:30.)\n(Announced: The bridge is closed)"
-    assert notes == ["", "", told, told, "(It is time to part: say goodbye.)"]
+    assert notes == ["", "", told, told, "(It is time to part: answer what was said, then say goodbye.)"]
     asked = map(_without_reminder, _sent_to(script, "character")[1:])
     assert [prompt[-1].content for prompt in asked] == [
         f"Taro (happy): {FAMILY}\n\n{told}",
-        f"Taro (happy): {SINGS}\n\n(It is time to part: say goodbye.)",
+        f"Taro (happy): {SINGS}\n\n(It is time to part: answer what was said, then say goodbye.)",
     ]
 
 
@@ -202,7 +202,7 @@ def test_what_is_announced_while_somebody_speaks_reaches_the_next_one(
         "",
         "",
         told,
-        f"{told}\n(It is time to part: say goodbye.)",
+        f"{told}\n(It is time to part: answer what was said, then say goodbye.)",
     ]
 
 

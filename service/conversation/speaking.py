@@ -60,7 +60,7 @@ from service.errors import (
     WrongPhase,
 )
 from service.llm.chat import Answer, Role, TextListener
-from service.locales import sentences
+from service.locales import languages, sentences
 from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import AUTHOR, ClockPolicy, EndReason, Loudness, TurnForm
 from service.store.quality import Checked, Tally
@@ -468,13 +468,16 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
 
 def _is_foreign(context: PromptContext, text: str) -> bool:
     """Whether the text is in another language than the talk's, names left aside. Who is spoken to in it, or has lines
-    in it, may answer so.
+    in it, may answer so; and whose author writes in a language that the service has not.
     """
-    for name in (context.speaker.name, *context.company):
+    speaker = context.speaker
+    for name in (speaker.name, *context.company):
         text = text.replace(name, " ")
     others = (line.text for line in context.lines if line.speaker_id != context.speaker.id)
-    return is_foreign(text, context.language, wholly=True) and not any(
-        is_foreign(line, context.language) for line in (*context.speaker.lines, *others)
+    authored = " ".join((speaker.personality, *speaker.tendencies, *speaker.facts))
+    return is_foreign(text, context.language, wholly=True) and not (
+        any(is_foreign(line, context.language) for line in (*speaker.lines, *others))
+        or all(is_foreign(authored, language) for language in languages())
     )
 
 

@@ -160,7 +160,8 @@ def ago(then: WorldTime, now: WorldTime, language: Language, *, day_starts: int 
     moment = to_datetime(then)
     if days == 1:
         part = next(name for name, until in _PARTS if moment.hour < until)
-        return sentence(language, f"time.yesterday.{part}")
+        is_same_date = moment.date() == to_datetime(now).date()
+        return sentence(language, f"time.yesterday.{'night' if is_same_date else part}")
     if days < 14:
         return sentence(language, "time.days", count=days)
     date = sentence(
@@ -174,5 +175,5 @@ def ago(then: WorldTime, now: WorldTime, language: Language, *, day_starts: int 
     return sentence(language, key, season=season, year=moment.year, date=date)
 
 
-_PARTS = (("night", 5), ("morning", 12), ("afternoon", 17), ("evening", 22), ("night", 24))
-"""The parts of a day by the hour before which each ends."""
+_PARTS = (("early", 5), ("morning", 12), ("afternoon", 17), ("evening", 22), ("night", 24))
+"""The parts of a day by the hour before which each ends; the small hours of the date it is now are last night."""

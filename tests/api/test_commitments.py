@@ -88,22 +88,25 @@ def test_making_a_promise_is_told(promised: TestClient) -> None:
     assert all(event["person_id"] == "sora" and event["data"]["to_id"] == "baker" for event in made)
 
 
-@pytest.mark.parametrize(("state", "moved"), [("kept", 5), ("broken", -8), ("released", 0)])
-def test_a_client_says_what_became_of_a_promise(promised: TestClient, state: str, moved: int) -> None:
+def _remembered(client: TestClient, section: str) -> list[str]:
+    """What the two know of the bread by now, as it stands in that section of their memories."""
+    told = (client.get(f"/people/{person_id}/memory").json()[section] for person_id in ("sora", "baker"))
+    return [text for items in told for one in items if BREAD in (text := one.get("content") or one.get("text"))]
+
+
+@pytest.mark.parametrize(
+    ("state", "moved", "sections"), [("kept", 5, (0, 2)), ("broken", -8, (2, 0)), ("released", 0, (0, 0))]
+)
+def test_a_client_says_what_became_of_a_promise_and_both_remember_one_that_was_kept_for_long(
+    promised: TestClient, state: str, moved: int, sections: tuple[int, int]
+) -> None:
     bread = one_of(promised, BREAD)
     before = promised.get("/npcs/baker").json()["affinity"]["sora"]
     said = promised.post(f"/commitments/{bread['id']}", json={"state": state}).json()
     assert (said["state"], said["ended_at"], said["ended_in"]) == (state, "2026-04-01T07:00", None)
     assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before + moved
     assert [event["data"]["what"] for event in told(promised, f"commitment_{state}")] == [BREAD]
-    remembered = [
-        one
-        for person_id in ("sora", "baker")
-        for one in promised.get(f"/people/{person_id}/memory").json()["mid_term"]
-        if one["expires_at"] == "2026-04-04T07:00"
-    ]
-    assert len(remembered) == (2 if moved else 0)
-    assert all(BREAD in one["content"] for one in remembered)
+    assert tuple(len(_remembered(promised, section)) for section in ("mid_term", "facts")) == sections
     problem(promised.post(f"/commitments/{bread['id']}", json={"state": "kept"}), 409, "commitment-over")
 
 
@@ -138,9 +141,7 @@ def test_a_later_talk_keeps_a_promise_where_its_closing_says_so(promised: TestCl
     assert (kept["person_id"], kept["at"]) == ("sora", "2026-04-02T07:00")
     met, brought = 5, 5
     assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before + met + brought
-    for person_id in ("sora", "baker"):
-        mind = promised.get(f"/people/{person_id}/memory").json()["mid_term"]
-        assert [one["ref"].partition(":")[0] for one in mind if BREAD in one["content"]] == ["memory"]
+    assert (len(_remembered(promised, "mid_term")), len(_remembered(promised, "facts"))) == (0, 2)
     words = promised.get(f"/events/{kept['id']}/why").json()["words"]
     assert words[-1] == f"It was said so in conversation {held['id']}."
 

@@ -64,7 +64,7 @@ def test_for_a_model_that_refuses_twice_its_author_speaks(
     client: TestClient, script: ScriptedModel, language: Language
 ) -> None:
     first, _, third, fourth = LINES[language]
-    say(script, "character", turn(first), turn(third, achieved=True))
+    say(script, "character", turn(first), turn(third, achieved=True, ends=True))
     script.enqueue(refused(), refused(), reply(fourth), role="npc")
     say(script, "closing", recollection(first))
     held = talk(client)

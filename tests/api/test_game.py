@@ -105,17 +105,17 @@ def test_it_is_on_their_minds_as_long_as_was_said(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "asks"),
+    ("language", "text", "asks", "answer"),
     [
-        ("en", FIRE["text"], "Have you heard what happened to the old boathouse?"),
-        ("ja", "昼に舟小屋が焼け落ちた。", "古い舟小屋に何があったか知りませんか。"),
+        ("en", FIRE["text"], "Have you heard what happened to the old boathouse?", FAMILY),
+        ("ja", "昼に舟小屋が焼け落ちた。", "古い舟小屋に何があったか知りませんか。", "ああ、見ていたよ。"),
     ],
 )
 def test_it_comes_to_mind_when_there_is_talk_of_it(
-    client: TestClient, script: ScriptedModel, text: str, asks: str
+    client: TestClient, script: ScriptedModel, text: str, asks: str, answer: str
 ) -> None:
     seen(client, map_id="village", text=text)
-    script.enqueue(replies(FAMILY))
+    script.enqueue(replies(answer))
     conversation_id = begin(client)
     say(client, conversation_id, asks)
     assert text in script.history[-1].messages[-1].content

@@ -1,11 +1,13 @@
 """The way of a memory, held once in a language for which nothing was written: from a closing to what is forgotten."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from fastapi.testclient import TestClient
 
 from service.app import create_app
@@ -30,10 +32,23 @@ FIRST, SECOND = (
 MORE = "Sora fragte nach dem Krug."
 
 
+IN_GERMAN = {
+    "characters/sora.yaml": "Neugierig und freundlich; hilft gern in der Küche.",
+    "npcs/baker.yaml": "Herzlich und laut; kennt alle Leute im Dorf.",
+}
+"""How their author describes the two: no other language is known of them."""
+
+
 @pytest.fixture
 def client(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> Iterator[TestClient]:
     """A client of a service in English whose closings are held against their turns."""
-    settings = settings_for(tmp_path, millbrook, memory={"verify": True})
+    village = tmp_path / "village"
+    shutil.copytree(millbrook, village)
+    for file, personality in IN_GERMAN.items():
+        person = yaml.safe_load((village / file).read_text("utf-8"))
+        said = {"personality": personality, "tendencies": [], "facts": []}
+        (village / file).write_text(yaml.safe_dump({**person, **said}, allow_unicode=True), encoding="utf-8")
+    settings = settings_for(tmp_path, village, memory={"verify": True})
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as http:
         yield http
 

@@ -457,13 +457,13 @@ def test_a_character_that_forgets_leaves_nothing_of_what_it_was_asked_and_no_npc
     settings = settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"}, world=world, keep_prompts=True)
     with TestClient(create_app(settings)) as client:
         client.post("/world/tick", json={"ticks": 300})
-        while client.get("/people/sora").json()["talking_in"]:
+        while client.get("/people/rin").json()["talking_in"]:
             client.post("/world/tick", json={"ticks": 10})
         tables = ("decisions", "prompts")
-        assert all("'sora'" in kept_in(tmp_path, table) for table in tables)
-        assert client.delete("/characters/sora/memory").status_code == 204
-    assert all("'sora'" not in kept_in(tmp_path, table) for table in tables)
+        assert all("'rin'" in kept_in(tmp_path, table) for table in tables)
+        assert client.delete("/characters/rin/memory").status_code == 204
+    assert all("'rin'" not in kept_in(tmp_path, table) for table in tables)
     of_npcs = [line for line in kept_in(tmp_path, "prompts").split("\n") if "'baker'" in line]
     assert of_npcs, "what it was asked of others is kept"
-    assert not any("Sora" in line for line in of_npcs)
-    assert "Sora" in kept_in(tmp_path, "decisions"), "others know her still"
+    assert not any("Rin" in line for line in of_npcs)
+    assert "Rin" in kept_in(tmp_path, "decisions"), "others know it still"

@@ -43,11 +43,15 @@ def prompt_of(client: TestClient, conversation_id: str, turn: int) -> str:
     return "\n".join(message["content"] for message in told["messages"])
 
 
+SMALL = 1000
+"""A context that leaves little room for a past."""
+
+
 def ask(client: TestClient, script: ScriptedModel, *said: str) -> tuple[str, list[str]]:
     """Ken says these to the baker in one talk: its id, and the prompt of each answer."""
     talk = begin(client)
     for number, text in enumerate(said):
-        script.enqueue(replies(f"Let me think of it, {number}."))
+        script.enqueue(replies(f"Well, well, {number}."))
         say(client, talk, text)
     return talk, [prompt_of(client, talk, 2 * number + 1) for number in range(len(said))]
 
@@ -65,7 +69,8 @@ def test_the_first_question_finds_its_evidence_in_a_long_past(
 def test_later_questions_of_a_talk_find_theirs_and_the_block_before_is_replaced(
     client: TestClient, script: ScriptedModel
 ) -> None:
-    give_past(client, *CHATTER[:10], LENS, *CHATTER[10:20], CAT, *CHATTER[20:])
+    client.patch("/world", json={"context_tokens": SMALL}).raise_for_status()
+    give_past(client, *CHATTER[:22], LENS, *CHATTER[22:26], CAT, *CHATTER[26:])
     _, (first, second, third) = ask(client, script, ASKS_LENS, ASKS_CAT, ASKS_LENS)
     assert [LENS in one for one in (first, second, third)] == [True, False, True]
     assert [CAT in one for one in (first, second, third)] == [False, True, False]
@@ -76,6 +81,7 @@ def test_a_line_that_does_not_fit_keeps_no_shorter_one_from_the_prompt(
     client: TestClient, script: ScriptedModel
 ) -> None:
     long = "The lighthouse lens, the lens of the lighthouse, " * 40
+    client.patch("/world", json={"context_tokens": SMALL}).raise_for_status()
     give_past(client, long, *CHATTER[:9], LENS, *CHATTER[9:])
     _, (prompt,) = ask(client, script, ASKS_LENS)
     assert LENS in prompt
@@ -103,12 +109,12 @@ def test_the_context_is_as_large_as_the_setting_says(
 ) -> None:
     settings = settings_for(tmp_path, millbrook, language="en")
     settings.llm.context_tokens = tokens
-    texts = [f"Lighthouse lens, crate {number}: straw, straw and more straw from Bremen." for number in range(12)]
+    texts = [f"Lighthouse lens, crate {number}: straw, straw and more straw from Bremen." for number in range(40)]
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         give_past(client, *texts)
         _, (prompt,) = ask(client, script, ASKS_LENS)
     told = sum(text in prompt for text in texts)
-    assert (told > 8) is is_whole
+    assert (told == len(texts)) is is_whole
     assert told > 0
 
 
@@ -134,13 +140,13 @@ def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_th
     goal = {"goal": "Tell of the goat Sorrel", "success_criteria": "Hanna has heard of the goat"}
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         for text in told:
-            script.enqueue(says(text, leaves=True), replies("Bye."), closing(first={"memories": [memory(text, 0)]}))
+            script.enqueue(says(text, leaves=True), closing(first={"memories": [memory(text, 0)]}))
             hold(client, max_turns=1)
             client.post("/world/tick", json={"ticks": 1}).raise_for_status()
-        script.enqueue(says("Good day.", leaves=True), replies("Bye."), closing())
+        script.enqueue(says("Good day.", leaves=True), closing())
         hold(client, max_turns=1, **goal)
     prompt = next(one.messages[1].content for one in reversed(script.history) if one.name == "speaker")
-    of_itself = prompt.partition("You have also told of yourself:\n")[2].split("\n")
+    of_itself = prompt.partition("What you have told people so far:\n")[2].split("\n")
     assert "Sorrel" in of_itself[0]
 
 

@@ -78,7 +78,7 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
         ("talk", first, None),
         ("memory", first, 1),
     ]
-    assert told["memories"][1]["text"] == SISTER_TOLD
+    assert SISTER_TOLD in [one["text"] for one in told["memories"]]
     assert told["messages"] is None
     words = "\n".join(told["words"])
     assert "Sora wanted of this talk: Ask after her sister" in words

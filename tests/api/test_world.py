@@ -37,6 +37,7 @@ def test_a_new_world_is_at_its_beginning(client: TestClient) -> None:
         "weather": "",
         "announcements": [],
         "circumstances": "Wed 1 Apr, 7:00",
+        "context_tokens": None,
     }
 
 
@@ -185,6 +186,7 @@ def test_usage_counts_calls_and_tokens_by_day_and_role(client: TestClient, scrip
         ("2026-04-01", "npc"): 2,
         ("2026-04-01", "closing"): 1,
         ("2026-04-02", "character"): 1,
+        ("2026-04-02", "npc"): 1,
         ("2026-04-02", "closing"): 1,
     }
     first_day = [row for row in rows if row["day"] == "2026-04-01"]

@@ -9,6 +9,7 @@ from service.locales import Language
 TURN: dict[str, Any] = {
     "utterance": 'やあ、a "friend" 🦊!',
     "emotion": "happy",
+    "act": "waves",
     "wants_to_end": False,
     "goal_achieved": True,
 }

@@ -11,7 +11,7 @@ def test_the_most_exact_form_has_the_bounds_and_is_strict() -> None:
     body = Dialect().request(ask(), "m", 0.5)
     described = body["response_format"]["json_schema"]
     assert described["strict"] is True
-    assert described["schema"]["properties"]["utterance"]["maxLength"] == 400
+    assert described["schema"]["properties"]["utterance"]["maxLength"] == 700
     assert (body["max_tokens"], body["temperature"]) == (600, 0.5)
 
 
@@ -28,7 +28,7 @@ def test_where_no_schema_can_be_sent_it_stands_at_the_end_of_the_system_message(
     system, user = body["messages"]
     assert system["content"].startswith("You are Ren.\n\n")
     assert word in system["content"]
-    assert '"maxLength":400' in system["content"]
+    assert '"maxLength":700' in system["content"]
     assert user["content"] == "Speak."
     assert body.get("response_format") == ({"type": "json_object"} if form is Form.JSON_OBJECT else None)
 

@@ -180,7 +180,7 @@ def test_a_server_that_knows_only_json_objects_gets_the_schema_in_the_prompt() -
         answer = run(server)[0]
     assert answer.usage.calls == 4
     assert server.requests[-1]["response_format"] == {"type": "json_object"}
-    assert '"maxLength":400' in server.requests[-1]["messages"][0]["content"]
+    assert '"maxLength":700' in server.requests[-1]["messages"][0]["content"]
 
 
 def test_a_server_that_knows_no_bounds_gets_them_in_words() -> None:
@@ -192,7 +192,7 @@ def test_a_server_that_knows_no_bounds_gets_them_in_words() -> None:
         assert run(server)[0].usage.calls == 2
     described = server.requests[-1]["response_format"]["json_schema"]
     assert described["strict"] is True
-    assert "at most 400 characters" in json.dumps(described)
+    assert "at most 700 characters" in json.dumps(described)
 
 
 def test_a_model_that_may_not_be_streamed_speaks_all_at_once() -> None:

@@ -22,8 +22,8 @@ from tests.content.village import Village
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.long
-CODE = {"context", "utterance", "neutral", "happy", "rest", "sleep", "bake", "bakery", "house", "mill"}
-"""What is in no language: the frame of a prompt, the fields of an answer, what a field may say, and ids."""
+CODE = {"context", "utterance", "emotion", "ag", "neutral", "happy", "rest", "sleep", "bake", "bakery", "house", "mill"}
+"""What is in no language: the frame of a prompt, fields of an answer, what a field may say, and ids (`ag1`: a goal)."""
 _WRAPPED = re.compile(r"⟦[^⟦⟧]*⟧")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 

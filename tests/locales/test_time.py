@@ -37,17 +37,20 @@ def test_the_clock_speaks_both_languages(text: str, en: str, ja: str) -> None:
         ("2026-04-10T11:01", "59 minutes ago", "59分前"),
         ("2026-04-10T11:00", "1 hour ago", "1時間前"),
         ("2026-04-10T00:00", "12 hours ago", "12時間前"),
-        ("2026-04-09T23:59", "yesterday", "昨日"),
-        ("2026-04-09T00:00", "yesterday", "昨日"),
+        ("2026-04-09T23:59", "last night", "昨夜"),
+        ("2026-04-09T21:59", "yesterday evening", "昨日の夕方"),
+        ("2026-04-09T12:00", "yesterday afternoon", "昨日の昼"),
+        ("2026-04-09T05:00", "yesterday morning", "昨日の朝"),
+        ("2026-04-09T00:00", "yesterday before dawn", "昨日の未明"),
         ("2026-04-08T23:59", "2 days ago", "2日前"),
         ("2026-04-08T00:00", "2 days ago", "2日前"),
         ("2026-03-28T12:00", "13 days ago", "13日前"),
-        ("2026-03-27T12:00", "2 weeks ago", "2週間前"),
-        ("2026-02-10T12:00", "8 weeks ago", "8週間前"),
-        ("2026-02-09T12:00", "2 months ago", "2か月前"),
-        ("2024-04-11T12:00", "24 months ago", "24か月前"),
-        ("2024-04-10T12:00", "2 years ago", "2年前"),
-        ("0001-01-01T00:00", "2026 years ago", "2026年前"),
+        ("2026-03-27T12:00", "2 weeks ago, 27 Mar", "2週間前の3月27日"),
+        ("2026-02-10T12:00", "8 weeks ago, 10 Feb", "8週間前の2月10日"),
+        ("2026-02-09T12:00", "this winter, 9 Feb", "今年の冬、2月9日"),
+        ("2025-10-12T12:00", "last autumn, 12 Oct", "去年の秋、10月12日"),
+        ("2024-04-10T12:00", "spring 2024, 10 Apr", "2024年の春、4月10日"),
+        ("0001-01-01T00:00", "winter 1, 1 Jan", "1年の冬、1月1日"),
     ],
 )
 def test_ago_says_it_as_a_person_would(then: str, en: str, ja: str) -> None:
@@ -60,15 +63,16 @@ def test_ago_across_midnight_counts_hours_until_six_have_passed() -> None:
     late = parse_time("2026-04-09T22:00")
     assert ago(late, parse_time("2026-04-10T00:30"), "en") == "2 hours ago"
     assert ago(late, parse_time("2026-04-10T03:59"), "ja") == "5時間前"
-    assert ago(late, parse_time("2026-04-10T04:00"), "ja") == "昨日"
+    assert ago(late, parse_time("2026-04-10T04:00"), "ja") == "昨夜"
 
 
 def test_ago_counts_days_from_where_they_start() -> None:
     evening, small_hours = parse_time("2026-04-09T20:00"), parse_time("2026-04-10T04:30")
-    assert ago(evening, small_hours, "en") == "yesterday"
+    assert ago(evening, small_hours, "en") == "yesterday evening"
     assert ago(evening, small_hours, "en", day_starts=300) == "8 hours ago"
     assert ago(evening, parse_time("2026-04-11T04:59"), "ja") == "2日前"
-    assert ago(evening, parse_time("2026-04-11T04:59"), "ja", day_starts=300) == "昨日"
+    assert ago(evening, parse_time("2026-04-11T04:59"), "ja", day_starts=300) == "昨日の夕方"
+    assert ago(small_hours, parse_time("2026-04-10T12:00"), "en", day_starts=300) == "last night"
 
 
 @modest

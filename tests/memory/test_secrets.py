@@ -156,7 +156,7 @@ def test_what_was_told_to_one_is_kept_from_the_next(
     assert not any("Zanzibar" in text for text in aois)
     again = _talk(kept, script, "mio", "As I said.")
     recalled = "As you recall your talk with Mio: Taro buried the Zanzibar ledger"
-    assert f"You and Mio have talked once, 1 hour ago. {recalled}" in again[1]
+    assert f"You and Mio have talked once:\n- (1 hour ago) {recalled}" in again[1]
     assert "Zanzibar" in again[0], "and Mio remembers it"
 
 
@@ -211,7 +211,7 @@ def test_a_confidence_comes_back_to_who_told_it_and_to_nobody_else(
 ) -> None:
     place(room, "mio")
     fog = "I am afraid of the Zanzibar fog. Keep it between us."
-    script.enqueue(says(fog), replies("I will.", leaves=True))
+    script.enqueue(says(fog), replies("I will.", leaves=True), says("Bye.", leaves=True))
     key = main(begin(room, character_id="mio"))
     asyncio.run(Engine(room).converse(key))
     kept = memory("Mio is afraid of the Zanzibar fog.", 0, teller="a", between="all", importance=9)

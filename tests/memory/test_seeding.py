@@ -132,7 +132,7 @@ async def test_all_of_a_past_is_found_by_its_words_and_nothing_lacks_a_vector_wh
 ) -> None:
     assert await given.seed() == Seeded(statements=3, turns=2, summaries=1, insights=0, known=0)
     store = given.store
-    assert await store.pending_vectors(AOI, LATEST) == (4 if store.embeds else 0)
+    assert await store.pending_vectors(AOI, LATEST) == (6 if store.embeds else 0)
     for query, text in (("brother drowned", BROTHER), ("階段の油", OIL), ("the bell under the water", BELL)):
         assert (await given.found(query))[0] == await given.called(text)
     assert await given.found("bell", kinds={Kind.SUMMARY}) == [await given.called(TALKED)]

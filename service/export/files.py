@@ -14,9 +14,7 @@ from sqlmodel import Session
 
 from service.errors import Misconfigured
 from service.export.problem import BadWorldName, NoSuchTime, NoSuchWorld, usable
-from service.export.read import Imported, read_story
-from service.export.record import written
-from service.export.write import Span, story
+from service.export.story import Imported, Span, read_story, story, written
 from service.locales import Language
 from service.settings import Settings
 from service.store.lock import store_lock

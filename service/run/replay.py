@@ -33,8 +33,7 @@ from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError
 from service.export.problem import BadLine, ReplayDiffers, Unreadable, usable
-from service.export.read import require_new
-from service.export.record import Minute, parsed
+from service.export.story import Minute, parsed, require_new
 from service.llm.chat import Role
 from service.llm.choose import Models
 from service.runtime.client_actions import talk, talk_with_player

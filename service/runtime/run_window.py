@@ -1,35 +1,104 @@
-"""Owns a span of a world's time while it is lived: what is decided in it, and how that is written and told."""
+"""Owns a span of a world's time while it is lived: who answers what is asked in it, what is decided, and how that is
+written and told.
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from sqlmodel import Session
 
-from service.conversation.engine import Outcome
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine, Outcome
 from service.conversation.prompt import Goal
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
-from service.decision.choose import Chosen
+from service.conversation.transcript import end
+from service.decision.choose import Chosen, choose
+from service.decision.context import DecisionDependencies
 from service.decision.routine import by_appointments, by_routine
+from service.errors import WrongPhase
 from service.memory.episodes import overhear
-from service.runtime.dependencies import WorldDependencies
+from service.memory.reflections import due_reflections
+from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.publish import Why, keep_basis, publish
 from service.runtime.world_clock import advance_clock
 from service.runtime.world_lease import is_wanted
 from service.runtime.world_session import WorldSession, save
 from service.store.perceived import LATER_MINUTES
-from service.store.phase import Phase
-from service.store.tables import ConversationRow, WorldRow
+from service.store.phase import EndReason, Phase
+from service.store.tables import ConversationKey, ConversationRow, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
 from world.causality import Causality
 from world.events import Event, Kind
 from world.life import Talk
-from world.perceive import overheard
+from world.perceive import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldDependencies:
+    """Who answers the calls: shared by all worlds of a process."""
+
+    conversation: ConversationDependencies
+    decision: DecisionDependencies
+    engine: Engine
+    graph: GraphRelay
+    vectors: VectorFiller
+
+    @property
+    def slots(self) -> int:
+        """Model calls that may be out at once."""
+        return self.conversation.settings.llm.max_concurrency
+
+    async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
+        """What the one who sees `snapshot` chooses."""
+        agent_state = world_session.agent_state(snapshot.person_id)
+        promised = world_session.commitments.get(snapshot.person_id, ())
+        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
+
+    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
+        """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
+        was promised in it then is known to those who took part, and the graph has been given what is remembered.
+        """
+        key = world_session.key_of(str(call.talk_id))
+        if call.ask is Ask.TURN:
+            return await self.engine.turn(key, call.index, at)
+        await self.engine.close(key)
+        await self.graph.deliver_conversation(key)
+
+        def work(session: Session) -> None:
+            world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)
+            world_session.reflecting |= due_reflections(session, key.world_id)
+
+        await self.conversation.database.read(work)
+        return None
+
+    async def end_dropped(self, world_session: WorldSession) -> None:
+        """Conversations whose people or places the author has taken away end, and are remembered as far as they
+        went.
+        """
+        for conversation_id in world_session.dropped:
+
+            def work(session: Session, conversation_id: str = conversation_id) -> None:
+                try:
+                    end(
+                        session,
+                        self.conversation.worlds,
+                        world_session.world.id,
+                        conversation_id,
+                        EndReason.CONTENT_CHANGED,
+                    )
+                except WrongPhase:
+                    return  # it had ended before
+
+            await self.conversation.database.write(work)
+            await self.engine.close(ConversationKey(world_session.world.id, conversation_id))
+        world_session.dropped = ()
+
 
 BATCH = 1000
 """Decisions without a model call after which what happened is written."""

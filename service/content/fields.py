@@ -206,6 +206,17 @@ class ContentProblem:
         return ": ".join(part for part in (self.file, self.key_path, self.message(language)) if part)
 
 
+class Problems(Phrase):
+    """All that is wrong, one a line."""
+
+    def __init__(self, found: Sequence[ContentProblem]) -> None:
+        self.found = found
+
+    def of(self, language: Language) -> str:
+        """The lines in that language."""
+        return "\n".join(problem.line(language) for problem in self.found)
+
+
 def problem(file: str, key: Key, sentence: str, /, **facts: object) -> ContentProblem:
     """A problem at that key, in the sentence of that name with these facts."""
     return ContentProblem(file=file, key_path=key_path(key), said=Phrase(sentence, **facts))

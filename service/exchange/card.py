@@ -270,10 +270,10 @@ _FRAME = 12
 
 
 def png_texts(raw: bytes) -> dict[str, bytes]:
-    """What the tEXt chunks hold, by their keywords in small letters; of two with one keyword the first.
+    """What the tEXt chunks of a PNG hold, by their keywords in small letters; of two with one keyword the first.
 
     Raises:
-        Unreadable: it is no PNG, ends in the middle, or a chunk is damaged.
+        Unreadable: it ends in the middle, or a chunk is damaged.
     """
     found: dict[str, bytes] = {}
     for kind, data in _chunks(raw):
@@ -285,8 +285,6 @@ def png_texts(raw: bytes) -> dict[str, bytes]:
 
 def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Each chunk's kind and data, to the one that ends the picture."""
-    if not raw.startswith(SIGNATURE):
-        raise Unreadable("exchange.no_png")
     at, kind = len(SIGNATURE), b""
     while kind != b"IEND":
         length, kind = int.from_bytes(raw[at : at + 4]), raw[at + 4 : at + 8]

@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from service.content.fields import ContentProblem, Key, problem, quote, schema_errors
+from service.content.fields import ContentProblem, Key, Problems, problem, quote, schema_errors
 from service.content.files import MOST_BYTES, Unreadable, read_bytes, values_of
 from service.content.made import LONGEST_NAME
 from service.errors import Invalid
 from service.exchange.clean import chunks, has_orders, language_of, plain, spoken, without_orders
 from service.llm.chat import estimate_tokens
-from service.locales import Language, sentence
+from service.locales import sentence
 from world.ids import SLUG_MAX
 
 M = TypeVar("M", bound=BaseModel)
@@ -34,14 +34,7 @@ class ImportRefused(Invalid):
 
     def __init__(self, problems: Sequence[ContentProblem]) -> None:
         self.problems = tuple(problems)
-        super().__init__(count=len(problems), errors=self._lines("en"))
-
-    def sentence(self, language: Language) -> str:
-        """All errors with file and key path."""
-        return sentence(language, f"errors.{self.slug}", **{**self.facts, "errors": self._lines(language)})
-
-    def _lines(self, language: Language) -> str:
-        return "\n".join(problem.line(language) for problem in self.problems)
+        super().__init__(count=len(problems), errors=Problems(problems))
 
 
 @contextmanager

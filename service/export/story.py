@@ -6,6 +6,7 @@ which `store/tables.py` declares them, within a table by primary key.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -97,6 +98,19 @@ def parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise Unreadable(Phrase("export.no_object"))
     return record
+
+
+@contextmanager
+def telling(file: Path, line: int) -> Iterator[None]:
+    """Whatever is wrong with that line is told with its place. Raises: BadLine."""
+    try:
+        yield
+    except ValidationError as exc:
+        raise BadLine(file=str(file), line=line, reason=reason_of(exc)) from exc
+    except (IntegrityError, DataError, OverflowError) as exc:
+        raise BadLine(file=str(file), line=line, reason=Phrase("export.no_place")) from exc
+    except Unreadable as exc:
+        raise BadLine(file=str(file), line=line, reason=exc.reason) from exc
 
 
 def require_ids(data: object, key: Key) -> None:
@@ -233,28 +247,18 @@ class _Reader:
         self._session = session
         self._world_id = world_id
         self._file = file
-        self._line = 0
         self._told_of_world: dict[str, Any] = {"weather": "", "flags": {}, "notices": []}
         self._people: set[str] = set()
         self._tables = {table.name: (table, policy) for table, policy in exported()}
 
     def read(self, lines: Iterator[bytes]) -> Imported:
-        try:
-            return self._read(lines)
-        except ValidationError as exc:
-            raise BadLine(file=str(self._file), line=self._line, reason=reason_of(exc)) from exc
-        except (IntegrityError, DataError, OverflowError) as exc:
-            raise BadLine(file=str(self._file), line=self._line, reason=Phrase("export.no_place")) from exc
-        except Unreadable as exc:
-            raise BadLine(file=str(self._file), line=self._line, reason=exc.reason) from exc
-
-    def _read(self, lines: Iterator[bytes]) -> Imported:
-        header = self._begin(lines)
+        with telling(self._file, 1):
+            header = self._begin(next(lines, b""))
         read: Counter[str] = Counter()
-        for raw in lines:
-            self._line += 1
-            line = RowLine.model_validate(parsed(raw))
-            self._put(line, header)
+        for number, raw in enumerate(lines, 2):
+            with telling(self._file, number):
+                line = RowLine.model_validate(parsed(raw))
+                self._put(line, header)
             read[line.table] += 1
         self._session.get_one(WorldRow, self._world_id).sqlmodel_update(self._told_of_world)
         for person_id in sorted(self._people):
@@ -263,9 +267,8 @@ class _Reader:
             expect_vectors(self._session, group)
         return Imported(events=read["events"], conversations=read["conversations"])
 
-    def _begin(self, lines: Iterator[bytes]) -> Header:
-        self._line = 1
-        record = parsed(next(lines, b""))
+    def _begin(self, line: bytes) -> Header:
+        record = parsed(line)
         if record.get("type") != "kataribe":
             raise Unreadable(Phrase("export.no_export"))
         version = record.get("version")

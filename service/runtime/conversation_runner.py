@@ -7,6 +7,7 @@ take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is le
 
 import asyncio
 import logging
+from functools import partial
 
 from sqlalchemy import tuple_
 from sqlalchemy.exc import OperationalError
@@ -36,6 +37,7 @@ SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
 _GOES_ON = (col(ConversationRow.phase).in_(_DUE), col(ConversationRow.awaits).is_(None), ~stands())
 _IS_DUE = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, *_GOES_ON, ~holds_up())
+_KEY = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
 _CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
 
 
@@ -62,7 +64,7 @@ class ConversationRunner:
     async def start(self) -> None:
         """Take up what a former process left, and look after it from now on."""
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._deps.database.write(_drop_leases)
+            await self._deps.database.write(lambda s: _CARRIES.give_back(s, *_IS_DUE))
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
         works = (self._sweep, self.graph.deliver_due) if self._carries else (self.graph.deliver_due,)
         self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
@@ -70,7 +72,7 @@ class ConversationRunner:
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
         await cancel([*self._tasks.values(), *self._sweepers])
-        await self._deps.database.write(lambda s: _release(s, self._id))
+        await self._deps.database.write(lambda s: _CARRIES.give_back(s, col(ConversationRow.runner) == self._id))
 
     def submit(self, key: ConversationKey) -> None:
         """Carry the conversation on from where it stands; nothing if this process does so already."""
@@ -154,18 +156,15 @@ class ConversationRunner:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""
         await self._reopen_due()
         for key in await self._deps.database.read(silent):
-            await self._leave_in_silence(key)
+            if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):
+                self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
         for world_id, call_id in await self._deps.database.read(late):
             await self._expire(world_id, call_id)
-        mine = list(self._tasks)
-        if mine:
-            await self._deps.database.write(lambda s: _extend(s, self._id, mine))
+        if self._tasks:
+            mine = _KEY.in_(list(self._tasks))
+            await self._deps.database.write(lambda s: _CARRIES.extend(s, self._id, LEASE_SECONDS, mine))
         for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
-
-    async def _leave_in_silence(self, key: ConversationKey) -> None:
-        if await self._deps.database.write(lambda s: leave_in_silence(s, self._deps.worlds, key)):
-            self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
 
     async def _expire(self, world_id: str, call_id: str) -> None:
         key = await self._deps.database.write(lambda s: expire(s, self._deps.worlds, world_id, call_id))
@@ -187,19 +186,12 @@ class ConversationRunner:
 
 
 def _is_due(session: Session, key: ConversationKey) -> bool:
-    query = select(ConversationRow.id).where(ConversationRow.world_id == key.world_id, ConversationRow.id == key[1])
-    return session.exec(query.where(*_GOES_ON)).first() is not None
+    return session.exec(select(ConversationRow.id).where(_KEY.in_([key]), *_GOES_ON)).first() is not None
 
 
 def _claim(session: Session, key: ConversationKey, runner: str) -> bool:
-    own = (col(ConversationRow.world_id) == key.world_id, col(ConversationRow.id) == key.conversation_id)
     tried = col(ConversationRow.attempts) + 1
-    return _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE, attempts=tried) == 1
-
-
-def _extend(session: Session, runner: str, mine: list[ConversationKey]) -> None:
-    key = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
-    _CARRIES.extend(session, runner, LEASE_SECONDS, key.in_(mine))
+    return _CARRIES.take(session, runner, LEASE_SECONDS, _KEY.in_([key]), *_IS_DUE, attempts=tried) == 1
 
 
 def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
@@ -222,11 +214,3 @@ def _reopen(session: Session, waited: SelectOfScalar[ConversationRow]) -> None:
     """Make those of them due that no other replica is at."""
     for row in session.exec(waited.with_for_update(of=ConversationRow, skip_locked=True)).unique():
         reopen(session, row)
-
-
-def _drop_leases(session: Session) -> None:
-    _CARRIES.give_back(session, *_IS_DUE)
-
-
-def _release(session: Session, runner: str) -> None:
-    _CARRIES.give_back(session, col(ConversationRow.runner) == runner)

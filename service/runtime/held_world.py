@@ -20,8 +20,7 @@ from service.runtime.pace import ExactRun, RealtimeStep
 from service.runtime.reflections import Reflections
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
-from service.runtime.world_clock import clock_and_target
-from service.runtime.world_lease import claim_if_there, is_wanted, release, require_open
+from service.runtime.world_clock import claim_if_there, clock_and_target, is_wanted, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.commands import log_look
 from service.store.session import is_full

@@ -113,7 +113,8 @@ class ExactRun:
                 went_on = self._go_on()
                 self._ask_models()
                 if self._tasks and answered < BATCH and not self._is_halted:
-                    self._take(await self._next_answers())
+                    await self._next_of(self._tasks)
+                    self._take()
                 elif not self._tasks and not answered and not went_on:
                     if not reflecting or self._is_halted:
                         break
@@ -148,11 +149,6 @@ class ExactRun:
             return False
         self._window.ahead.extend(horizon)
         return True
-
-    async def _next_answers(self) -> set[asyncio.Task[Callable[[], None]]]:
-        """The next answers; none where the run is interrupted before they come."""
-        await self._next_of(self._tasks)
-        return {task for task in self._tasks if task.done()}
 
     async def _next_of(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
         """Return when one of them is done, or the run is interrupted."""
@@ -214,8 +210,9 @@ class ExactRun:
         people = self.world_session.core.people.values()
         return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
 
-    def _take(self, done: set[asyncio.Task[Callable[[], None]]]) -> None:
-        for task in done:
+    def _take(self) -> None:
+        """What has come by now."""
+        for task in [task for task in self._tasks if task.done()]:
             del self._tasks[task]
             task.result()()
 

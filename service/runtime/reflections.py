@@ -3,9 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from functools import partial
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import tuple_
 from sqlmodel import Session, col
 
 from service.conversation.dependencies import ConversationDependencies
@@ -29,6 +28,7 @@ from service.memory.reflections import (
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
+from service.runtime.tasks import cancel
 from service.store.ids import new_id
 from service.store.lease import Lease
 from service.store.tables import ReflectionRow, WorldRow
@@ -40,6 +40,7 @@ _log = logging.getLogger(__name__)
 LEASE_SECONDS = 30.0
 LOOK_SECONDS = 0.05
 MOST_MEMORIES_READ = 200
+_KEY = tuple_(col(ReflectionRow.world_id), col(ReflectionRow.person_id), col(ReflectionRow.at))
 _CARRIES = Lease(holder=ReflectionRow.runner, until=ReflectionRow.lease_until)  # type: ignore[arg-type] # columns
 
 
@@ -58,10 +59,7 @@ class Reflections:
 
     async def stop(self) -> None:
         """Let go of all of them; the rows say what is still to be made."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(self._tasks.values())
         await self._deps.database.write(lambda s: _CARRIES.give_back(s, col(ReflectionRow.runner) == self._id))
 
     def submit(self, key: ReflectionKey) -> asyncio.Task[None]:
@@ -73,8 +71,9 @@ class Reflections:
 
     async def sweep(self) -> None:
         """Hold on to what is being made here, and take up what nobody makes."""
-        for key in list(self._tasks):
-            await self._deps.database.write(partial(_extend, key=key, holder_id=self._id))
+        if self._tasks:
+            mine = _KEY.in_(list(self._tasks))
+            await self._deps.database.write(lambda s: _CARRIES.extend(s, self._id, LEASE_SECONDS, mine))
         for key in await self._deps.database.read(due_reflections):
             self.submit(key)
 
@@ -168,14 +167,5 @@ def _evidence(
     )
 
 
-def _is(key: ReflectionKey) -> tuple[ColumnElement[bool], ...]:
-    row = ReflectionRow
-    return col(row.world_id) == key.world_id, col(row.person_id) == key.person_id, col(row.at) == key.at
-
-
 def _claim(session: Session, key: ReflectionKey, holder_id: str) -> bool:
-    return _CARRIES.take(session, holder_id, LEASE_SECONDS, *_is(key), col(ReflectionRow.phase) == DUE) == 1
-
-
-def _extend(session: Session, key: ReflectionKey, holder_id: str) -> None:
-    _CARRIES.extend(session, holder_id, LEASE_SECONDS, *_is(key))
+    return _CARRIES.take(session, holder_id, LEASE_SECONDS, _KEY.in_([key]), col(ReflectionRow.phase) == DUE) == 1

@@ -22,8 +22,7 @@ from service.memory.episodes import overhear
 from service.memory.reflections import due_reflections
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.publish import Why, keep_basis, publish
-from service.runtime.world_clock import advance_clock
-from service.runtime.world_lease import is_wanted
+from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import EndReason, Phase
@@ -126,7 +125,8 @@ class RunWindow:
         self.until = until
         self.ahead = Scheduler(world_session.core, until=horizon or until, causality=causality)
         self._deps = deps
-        self._settled = self.begins
+        self.settled = self.begins
+        """Everything before this minute has happened and is in the log."""
         self._why: dict[tuple[str, WorldTime], Why] = {}
         self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
         self.is_called_off = False
@@ -143,11 +143,6 @@ class RunWindow:
         """Live no farther than an earlier time (`Scheduler.retreat`)."""
         self.until = until
         return self.ahead.retreat(min(until, self.ahead.until))
-
-    @property
-    def settled(self) -> WorldTime:
-        """Everything before this minute has happened and is in the log."""
-        return self._settled
 
     def answer(self, call: Call) -> bool:
         """Answer the question where no model is needed: for characters that live by routine or are in a client's hands.
@@ -212,12 +207,12 @@ class RunWindow:
         events = self.ahead.unsettled()
         self._remember_failures(events)
         settled = self._settles(last=last)
-        if not events and settled == self._settled and not self.world_session.core.changed_people:
+        if not events and settled == self.settled and not self.world_session.core.changed_people:
             return
         revision, settled = await self._deps.conversation.database.write(lambda s: self._store(s, events, last=last))
         self.world_session.saved(revision)
         self.world_session.world, self.world_session.core.now = self.world_session.world.at(settled), settled
-        self._settled = settled
+        self.settled = settled
         self._why.clear()
         self._spent.clear()
 
@@ -229,7 +224,7 @@ class RunWindow:
             return self.until
         frontier = self.world_session.core.frontier
         until = self.world_session.before_known(self.until)
-        return max(self._settled, until if frontier is None else min(frontier, until))
+        return max(self.settled, until if frontier is None else min(frontier, until))
 
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
@@ -257,7 +252,7 @@ class RunWindow:
         for t, purpose, usage, failures in self._spent:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
             count(session, world.id, day, purpose, usage, failures=failures)
-        if settled > self._settled:
+        if settled > self.settled:
             advance_clock(session, world, settled)
         world_session.reached = self.reached
         revision = save(session, world_session)
@@ -301,7 +296,7 @@ class RunWindow:
         them.
         """
         core, world = self.world_session.core, self.world_session.world
-        over = [talk for talk in core.talks.values() if talk.closed and self._settled <= talk.end < settled]
+        over = [talk for talk in core.talks.values() if talk.closed and self.settled <= talk.end < settled]
         heard = [(person_id, talk, turns) for talk in over for person_id, turns in overheard(core, talk).items()]
         for person_id, talk, turns in sorted(heard, key=itemgetter(0)):  # memories are locked in one order
             if person_id not in world.cast.players:

@@ -23,8 +23,19 @@ from service.runtime.pace import ExactRun
 from service.runtime.reflections import Reflections
 from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
-from service.runtime.world_clock import Tick, cancel_orders, order_ticks, order_until
-from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim_if_there, drop_all, extend, release, want
+from service.runtime.world_clock import (
+    LEASE_SECONDS,
+    Tick,
+    abandoned,
+    cancel_orders,
+    claim_if_there,
+    drop_all,
+    extend,
+    order_ticks,
+    order_until,
+    release,
+    want,
+)
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked, log_command
 from service.store.idempotency import Once, once

@@ -237,8 +237,13 @@ def key_path(key: Key) -> str:
 
 def quote(text: str) -> str:
     """The text in double quotes, on one line, shortened, and printable on any terminal."""
-    short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in json.dumps(short, ensure_ascii=False))
+    short = json.dumps(clipped(text, _LONGEST_QUOTE), ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in short)
+
+
+def clipped(text: str, most: int) -> str:
+    """The text in so many characters: what is longer ends with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def listed(ids: Sequence[str]) -> str | Phrase:

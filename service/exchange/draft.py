@@ -109,23 +109,11 @@ _ID_LETTERS = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(kw_only=True)
-class Draft:
-    """A person as it comes to be: `values` are keys of its file without `id` and place, `lore` entries without `id` and
-    `knownBy`, `relations` who else matters to it: its name and what it is, with the place in the file. A fragment has
-    keys of a person, and is none. `report`: what was not carried over.
-    """
+class Notes:
+    """What is told of the reading of a file: what was not carried over, or was changed or guessed on the way."""
 
     file: str
-    name: str
-    is_fragment: bool = False
-    values: dict[str, Any] = field(default_factory=dict)
-    facts: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    lore: list[dict[str, str]] = field(default_factory=list)
-    relations: list[tuple[Key, str, str]] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    _taken: int = 0
-    _always: int = 0
 
     def note(self, key: Key, said: str, /, **facts: object) -> None:
         """Something was not carried over, or not as it was."""
@@ -135,6 +123,24 @@ class Draft:
         """Keys of the file that have nothing to become."""
         if names:
             self.note(above, "no_key_of_ours", names=", ".join(map(quote, names)))
+
+
+@dataclass(kw_only=True)
+class Draft(Notes):
+    """A person as it comes to be: `values` are keys of its file without `id` and place, `lore` entries without `id` and
+    `knownBy`, `relations` who else matters to it: its name and what it is, with the place in the file. A fragment has
+    keys of a person, and is none.
+    """
+
+    name: str
+    is_fragment: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    lore: list[dict[str, str]] = field(default_factory=list)
+    relations: list[tuple[Key, str, str]] = field(default_factory=list)
+    _taken: int = 0
+    _always: int = 0
 
     def text(self, key: Key, raw: str) -> str:
         """The text as sentences, line by line, bounded."""
@@ -163,11 +169,7 @@ class Draft:
             self.values["personality"] = first
             self._taken += estimate_tokens(first)
             text = text.removeprefix(first)
-        self._tell(key, text)
-
-    def state(self, key: Key, raw: str) -> None:
-        """Facts."""
-        self._tell(key, self.text(key, raw))
+        self.tell(key, text)
 
     def know(self, key: Key, text: str, *, heading: str, always: bool = False) -> None:
         """Something that the person knows. `always`: in each of its prompts, while there is room for it. A fragment
@@ -227,7 +229,7 @@ class Draft:
         nothing = sentence(language_of(self.name), "exchange.no_personality")
         return {"name": written["name"], "personality": nothing} | written
 
-    def _tell(self, key: Key, text: str) -> None:
+    def tell(self, key: Key, text: str) -> None:
         """Facts; those for which the persona has no room come to mind when there is talk of them."""
         kept = 0
         for said in chunks(text, FACT_TOKENS):

@@ -53,7 +53,8 @@ def export_into(settings: Settings, world_id: str, names: Mapping[Language, str]
         NoSuchWorld, NothingThen: as `story`.
         Misconfigured: the database cannot be opened.
     """
-    place = _place(settings)
+    # a database's URL may hold a password
+    place = "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
     if _is_missing(settings):
         raise NoSuchWorld(kind="world", id=world_id, place=place)
     _bring_up_to_date(settings)
@@ -122,11 +123,6 @@ def _opened(settings: Settings) -> Iterator[Database]:
             yield database
     except OperationalError as exc:
         raise unopenable(exc) from exc
-
-
-def _place(settings: Settings) -> str:
-    """Where the store is, for people: a database's URL may hold a password."""
-    return "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
 
 
 def _is_missing(settings: Settings) -> bool:

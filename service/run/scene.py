@@ -14,6 +14,7 @@ from service.export.problem import FileUnusable
 from service.llm.choose import Models
 from service.locales import Language, sentence
 from service.run.ask import Refused, checked, in_process, write_text
+from service.run.show import say
 from service.settings import Settings
 
 _NORMAL = "normal"
@@ -105,6 +106,7 @@ class _Play:
         self.scene: dict[str, Any] = {}
         self._http = http
         self._language = language
+        self.say = partial(say, language)
         self._ask = ask
         self._told = (0, 0)
         self._commands: Mapping[str, Callable[[str], Any]] = {
@@ -174,10 +176,6 @@ class _Play:
                 print(exc, flush=True)
             except ValueError:
                 self.say("scene_run.no_number", line=line)
-
-    def say(self, key: str, /, **values: object) -> None:
-        """A sentence, in the writer's language."""
-        print(sentence(self._language, key, **values), flush=True)
 
     async def _intervene(self, kind: str, **body: str) -> None:
         given = {name: value for name, value in body.items() if value}

@@ -17,8 +17,8 @@ from typing import Any
 
 from service.decision.choose import Chosen
 from service.memory.reflections import ReflectionKey
+from service.runtime.carried import Reflections
 from service.runtime.model_calls import Calls, Decisions, Question, Thought, out
-from service.runtime.reflections import Reflections
 from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession

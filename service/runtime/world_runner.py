@@ -18,9 +18,9 @@ from sqlmodel import Session
 
 from service.errors import RunInterrupted, WorldMoves, WorldStopped
 from service.locales import Phrase
+from service.runtime.carried import Reflections
 from service.runtime.held_world import LOOK_SECONDS, HeldWorld, LivedAhead
 from service.runtime.pace import ExactRun
-from service.runtime.reflections import Reflections
 from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_clock import (

@@ -4,7 +4,6 @@ written; and whether somebody can be made to do something else now.
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Literal
 
 from sqlalchemy import delete, update
@@ -19,6 +18,7 @@ from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
 from service.people.person import person_record, read_person, read_talk, segment_of, talk_record
 from service.people.worlds import WorldRepository, WorldView
+from service.store.ids import id_at
 from service.store.insert import upsert
 from service.store.phase import ClockPolicy
 from service.store.tables import (
@@ -134,8 +134,7 @@ class WorldSession:
         """The id of the talk's conversation: the same whenever the same story is told."""
         known = self.conversations.get(talk.id)
         if known is None:
-            told = f"{self.world.id}/{talk.id}".encode()
-            known = self.conversations[talk.id] = f"{talk.start:012x}{blake2b(told, digest_size=8).hexdigest()}"
+            known = self.conversations[talk.id] = id_at(talk.start, self.world.id, talk.id)
         return known
 
     def key_of(self, talk_id: str) -> ConversationKey:

@@ -26,7 +26,9 @@ FINE = [("a", "The bell rang under the water last night."), ("b", "I heard it to
         ([("a", "昨夜、水の中で鐘が鳴ったんだ。"), ("b", "OK, Taro!")], "ja", None),
     ],
 )
-def test_a_dialogue_is_refused_for_what_no_turn_may_be(turns: list[tuple[str, str]], language: str, found: str | None) -> None:
+def test_a_dialogue_is_refused_for_what_no_turn_may_be(
+    turns: list[tuple[str, str]], language: str, found: str | None
+) -> None:
     assert fault(turns, language) == found
 
 

@@ -8,7 +8,6 @@ https://github.com/kwaroran/character-card-spec-v3.
 
 import base64
 import binascii
-import io
 import re
 import zipfile
 import zlib
@@ -16,7 +15,6 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Annotated, Any
-from zipfile import is_zipfile
 
 from pydantic import BeforeValidator, JsonValue
 
@@ -109,7 +107,7 @@ def _json_in(raw: bytes) -> bytes:
             return base64.b64decode(b"".join(found.split()), validate=True)
         except binascii.Error as exc:
             raise Unreadable("exchange.no_base64", reason=str(exc)) from exc
-    if raw.startswith(_JPEG) and not is_zipfile(BytesIO(raw)):
+    if raw.startswith(_JPEG) and not zipfile.is_zipfile(BytesIO(raw)):
         raise Unreadable("exchange.jpeg_without_card")
     if raw.startswith((_ZIP, _JPEG)):  # a CHARX may stand behind a picture
         return card_json(raw)
@@ -219,7 +217,7 @@ def card_json(raw: bytes) -> bytes:
     """
     _require_few_entries(raw)
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        with zipfile.ZipFile(BytesIO(raw)) as archive:
             entries = archive.infolist()
             for entry in entries:
                 _require_inside(entry.filename)

@@ -13,14 +13,13 @@ from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, ValidationError
-from sqlalchemy import ColumnElement, String, Table, collate
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import Session, col, func, select
 
 from service.content.fields import Key, Slug, key_path, mismatch, reason_of, refusal
 from service.content.made import read_made
 from service.errors import ProfileWrong
-from service.export.problem import BadLine, NoSuchWorld, NothingThen, Unreadable, WorldHasLived, no_id
+from service.export.problem import BadLine, NoSuchWorld, NothingThen, WorldHasLived
 from service.locales import Language, Phrase, languages
 from service.memory.record import Group
 from service.memory.revision import expect_vectors, next_epoch
@@ -35,6 +34,20 @@ from service.store.world_rows import Row
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import WorldTime, iso, parse_time
+
+
+class Unreadable(ValueError):
+    """A line whose content makes no sense. Whoever knows the line makes it a BadLine."""
+
+    def __init__(self, reason: Phrase) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _no_id(key: Key, value: str) -> Unreadable:
+    """The error that what was written at that key is no id."""
+    return Unreadable(mismatch("slug", key_path(key), value))
+
 
 FORMAT = 4
 """The version of the format; a reader refuses any other."""
@@ -122,7 +135,7 @@ def require_ids(data: object, key: Key) -> None:
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         place = (*key, name)
         if isinstance(name, str) and name.endswith("_id") and isinstance(value, str) and not is_slug(value):
-            raise no_id(place, value)
+            raise _no_id(place, value)
         require_ids(value, place)
 
 
@@ -140,7 +153,7 @@ def _finite(digits: str) -> float:
 ROWS = 500
 """How many rows are held in memory at once."""
 
-_OVER_AT: ColumnElement[int] = func.coalesce(col(ConversationRow.closed_at), col(ConversationRow.ended_at))
+_OVER_AT: sa.ColumnElement[int] = func.coalesce(col(ConversationRow.closed_at), col(ConversationRow.ended_at))
 """When a conversation was over."""
 
 
@@ -196,16 +209,16 @@ def story(
         yield from _rows(session, table, policy, where)
 
 
-def _rows(session: Session, table: Table, policy: Policy, where: list[ColumnElement[bool]]) -> Iterator[RowLine]:
+def _rows(session: Session, table: sa.Table, policy: Policy, where: list[sa.ColumnElement[bool]]) -> Iterator[RowLine]:
     """In the order of their primary key; letters by their codes, as SQLite does, wherever the database is."""
     bytewise = "BINARY" if session.get_bind().dialect.name == "sqlite" else "C"
-    key = (collate(one, bytewise) if isinstance(one.type, String) else one for one in table.primary_key)
+    key = (sa.collate(one, bytewise) if isinstance(one.type, sa.String) else one for one in table.primary_key)
     query = sa.select(*policy.columns_of(table)).where(*where).order_by(*key)
     for row in session.execute(query.execution_options(yield_per=ROWS)):
         yield RowLine(table=table.name, row=dict(row._mapping))
 
 
-def _is_over(world: WorldRow) -> ColumnElement[bool]:
+def _is_over(world: WorldRow) -> sa.ColumnElement[bool]:
     """Of conversations. What the living world ends in the minute its clock shows is told when that minute is over."""
     by_client = col(ConversationRow.clock_policy) == ClockPolicy.NONE
     is_over = col(ConversationRow.phase).in_([Phase.CLOSED, Phase.CLOSING_FAILED])
@@ -329,4 +342,4 @@ def _check_columns(row: Row, policy: Policy, known: set[str]) -> None:
     for name in filter(None, (policy.whose, policy.conversation, *policy.names)):
         for value in row[name] if isinstance(row.get(name), list) else [row.get(name)]:
             if value and isinstance(value, str) and not is_slug(value):
-                raise no_id((name,), value)
+                raise _no_id((name,), value)

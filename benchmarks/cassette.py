@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from benchmarks.model_server import MODEL, model_server
 from service.app import create_app
 from service.export.files import export_to
-from service.export.write import Span
+from service.export.story import Span
 from service.settings import Settings
 from world.time import MINUTES_PER_DAY
 

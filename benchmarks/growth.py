@@ -19,8 +19,8 @@ from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, Kind
 from service.memory.reflections import due_reflections
+from service.runtime.carried import Reflections
 from service.runtime.client_actions import sleep
-from service.runtime.reflections import Reflections
 from service.runtime.world_session import load, save
 from service.settings import MemorySettings
 from service.store.tables import TurnRow, WorldRow

@@ -19,8 +19,8 @@ from sqlmodel import Session
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
 from service.llm.choose import choose_models
-from service.runtime.exact_run import ExactRun
-from service.runtime.reflections import Reflections
+from service.runtime.carried import Reflections
+from service.runtime.pace import ExactRun
 from service.runtime.world_session import WorldSession, load
 from service.settings import LlmSettings, Settings
 from service.store.tables import WorldRow

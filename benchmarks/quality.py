@@ -32,8 +32,7 @@ from service.locales import languages
 from service.memory.secrets import discretion
 from service.offline.model import OfflineModel
 from service.quality.checked import TurnChecks
-from service.quality.checks import Dimension, Exchange, Standard, by_rule, lowest
-from service.quality.judge import ASKED, CheckContext, GivenMarks
+from service.quality.checks import ASKED, CheckContext, Dimension, Exchange, GivenMarks, Standard, by_rule, lowest
 from service.settings import QualitySettings, Settings
 from service.store.quality import quality_rows
 from service.store.tables import ConversationKey

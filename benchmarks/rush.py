@@ -25,7 +25,7 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
-from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.carried import ConversationRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database

@@ -63,11 +63,11 @@ from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
+from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
-from service.runtime.conversation_runner import ConversationRunner
-from service.runtime.dependencies import WorldDependencies
 from service.runtime.memory_jobs import VectorFiller
+from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings

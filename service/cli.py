@@ -124,8 +124,16 @@ def kataribe(
     """A life and a memory for a game's characters."""
 
 
+def _language(text: str | None) -> Language | None:
+    if text is None or text in languages():
+        return text
+    expected = Listed(languages(), last="common.or")
+    raise typer.BadParameter(_say("cli.no_language", text=text, languages=expected), param_hint="--language")
+
+
 LanguageOption = Annotated[
-    str | None, typer.Option(help=_help("cli.help.language", languages=Listed(languages(), last="common.or")))
+    str | None,
+    typer.Option(callback=_language, help=_help("cli.help.language", languages=Listed(languages(), last="common.or"))),
 ]
 ContentOption = Annotated[Path | None, typer.Option(help=_help("cli.help.content"))]
 DataOption = Annotated[Path | None, typer.Option(help=_help("cli.help.data"))]
@@ -162,7 +170,7 @@ def demo(
     npc: Annotated[str | None, typer.Option(help=_help("cli.help.npc"))] = None,
 ) -> None:
     """Two meetings of a character and an NPC, a world day apart. Without a model configured, as a rehearsal."""
-    chosen = _language(language) or _own_language()
+    chosen = language or _own_language()
     settings = _settings(content=content, language=chosen)
     run_demo(settings, chosen, character_id=character, npc_id=npc, offers=asyncio.run(_offers(settings)))
 
@@ -187,7 +195,7 @@ def run(
     price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
 ) -> None:
     """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
-    chosen = _language(language) or _own_language()
+    chosen = language or _own_language()
     settings = _settings(
         quiet=True, rehearsal=rehearsal, content=content, data=data, cassette=cassette, cassette_mode=cassette_mode
     )
@@ -220,7 +228,7 @@ def scene_log(
 ) -> None:
     """Take away what happened in a scene."""
     settings = _settings(content=content, data=data, language=language)
-    spoken, form = _language(language) or _own_language(), form or form_of(output or Path())
+    spoken, form = language or _own_language(), form or form_of(output or Path())
     asyncio.run(take_scene(settings, scene, world_name(world), spoken, output, form=form, view=view, thoughts=thoughts))
 
 
@@ -247,8 +255,7 @@ def scene_run(
         cassette=cassette,
         cassette_mode=cassette_mode,
     )
-    spoken = _language(language) or _own_language()
-    asyncio.run(run_scene(settings, scene, world_name(world), spoken, turns=turns, output=output))
+    asyncio.run(run_scene(settings, scene, world_name(world), language or _own_language(), turns=turns, output=output))
 
 
 @cli.command(help=_help("cli.help.ask"))
@@ -287,8 +294,7 @@ def ask(
         "number": None if number is None else _span(number),
         "remember": remember,
     }
-    spoken = _language(language) or _own_language()
-    asyncio.run(run_ask(settings, world_name(world), spoken, asked, scan=scan, output=output))
+    asyncio.run(run_ask(settings, world_name(world), language or _own_language(), asked, scan=scan, output=output))
 
 
 @cli.command(help=_help("cli.help.quality"))
@@ -303,8 +309,8 @@ def quality(
 ) -> None:
     """Tell how good what was said and decided was found to be."""
     settings = _settings(content=content, data=data, language=language)
-    spoken = _language(language) or _own_language()
-    asyncio.run(show_quality(settings, world_name(world), spoken, worst=worst, role=role, as_json=as_json))
+    reader = language or _own_language()
+    asyncio.run(show_quality(settings, world_name(world), reader, worst=worst, role=role, as_json=as_json))
 
 
 @cli.command(help=_help("cli.help.export"))
@@ -436,7 +442,7 @@ def export_person(
     if output is not None and output.suffix.lower() in _NO_JSON:
         raise typer.BadParameter(_say("cli.person_is_json", file=output.name), param_hint="--output")
     game = load_content(_settings(content=content).content_dir or bundled_content())
-    given = give(game, person, form, _language(language) or game.default_language)
+    given = give(game, person, form, language or game.default_language)
     told = f"{json.dumps(given.values, ensure_ascii=False, indent=2)}\n"
     if output is None:
         typer.echo(told, nl=False)
@@ -638,15 +644,16 @@ def init(
     small: Annotated[bool, typer.Option("--small", help=_help("cli.help.small"))] = False,
     language: Annotated[
         str | None,
-        typer.Option(help=_help("cli.help.language_of_small", languages=Listed(languages(), last="common.or"))),
+        typer.Option(
+            callback=_language,
+            help=_help("cli.help.language_of_small", languages=Listed(languages(), last="common.or")),
+        ),
     ] = None,
 ) -> None:
     """Copy the sample village, or an empty stage, into a directory, for a game of your own."""
     if language is not None and not small:
         raise typer.BadParameter(_say("cli.language_without_small"), param_hint="--language")
-    chosen = _language(language) or _own_language()
-    copied = init_content(directory, source=small_content(chosen) if small else None)
-    for path in copied:
+    for path in init_content(directory, source=small_content(language or _own_language()) if small else None):
         typer.echo(path)
     typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")
 
@@ -659,7 +666,7 @@ def check(
     """Report every error in a game's content files at once; where there is none, what each person costs."""
     place = directory or bundled_content()
     problems = game_problems(place)
-    speak = _language(language) or _own_language()
+    speak = language or _own_language()
     for problem in problems:
         typer.echo(problem.line(speak))
     for cost in () if problems else persona_costs(load_content(place), speak):
@@ -673,7 +680,7 @@ def check(
 @cli.command(help=_help("cli.help.doctor"))
 def doctor(language: LanguageOption = None) -> None:
     """Tell what remembering is worth on the models that are configured."""
-    asyncio.run(show_doctor(_settings(), _language(language) or _own_language()))
+    asyncio.run(show_doctor(_settings(), language or _own_language()))
 
 
 @cli.command(name="test", help=_help("cli.help.test"))
@@ -783,7 +790,7 @@ def _settings(
         (settings.llm, "cassette_mode", cassette_mode),
         (settings, "content_dir", content),
         (settings, "data_dir", data),
-        (settings.world, "language", _language(language)),
+        (settings.world, "language", language),
     ]
     for part, name, value in said:
         if value is not None:
@@ -804,13 +811,6 @@ def _span(text: str) -> dict[str, float]:
 
 def _say(key: str, /, **facts: object) -> str:
     return sentence(_own_language(), key, **facts)
-
-
-def _language(text: str | None) -> Language | None:
-    if text is None or text in languages():
-        return text
-    expected = Listed(languages(), last="common.or")
-    raise typer.BadParameter(_say("cli.no_language", text=text, languages=expected), param_hint="--language")
 
 
 async def _offers(settings: Settings) -> list[LocalServer]:

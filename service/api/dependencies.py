@@ -24,9 +24,9 @@ from service.errors import Invalid, ModelNotConfigured
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldView
+from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
-from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.memory_jobs import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.store.commands import Asked

@@ -36,7 +36,7 @@ from service.people.person import person_row, positions, segment_of
 from service.people.worlds import WorldView
 from service.runtime.author_changes import Amendment, amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
-from service.runtime.forget import forget_character
+from service.runtime.made_people import forget_character
 from service.runtime.world_session import WorldSession
 from world.life import neighbours
 

@@ -206,6 +206,17 @@ class ContentProblem:
         return ": ".join(part for part in (self.file, self.key_path, self.message(language)) if part)
 
 
+class Problems(Phrase):
+    """All that is wrong, one a line."""
+
+    def __init__(self, found: Sequence[ContentProblem]) -> None:
+        self.found = found
+
+    def of(self, language: Language) -> str:
+        """The lines in that language."""
+        return "\n".join(problem.line(language) for problem in self.found)
+
+
 def problem(file: str, key: Key, sentence: str, /, **facts: object) -> ContentProblem:
     """A problem at that key, in the sentence of that name with these facts."""
     return ContentProblem(file=file, key_path=key_path(key), said=Phrase(sentence, **facts))
@@ -226,8 +237,13 @@ def key_path(key: Key) -> str:
 
 def quote(text: str) -> str:
     """The text in double quotes, on one line, shortened, and printable on any terminal."""
-    short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
-    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in json.dumps(short, ensure_ascii=False))
+    short = json.dumps(clipped(text, _LONGEST_QUOTE), ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in short)
+
+
+def clipped(text: str, most: int) -> str:
+    """The text in so many characters: what is longer ends with an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def listed(ids: Sequence[str]) -> str | Phrase:

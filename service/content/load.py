@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from service.content.actions import GameAction, catalogue, game_actions
 from service.content.check import CheckedContent, examine
-from service.content.fields import ContentModel, ContentProblem, schema_errors
+from service.content.fields import ContentModel, ContentProblem, Problems, schema_errors
 from service.content.files import Unreadable, read_values
 from service.content.fragments import Fragments, with_fragments
 from service.content.lore import Lore, groups_of, lore_of
@@ -20,7 +20,7 @@ from service.content.maps import world_map
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.content.scenes import Scene, scene_of
 from service.errors import ContentErrors, NotFound
-from service.locales import Language, languages, sentence
+from service.locales import Language, languages
 from world.actions import Catalogue
 from world.places import WorldMap
 from world.time import WorldTime
@@ -141,14 +141,7 @@ class ContentRefused(ContentErrors, slug="content-errors"):
 
     def __init__(self, directory: Path, problems: list[ContentProblem]) -> None:
         self.problems = problems
-        super().__init__(count=len(problems), directory=str(directory), errors=self._lines("en"))
-
-    def sentence(self, language: Language) -> str:
-        """All errors with file and key path."""
-        return sentence(language, f"errors.{self.slug}", **{**self.facts, "errors": self._lines(language)})
-
-    def _lines(self, language: Language) -> str:
-        return "\n".join(problem.line(language) for problem in self.problems)
+        super().__init__(count=len(problems), directory=str(directory), errors=Problems(problems))
 
 
 def read_form(

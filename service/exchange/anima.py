@@ -14,7 +14,7 @@ from service.content.fields import ContentProblem, Key, ListOf, Words, problem, 
 from service.content.files import CHARACTERS, SCENES, read_values
 from service.content.persons import Weight
 from service.content.scenes import SceneFile, named
-from service.exchange.draft import Draft, Foreign, ImportRefused, id_of, name_in, parsed, refusing
+from service.exchange.draft import Draft, Foreign, ImportRefused, Notes, id_of, name_in, parsed, refusing
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import iso, parse_time
@@ -81,7 +81,7 @@ class AnimaPerson:
     id: str
     character_id: str
     draft: Draft
-    notes: Draft
+    notes: Notes
     memories: tuple[Memory, ...]
 
 
@@ -186,7 +186,7 @@ def _person(root: Path, folder: str) -> AnimaPerson:
         ids = {"found": quote(grown.character_id), "expected": quote(always.character_id)}
         raise ImportRefused([problem(later, ("character_id",), "content.mismatch", **ids)])
     name = name_in(file, ("name",), always.name)
-    draft, notes = Draft(file=file, name=name), Draft(file=later, name=name)
+    draft, notes = Draft(file=file, name=name), Notes(file=later)
     draft.values = {
         "name": name,
         "aliases": [always.character_id],

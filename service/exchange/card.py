@@ -8,7 +8,6 @@ https://github.com/kwaroran/character-card-spec-v3.
 
 import base64
 import binascii
-import io
 import re
 import zipfile
 import zlib
@@ -16,7 +15,6 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Annotated, Any
-from zipfile import is_zipfile
 
 from pydantic import BeforeValidator, JsonValue
 
@@ -109,7 +107,7 @@ def _json_in(raw: bytes) -> bytes:
             return base64.b64decode(b"".join(found.split()), validate=True)
         except binascii.Error as exc:
             raise Unreadable("exchange.no_base64", reason=str(exc)) from exc
-    if raw.startswith(_JPEG) and not is_zipfile(BytesIO(raw)):
+    if raw.startswith(_JPEG) and not zipfile.is_zipfile(BytesIO(raw)):
         raise Unreadable("exchange.jpeg_without_card")
     if raw.startswith((_ZIP, _JPEG)):  # a CHARX may stand behind a picture
         return card_json(raw)
@@ -219,7 +217,7 @@ def card_json(raw: bytes) -> bytes:
     """
     _require_few_entries(raw)
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        with zipfile.ZipFile(BytesIO(raw)) as archive:
             entries = archive.infolist()
             for entry in entries:
                 _require_inside(entry.filename)
@@ -270,10 +268,10 @@ _FRAME = 12
 
 
 def png_texts(raw: bytes) -> dict[str, bytes]:
-    """What the tEXt chunks hold, by their keywords in small letters; of two with one keyword the first.
+    """What the tEXt chunks of a PNG hold, by their keywords in small letters; of two with one keyword the first.
 
     Raises:
-        Unreadable: it is no PNG, ends in the middle, or a chunk is damaged.
+        Unreadable: it ends in the middle, or a chunk is damaged.
     """
     found: dict[str, bytes] = {}
     for kind, data in _chunks(raw):
@@ -285,8 +283,6 @@ def png_texts(raw: bytes) -> dict[str, bytes]:
 
 def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Each chunk's kind and data, to the one that ends the picture."""
-    if not raw.startswith(SIGNATURE):
-        raise Unreadable("exchange.no_png")
     at, kind = len(SIGNATURE), b""
     while kind != b"IEND":
         length, kind = int.from_bytes(raw[at : at + 4]), raw[at + 4 : at + 8]

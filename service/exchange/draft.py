@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from service.content.fields import ContentProblem, Key, problem, quote, schema_errors
+from service.content.fields import ContentProblem, Key, Problems, problem, quote, schema_errors
 from service.content.files import MOST_BYTES, Unreadable, read_bytes, values_of
 from service.content.made import LONGEST_NAME
 from service.errors import Invalid
 from service.exchange.clean import chunks, has_orders, language_of, plain, spoken, without_orders
 from service.llm.chat import estimate_tokens
-from service.locales import Language, sentence
+from service.locales import sentence
 from world.ids import SLUG_MAX
 
 M = TypeVar("M", bound=BaseModel)
@@ -34,14 +34,7 @@ class ImportRefused(Invalid):
 
     def __init__(self, problems: Sequence[ContentProblem]) -> None:
         self.problems = tuple(problems)
-        super().__init__(count=len(problems), errors=self._lines("en"))
-
-    def sentence(self, language: Language) -> str:
-        """All errors with file and key path."""
-        return sentence(language, f"errors.{self.slug}", **{**self.facts, "errors": self._lines(language)})
-
-    def _lines(self, language: Language) -> str:
-        return "\n".join(problem.line(language) for problem in self.problems)
+        super().__init__(count=len(problems), errors=Problems(problems))
 
 
 @contextmanager
@@ -116,23 +109,11 @@ _ID_LETTERS = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(kw_only=True)
-class Draft:
-    """A person as it comes to be: `values` are keys of its file without `id` and place, `lore` entries without `id` and
-    `knownBy`, `relations` who else matters to it: its name and what it is, with the place in the file. A fragment has
-    keys of a person, and is none. `report`: what was not carried over.
-    """
+class Notes:
+    """What is told of the reading of a file: what was not carried over, or was changed or guessed on the way."""
 
     file: str
-    name: str
-    is_fragment: bool = False
-    values: dict[str, Any] = field(default_factory=dict)
-    facts: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    lore: list[dict[str, str]] = field(default_factory=list)
-    relations: list[tuple[Key, str, str]] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    _taken: int = 0
-    _always: int = 0
 
     def note(self, key: Key, said: str, /, **facts: object) -> None:
         """Something was not carried over, or not as it was."""
@@ -142,6 +123,24 @@ class Draft:
         """Keys of the file that have nothing to become."""
         if names:
             self.note(above, "no_key_of_ours", names=", ".join(map(quote, names)))
+
+
+@dataclass(kw_only=True)
+class Draft(Notes):
+    """A person as it comes to be: `values` are keys of its file without `id` and place, `lore` entries without `id` and
+    `knownBy`, `relations` who else matters to it: its name and what it is, with the place in the file. A fragment has
+    keys of a person, and is none.
+    """
+
+    name: str
+    is_fragment: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    lore: list[dict[str, str]] = field(default_factory=list)
+    relations: list[tuple[Key, str, str]] = field(default_factory=list)
+    _taken: int = 0
+    _always: int = 0
 
     def text(self, key: Key, raw: str) -> str:
         """The text as sentences, line by line, bounded."""
@@ -170,11 +169,7 @@ class Draft:
             self.values["personality"] = first
             self._taken += estimate_tokens(first)
             text = text.removeprefix(first)
-        self._tell(key, text)
-
-    def state(self, key: Key, raw: str) -> None:
-        """Facts."""
-        self._tell(key, self.text(key, raw))
+        self.tell(key, text)
 
     def know(self, key: Key, text: str, *, heading: str, always: bool = False) -> None:
         """Something that the person knows. `always`: in each of its prompts, while there is room for it. A fragment
@@ -234,7 +229,7 @@ class Draft:
         nothing = sentence(language_of(self.name), "exchange.no_personality")
         return {"name": written["name"], "personality": nothing} | written
 
-    def _tell(self, key: Key, text: str) -> None:
+    def tell(self, key: Key, text: str) -> None:
         """Facts; those for which the persona has no room come to mind when there is talk of them."""
         kept = 0
         for said in chunks(text, FACT_TOKENS):

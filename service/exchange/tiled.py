@@ -4,15 +4,15 @@ objects, not its tiles. Points are nodes, polylines edges, rectangles facilities
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from service.content.fields import Key, ListOf, problem
+from service.content.fields import Key, ListOf
 from service.exchange.clean import plain
-from service.exchange.draft import Foreign, Report, id_of, json_of, parsed
+from service.exchange.draft import Foreign, Notes, id_of, json_of, parsed
 from world.ids import is_slug
 
 FIRST_DAY = "2026-04-01T07:00"
@@ -94,19 +94,11 @@ class _Placed:
 
 
 @dataclass(kw_only=True)
-class TiledMap:
-    """A map as maps.json has it in `values`; `head` are the keys of a world that begins with it. `report`: what was not
-    carried over, or had to be guessed.
-    """
+class TiledMap(Notes):
+    """A map as maps.json has it in `values`; `head` are the keys of a world that begins with it."""
 
-    file: str
     head: dict[str, Any]
     values: dict[str, Any]
-    report: Report = field(default_factory=Report)
-
-    def note(self, key: Key, said: str, /, **facts: object) -> None:
-        """Something was not carried over, or guessed."""
-        self.report.append(problem(self.file, key, f"exchange.notes.{said}", **facts))
 
 
 def read_tiled(file: str, raw: bytes) -> TiledMap:

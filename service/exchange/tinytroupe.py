@@ -126,7 +126,7 @@ def _fill(draft: Draft, persona: _Persona) -> None:
     }
     values |= {name: told for name, told in found.items() if told}
     if persona.health:
-        draft.state(("persona", "health"), persona.health)
+        draft.tell(("persona", "health"), draft.text(("persona", "health"), persona.health))
     for number, other in enumerate(draft.first(("persona", "relationships"), persona.relationships, MOST_LINES)):
         key = ("persona", "relationships", number)
         who, what = (draft.text(key, text) for text in (other.name, other.description))

@@ -14,9 +14,7 @@ from sqlmodel import Session
 
 from service.errors import Misconfigured
 from service.export.problem import BadWorldName, NoSuchTime, NoSuchWorld, usable
-from service.export.read import Imported, read_story
-from service.export.record import written
-from service.export.write import Span, story
+from service.export.story import Imported, Span, read_story, story, written
 from service.locales import Language
 from service.settings import Settings
 from service.store.lock import store_lock
@@ -55,7 +53,8 @@ def export_into(settings: Settings, world_id: str, names: Mapping[Language, str]
         NoSuchWorld, NothingThen: as `story`.
         Misconfigured: the database cannot be opened.
     """
-    place = _place(settings)
+    # a database's URL may hold a password
+    place = "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
     if _is_missing(settings):
         raise NoSuchWorld(kind="world", id=world_id, place=place)
     _bring_up_to_date(settings)
@@ -124,11 +123,6 @@ def _opened(settings: Settings) -> Iterator[Database]:
             yield database
     except OperationalError as exc:
         raise unopenable(exc) from exc
-
-
-def _place(settings: Settings) -> str:
-    """Where the store is, for people: a database's URL may hold a password."""
-    return "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
 
 
 def _is_missing(settings: Settings) -> bool:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service.content.fields import Key, key_path, mismatch
 from service.errors import Conflict, Invalid, KataribeError, NotFound, system_reason
-from service.locales import Language, Phrase, sentence
+from service.locales import Language, sentence
 
 
 class NoSuchWorld(NotFound):
@@ -56,16 +55,3 @@ def usable(file: Path) -> Iterator[None]:
 
 class BadLine(Invalid):
     """Facts: `file`, `line` (from 1), `reason`. Nothing of the file was kept."""
-
-
-class Unreadable(ValueError):
-    """A line whose content makes no sense. Whoever knows the line makes it a BadLine."""
-
-    def __init__(self, reason: Phrase) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def no_id(key: Key, value: str) -> Unreadable:
-    """The error that what was written at that key is no id."""
-    return Unreadable(mismatch("slug", key_path(key), value))

@@ -21,7 +21,7 @@ from service.conversation.engine import Engine
 from service.conversation.scenes import begin, go_on
 from service.generate.dataset import Dropped, Line, PlanRefused
 from service.generate.making import Item, Plan, failed
-from service.generate.stage import PLACE, Said, fault, on_stage, stage
+from service.generate.stage import PLACE, fault, on_stage, stage
 from service.locales import Language, sentence
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -64,8 +64,7 @@ class GroupsPlan(Plan):
         messages = list(_messages(turns, self.language))
         known = [text for one in group.people.values() for text in (one.name, one.personality, *one.settled)]
         known += [text for one in group.wants for text in (one.goal, one.plan)]
-        said = [Said(one["agent_id"], one["content"]) for one in messages]
-        found = fault(said, self.language, [*known, group.situation])
+        found = fault([(one["agent_id"], one["content"]) for one in messages], self.language, [*known, group.situation])
         if found is not None:
             raise Dropped(found)
         return {

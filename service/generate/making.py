@@ -27,6 +27,7 @@ from service.locales import Language, Phrase, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
 from service.run.cost import COUNTED, Prices, Spent, counted
 from service.run.show import Show, Status, shown
+from service.runtime.tasks import cancel
 from service.settings import Settings
 from service.store.world_rows import delete_rows
 from service.usage import Usage
@@ -328,9 +329,7 @@ class _Making:
         try:
             await asyncio.gather(*workers)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel(tasks)
 
     async def _work(self, deps: ConversationDependencies, todo: Iterator[int]) -> None:
         for number in todo:

@@ -6,7 +6,7 @@ language.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from service.content.files import Unreadable, read_values
 from service.content.load import Cast, Content
@@ -58,15 +58,10 @@ def stage(
 Fault = Literal["empty", "repeats", "out_of_character", "language"]
 
 
-class Said(NamedTuple):
-    """A turn of a dialogue."""
-
-    speaker: str
-    text: str
-
-
-def fault(turns: Sequence[Said], language: Language, authored: Iterable[str] = ()) -> Fault | None:
-    """The first thing that is wrong with a dialogue. `authored`: what is written of its people, their names too."""
+def fault(turns: Sequence[tuple[str, str]], language: Language, authored: Iterable[str] = ()) -> Fault | None:
+    """The first thing that is wrong with a dialogue, of which each turn is who speaks and the text. `authored`: what is
+    written of its people, their names too.
+    """
     own = tuple(authored)
     earlier: defaultdict[str, list[str]] = defaultdict(list)
     if len(turns) < 2:

@@ -22,8 +22,7 @@ from service.conversation.writing import AsideContext, AsideText, WriteContext, 
 from service.locales import sentence
 from service.offline.phrases import clip, phrases, recollections
 from service.offline.speaker import Speaker
-from service.quality.checks import HIGHEST
-from service.quality.judge import ASKED, CheckContext, GivenMarks, corrected
+from service.quality.checks import ASKED, HIGHEST, CheckContext, GivenMarks, corrected
 
 _LONGEST_BARK, _LONGEST = 120, 200
 _MOST = 10

@@ -25,8 +25,19 @@ from service.errors import ModelBroken, ModelError
 from service.llm.chat import Answer, Role
 from service.llm.choose import Models
 from service.memory.secrets import Discretion, discretion_among
-from service.quality.checks import Exchange, Marks, Standard, below, lowest, rank, stored
-from service.quality.judge import LATELY, CheckContext, Judge, feedback
+from service.quality.checks import (
+    LATELY,
+    CheckContext,
+    Exchange,
+    Judge,
+    Marks,
+    Standard,
+    below,
+    feedback,
+    lowest,
+    rank,
+    stored,
+)
 from service.settings import QualitySettings
 from service.store.perceived import told_of_turn
 from service.store.quality import Checked, QualityOutcome, Tally
@@ -140,12 +151,16 @@ _LONGEST = 2000
 """More than these may have together."""
 
 
-class TurnChecks:
-    """Checks turns as the settings say (conversation/dependencies.py)."""
+class _Checks:
+    """Checks as the settings say."""
 
     def __init__(self, rules: QualitySettings, models: Models) -> None:
         self._rules = rules
         self._models = models
+
+
+class TurnChecks(_Checks):
+    """Checks turns (conversation/dependencies.py)."""
 
     def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
         """Whether that turn is one of those that are checked."""
@@ -232,12 +247,8 @@ _DECIDED = ("thought", "goal", "success_criteria")
 """What of a decision may be corrected; what is done stays."""
 
 
-class DecisionChecks:
-    """Checks decisions as the settings say (decision/dependencies.py)."""
-
-    def __init__(self, rules: QualitySettings, models: Models) -> None:
-        self._rules = rules
-        self._models = models
+class DecisionChecks(_Checks):
+    """Checks decisions (decision/context.py)."""
 
     def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
         """Whether that decision is one of those that are checked."""

@@ -1,8 +1,9 @@
 """Owns what many checks come to: how many did, the mean of each dimension over time, and the worst lines. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from statistics import fmean
 
 from pydantic import Field
@@ -75,12 +76,10 @@ def summed(rows: Sequence[QualityRow], *, worst: int) -> Summary:
     )
 
 
-def _spans(rows: Sequence[QualityRow], minutes: int) -> Iterable[Span]:
-    begins = sorted({row.at // minutes * minutes for row in rows})
-    by_begin: dict[int, list[QualityRow]] = {at: [] for at in begins}
-    for row in rows:
-        by_begin[row.at // minutes * minutes].append(row)
-    return (Span(at=at, checked=len(some), means=_means(some)) for at, some in by_begin.items())
+def _spans(rows: Sequence[QualityRow], minutes: int) -> Iterator[Span]:
+    for at, group in groupby(rows, key=lambda row: row.at // minutes * minutes):
+        some = list(group)
+        yield Span(at=at, checked=len(some), means=_means(some))
 
 
 def _means(rows: Sequence[QualityRow]) -> tuple[Mean, ...]:

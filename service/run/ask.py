@@ -17,7 +17,7 @@ from service.app import create_app
 from service.export.problem import usable
 from service.llm.choose import Models
 from service.locales import Language, sentence
-from service.run.show import one_line
+from service.run.show import one_line, say
 from service.settings import Settings
 
 
@@ -98,13 +98,13 @@ async def run_ask(
         table = await (_scan if scan else _survey)(http, language, asked)
     if output is not None:
         write_text(output, table)
-        _say(language, "ask_run.written", file=output)
+        say(language, "ask_run.written", file=output)
 
 
 async def _survey(http: httpx.AsyncClient, language: Language, asked: Mapping[str, Any]) -> str:
     out = checked(await http.post("/surveys", json=asked))
     if out["rehearsal"]:
-        _say(language, "run.rehearsal")
+        say(language, "run.rehearsal")
     for one in out["answers"]:
         said = one["failure"]["detail"] if one["failure"] else f"{_plain(one['answer'])} ({one['because']})"
         print(f"{one['name']}: {said}", flush=True)
@@ -114,8 +114,8 @@ async def _survey(http: httpx.AsyncClient, language: Language, asked: Mapping[st
     for bar in out["bars"]:
         print(f"{'█' * (bar['count'] * _BAR // max(most, 1))} {bar['count']} {bar['label']}", flush=True)
     if out["mean"] is not None:
-        _say(language, "ask_run.mean", mean=out["mean"])
-    _say(language, "ask_run.counts", answered=out["answered"], failed=out["failed"], **_cost(out))
+        say(language, "ask_run.mean", mean=out["mean"])
+    say(language, "ask_run.counts", answered=out["answered"], failed=out["failed"], **_cost(out))
     return str(out["csv"])
 
 
@@ -124,11 +124,11 @@ async def _scan(http: httpx.AsyncClient, language: Language, asked: Mapping[str,
     for person_id in asked["people"]:
         out = checked(await http.post(f"/people/{person_id}/summary", json={"question": asked["question"]}))
         found.append(out)
-        _say(language, "ask_run.scanned", person=person_id, memories=out["memories"], parts=out["parts"], **_cost(out))
+        say(language, "ask_run.scanned", person=person_id, memories=out["memories"], parts=out["parts"], **_cost(out))
         for one in out["sentences"]:
             print(f"- {one['text']} [{', '.join(ref for memory in one['rests_on'] for ref in memory['refs'])}]")
         if not out["sentences"]:
-            _say(language, "ask_run.nothing")
+            say(language, "ask_run.nothing")
     return f"{json.dumps(found, ensure_ascii=False, indent=2)}\n"
 
 
@@ -140,10 +140,6 @@ def _plain(answer: str | float) -> str:
 def _cost(out: dict[str, Any]) -> dict[str, int]:
     cost = out["cost"]
     return {"calls": cost["calls"], "tokens": cost["prompt_tokens"] + cost["completion_tokens"]}
-
-
-def _say(language: Language, key: str, /, **values: object) -> None:
-    print(sentence(language, key, **values), flush=True)
 
 
 async def show_quality(

@@ -202,21 +202,12 @@ class Feed:
         return self._world.map.label(node_id) if node_id in self._world.map.nodes else node_id
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Talked:
-    """A talk that was remembered, as one of the two remembers it."""
-
-    at: WorldTime
-    partner_id: str
-    summary: str
-
-
 @dataclass(kw_only=True, slots=True)
 class Day:
-    """A person's world day. `minutes` by action id."""
+    """A person's world day. `minutes` by action id; `talks` as it remembers them, each with when it began."""
 
     minutes: Counter[str] = field(default_factory=Counter)
-    talks: list[Talked] = field(default_factory=list)
+    talks: list[tuple[WorldTime, SummaryRow]] = field(default_factory=list)
     learned: list[str] = field(default_factory=list)
     mid_term: list[str] = field(default_factory=list)
 
@@ -281,9 +272,7 @@ class Ledger:
         changes = talk.changes or {}
         for summary in happened.summaries:
             day = self.days[summary.person_id][self._day(summary.at)]
-            day.talks.append(
-                Talked(at=WorldTime(talk.started_at), partner_id=summary.partner_id, summary=summary.summary)
-            )
+            day.talks.append((WorldTime(talk.started_at), summary))
             taken = changes if summary.person_id == talk.opener_id else changes.get("partner", {})
             day.learned += [fact["statement"] for fact in taken.get("facts", ())]
             day.mid_term += [memory["content"] for memory in taken.get("mid_term", ())]
@@ -375,8 +364,8 @@ def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:
     did = [_spent(world, action_id, minutes) for action_id, minutes in day.minutes.most_common() if minutes]
     if did:
         yield world.say("run.did", value=Listed(did))
-    for talk in day.talks:
-        told = {"at": clock_of(talk.at), "partner": world.name_of(talk.partner_id)}
+    for at, talk in day.talks:
+        told = {"at": clock_of(at), "partner": world.name_of(talk.partner_id)}
         yield world.say("run.talked", **told, summary=one_line(talk.summary))
     for key, found in (("run.learned", day.learned), ("run.mid_term", day.mid_term)):
         for statement in dict.fromkeys(found):

@@ -7,11 +7,10 @@ from typing import Any, Literal, TypeVar
 
 import httpx
 from fastapi import FastAPI
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.app import create_app
-from service.content.fields import reason_of
 from service.content.scenes import Scene
 from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
@@ -32,9 +31,8 @@ from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError
-from service.export.problem import BadLine, ReplayDiffers, Unreadable, usable
-from service.export.read import require_new
-from service.export.record import Minute, parsed
+from service.export.problem import ReplayDiffers, usable
+from service.export.story import Minute, parsed, require_new, telling
 from service.llm.chat import Role
 from service.llm.choose import Models
 from service.runtime.client_actions import talk, talk_with_player
@@ -102,12 +100,8 @@ def _read(file: Path) -> tuple[Header, list[Line]]:
 
 
 def _checked(kind: type[T], file: Path, number: int, raw: bytes) -> T:
-    try:
+    with telling(file, number):
         return kind.model_validate(parsed(raw))
-    except ValidationError as exc:
-        raise BadLine(file=str(file), line=number, reason=reason_of(exc)) from exc
-    except Unreadable as exc:
-        raise BadLine(file=str(file), line=number, reason=exc.reason) from exc
 
 
 class _Replay:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from service.export.problem import FileUnusable
 from service.llm.choose import Models
 from service.locales import Language, sentence
 from service.run.ask import Refused, checked, in_process, write_text
+from service.run.show import say
 from service.settings import Settings
 
 _NORMAL = "normal"
@@ -104,6 +106,7 @@ class _Play:
         self.scene: dict[str, Any] = {}
         self._http = http
         self._language = language
+        self.say = partial(say, language)
         self._ask = ask
         self._told = (0, 0)
         self._commands: Mapping[str, Callable[[str], Any]] = {
@@ -111,9 +114,9 @@ class _Play:
             "next": lambda rest: self.go_on(int(rest or 1)),
             "situation": lambda rest: self._intervene("scene_situation_update", text=rest),
             "event": lambda rest: self._intervene("add_event", text=rest),
-            "add": self._add,
+            "add": partial(self._of_somebody, "add_person", "spot"),
             "remove": lambda rest: self._intervene("remove_person", person_id=rest),
-            "reveal": self._reveal,
+            "reveal": partial(self._of_somebody, "revelation", "text"),
             "propose": self._propose,
             "accept": lambda rest: self._judge("accepted", rest),
             "refuse": lambda rest: self._judge("refused", rest),
@@ -174,22 +177,14 @@ class _Play:
             except ValueError:
                 self.say("scene_run.no_number", line=line)
 
-    def say(self, key: str, /, **values: object) -> None:
-        """A sentence, in the writer's language."""
-        print(sentence(self._language, key, **values), flush=True)
-
     async def _intervene(self, kind: str, **body: str) -> None:
         given = {name: value for name, value in body.items() if value}
         await self._post(f"/scenes/{self.scene['id']}/interventions", {"kind": kind, **given})
         self._show(await self._get(f"/scenes/{self.scene['id']}"))
 
-    async def _add(self, rest: str) -> None:
-        person_id, spot = _first_word(rest)
-        await self._intervene("add_person", person_id=person_id, spot=spot)
-
-    async def _reveal(self, rest: str) -> None:
-        person_id, content = _first_word(rest)
-        await self._intervene("revelation", person_id=person_id, text=content)
+    async def _of_somebody(self, kind: str, what: str, rest: str) -> None:
+        person_id, said = _first_word(rest)
+        await self._intervene(kind, person_id=person_id, **{what: said})
 
     async def _propose(self, rest: str) -> None:
         await self._intervene("long_term_update_request", person_id=rest)

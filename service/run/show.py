@@ -10,6 +10,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from service.locales import Language, sentence
+
 SPEAKING_LINES = 6
 BAR_CELLS = 60
 REFRESHES_A_SECOND = 8
@@ -18,6 +20,11 @@ REFRESHES_A_SECOND = 8
 def one_line(text: str) -> str:
     """What a model or an author wrote, without line breaks and without anything a terminal would obey."""
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+
+
+def say(language: Language, key: str, /, **values: object) -> None:
+    """Print a sentence."""
+    print(sentence(language, key, **values), flush=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,9 +17,8 @@ from service.memory.revision import expect_vectors
 from service.people.attitude import set_affinity
 from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView
-from service.runtime.availability import require_free
 from service.runtime.publish import publish
-from service.runtime.world_session import WorldSession
+from service.runtime.world_session import WorldSession, require_free
 from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, FlagValue, Observed, WeatherSet
 from service.store.events import note, retract
 from service.store.ids import derived_id, new_id

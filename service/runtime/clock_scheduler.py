@@ -21,8 +21,14 @@ from sqlmodel import Session, col, select
 from service.errors import ClockHeld, Invalid, WorldStopped
 from service.locales import Phrase
 from service.runtime.tasks import cancel
-from service.runtime.world_clock import HOLDS_CLOCK, asks_models, stop_for_budget
-from service.runtime.world_lease import claim_clock, holds_clock, release_clocks
+from service.runtime.world_clock import (
+    HOLDS_CLOCK,
+    asks_models,
+    claim_clock,
+    holds_clock,
+    release_clocks,
+    stop_for_budget,
+)
 from service.runtime.world_runner import WorldRunner
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime

@@ -14,15 +14,13 @@ from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.reflections import due_reflections
 from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
-from service.runtime.dependencies import WorldDependencies
-from service.runtime.exact_run import ExactRun
+from service.runtime.carried import Reflections
 from service.runtime.model_calls import Calls, Decisions
 from service.runtime.openings import LOOK_MINUTES, listening, next_look, open_talks
-from service.runtime.realtime import RealtimeStep
-from service.runtime.reflections import Reflections
+from service.runtime.pace import ExactRun, RealtimeStep
+from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
-from service.runtime.world_clock import clock_and_target
-from service.runtime.world_lease import claim_if_there, is_wanted, release, require_open
+from service.runtime.world_clock import claim_if_there, clock_and_target, is_wanted, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.commands import log_look
 from service.store.session import is_full

@@ -16,6 +16,7 @@ from service.memory.embedding.embedder import VectorSpace
 from service.memory.projection import Projection, adopt, postpone, projected, read_changes, unread
 from service.memory.record import Episode, Group
 from service.memory.revision import have_vectors, space_of, vectors_due
+from service.runtime.tasks import cancel
 from service.store.tables import ConversationKey, MemoryOwnerRow, ParticipantRow, SummaryRow
 
 _log = logging.getLogger(__name__)
@@ -30,9 +31,8 @@ class VectorFiller:
     Replicas may make the same vectors at once, which does no harm.
     """
 
-    def __init__(self, deps: ConversationDependencies, *, looks_every_seconds: float = LOOKS_EVERY_SECONDS) -> None:
+    def __init__(self, deps: ConversationDependencies) -> None:
         self._deps = deps
-        self._looks_every_seconds = looks_every_seconds
         self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._wanted = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -45,8 +45,7 @@ class VectorFiller:
     async def stop(self) -> None:
         """Let go; what is missing is made by the next process."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel([self._task])
 
     def wake(self) -> None:
         """Something was written that lacks vectors."""
@@ -81,7 +80,7 @@ class VectorFiller:
             except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
                 _log.exception("vectors that are missing cannot be made; it is tried again")
             try:
-                async with asyncio.timeout(self._looks_every_seconds):
+                async with asyncio.timeout(LOOKS_EVERY_SECONDS):
                     await self._wanted.wait()
             except TimeoutError:
                 continue

@@ -6,10 +6,10 @@ nobody waits for anybody, and who is opened to is a function of the world as it 
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from sqlmodel import Session, col, select
 
+from service.content.fields import clipped
 from service.conversation.prompt import Goal
 from service.conversation.start import Start, open_to_player
 from service.llm.chat import Role
@@ -22,6 +22,7 @@ from service.people.worlds import WorldView
 from service.runtime.client_actions import hold
 from service.runtime.world_session import WorldSession
 from service.store.commands import log_command
+from service.store.ids import id_at
 from service.store.phase import OpenedFor
 from service.store.tables import ConversationRow, ParticipantRow, PersonRow, engaged_in
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of
@@ -85,7 +86,7 @@ def open_talks(session: Session, world_session: WorldSession, models: dict[Role,
             opened_for=reason.opened_for,
             matter=reason.matter,
             max_turns=max_turns,
-            conversation_id=_id_of(world, opener_id, player_id),
+            conversation_id=id_at(world.now, world.id, opener_id, player_id),
         )
         open_to_player(session, world, wanted, models)
         if opener_id in world.cast.homes:
@@ -202,16 +203,6 @@ def _reasons(
 
 def _goal(world: WorldView, player_id: str, reason: _Reason) -> Goal:
     """What the opener wants, in the world's language."""
-    facts = {"name": world.name_of(player_id), "matter": _clip(reason.matter)}
+    facts = {"name": world.name_of(player_id), "matter": clipped(reason.matter, 120)}
     goal, criteria = (world.say(f"openings.{reason.opened_for}.{part}", **facts) for part in ("goal", "criteria"))
-    return Goal(goal=_clip(goal, 200), success_criteria=_clip(criteria, 200))
-
-
-def _clip(text: str, most: int = 120) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _id_of(world: WorldView, opener_id: str, player_id: str) -> str:
-    """The same whenever the same story is told."""
-    told = f"{world.id}/{opener_id}/{player_id}".encode()
-    return f"{world.now:012x}{blake2b(told, digest_size=8).hexdigest()}"
+    return Goal(goal=clipped(goal, 200), success_criteria=clipped(criteria, 200))

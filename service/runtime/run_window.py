@@ -1,35 +1,103 @@
-"""Owns a span of a world's time while it is lived: what is decided in it, and how that is written and told."""
+"""Owns a span of a world's time while it is lived: who answers what is asked in it, what is decided, and how that is
+written and told.
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from sqlmodel import Session
 
-from service.conversation.engine import Outcome
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine, Outcome
 from service.conversation.prompt import Goal
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
-from service.decision.choose import Chosen
+from service.conversation.transcript import end
+from service.decision.choose import Chosen, choose
+from service.decision.context import DecisionDependencies
 from service.decision.routine import by_appointments, by_routine
+from service.errors import WrongPhase
 from service.memory.episodes import overhear
-from service.runtime.dependencies import WorldDependencies
+from service.memory.reflections import due_reflections
+from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.publish import Why, keep_basis, publish
-from service.runtime.world_clock import advance_clock
-from service.runtime.world_lease import is_wanted
+from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
 from service.store.perceived import LATER_MINUTES
-from service.store.phase import Phase
-from service.store.tables import ConversationRow, WorldRow
+from service.store.phase import EndReason, Phase
+from service.store.tables import ConversationKey, ConversationRow, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
 from world.causality import Causality
 from world.events import Event, Kind
 from world.life import Talk
-from world.perceive import overheard
+from world.perceive import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldDependencies:
+    """Who answers the calls: shared by all worlds of a process."""
+
+    conversation: ConversationDependencies
+    decision: DecisionDependencies
+    engine: Engine
+    graph: GraphRelay
+    vectors: VectorFiller
+
+    @property
+    def slots(self) -> int:
+        """Model calls that may be out at once."""
+        return self.conversation.settings.llm.max_concurrency
+
+    async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
+        """What the one who sees `snapshot` chooses."""
+        agent_state = world_session.agent_state(snapshot.person_id)
+        promised = world_session.commitments.get(snapshot.person_id, ())
+        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
+
+    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
+        """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
+        was promised in it then is known to those who took part, and the graph has been given what is remembered.
+        """
+        key = world_session.key_of(str(call.talk_id))
+        if call.ask is Ask.TURN:
+            return await self.engine.turn(key, call.index, at)
+        await self.engine.close(key)
+        await self.graph.deliver_conversation(key)
+
+        def work(session: Session) -> None:
+            world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)
+            world_session.reflecting |= due_reflections(session, key.world_id)
+
+        await self.conversation.database.read(work)
+        return None
+
+    async def end_dropped(self, world_session: WorldSession) -> None:
+        """Conversations whose people or places the author has taken away end, and are remembered as far as they
+        went.
+        """
+        for conversation_id in world_session.dropped:
+
+            def work(session: Session, conversation_id: str = conversation_id) -> None:
+                try:
+                    end(
+                        session,
+                        self.conversation.worlds,
+                        world_session.world.id,
+                        conversation_id,
+                        EndReason.CONTENT_CHANGED,
+                    )
+                except WrongPhase:
+                    return  # it had ended before
+
+            await self.conversation.database.write(work)
+            await self.engine.close(ConversationKey(world_session.world.id, conversation_id))
+        world_session.dropped = ()
+
 
 BATCH = 1000
 """Decisions without a model call after which what happened is written."""
@@ -57,7 +125,8 @@ class RunWindow:
         self.until = until
         self.ahead = Scheduler(world_session.core, until=horizon or until, causality=causality)
         self._deps = deps
-        self._settled = self.begins
+        self.settled = self.begins
+        """Everything before this minute has happened and is in the log."""
         self._why: dict[tuple[str, WorldTime], Why] = {}
         self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
         self.is_called_off = False
@@ -74,11 +143,6 @@ class RunWindow:
         """Live no farther than an earlier time (`Scheduler.retreat`)."""
         self.until = until
         return self.ahead.retreat(min(until, self.ahead.until))
-
-    @property
-    def settled(self) -> WorldTime:
-        """Everything before this minute has happened and is in the log."""
-        return self._settled
 
     def answer(self, call: Call) -> bool:
         """Answer the question where no model is needed: for characters that live by routine or are in a client's hands.
@@ -143,12 +207,12 @@ class RunWindow:
         events = self.ahead.unsettled()
         self._remember_failures(events)
         settled = self._settles(last=last)
-        if not events and settled == self._settled and not self.world_session.core.changed_people:
+        if not events and settled == self.settled and not self.world_session.core.changed_people:
             return
         revision, settled = await self._deps.conversation.database.write(lambda s: self._store(s, events, last=last))
         self.world_session.saved(revision)
         self.world_session.world, self.world_session.core.now = self.world_session.world.at(settled), settled
-        self._settled = settled
+        self.settled = settled
         self._why.clear()
         self._spent.clear()
 
@@ -160,7 +224,7 @@ class RunWindow:
             return self.until
         frontier = self.world_session.core.frontier
         until = self.world_session.before_known(self.until)
-        return max(self._settled, until if frontier is None else min(frontier, until))
+        return max(self.settled, until if frontier is None else min(frontier, until))
 
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
@@ -188,7 +252,7 @@ class RunWindow:
         for t, purpose, usage, failures in self._spent:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
             count(session, world.id, day, purpose, usage, failures=failures)
-        if settled > self._settled:
+        if settled > self.settled:
             advance_clock(session, world, settled)
         world_session.reached = self.reached
         revision = save(session, world_session)
@@ -232,7 +296,7 @@ class RunWindow:
         them.
         """
         core, world = self.world_session.core, self.world_session.world
-        over = [talk for talk in core.talks.values() if talk.closed and self._settled <= talk.end < settled]
+        over = [talk for talk in core.talks.values() if talk.closed and self.settled <= talk.end < settled]
         heard = [(person_id, talk, turns) for talk in over for person_id, turns in overheard(core, talk).items()]
         for person_id, talk, turns in sorted(heard, key=itemgetter(0)):  # memories are locked in one order
             if person_id not in world.cast.players:

@@ -18,13 +18,24 @@ from sqlmodel import Session
 
 from service.errors import RunInterrupted, WorldMoves, WorldStopped
 from service.locales import Phrase
-from service.runtime.dependencies import WorldDependencies
-from service.runtime.exact_run import ExactRun
+from service.runtime.carried import Reflections
 from service.runtime.held_world import LOOK_SECONDS, HeldWorld, LivedAhead
-from service.runtime.reflections import Reflections
+from service.runtime.pace import ExactRun
+from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
-from service.runtime.world_clock import Tick, cancel_orders, order_ticks, order_until
-from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim_if_there, drop_all, extend, release, want
+from service.runtime.world_clock import (
+    LEASE_SECONDS,
+    Tick,
+    abandoned,
+    cancel_orders,
+    claim_if_there,
+    drop_all,
+    extend,
+    order_ticks,
+    order_until,
+    release,
+    want,
+)
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked, log_command
 from service.store.idempotency import Once, once

@@ -1,23 +1,24 @@
 """Owns a living world in memory: the core's people and talks, and what is on everybody's mind; how it is read and
-written.
+written; and whether somebody can be made to do something else now.
 """
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Literal
 
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, func, select
 
+from service.conversation import start
 from service.decision.routine import STANDS_MINUTES
 from service.decision.situation import AgentState, agent_state_record, read_agent_state
-from service.errors import WorldMoves
+from service.errors import Busy, WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
 from service.people.person import person_record, read_person, read_talk, segment_of, talk_record
 from service.people.worlds import WorldRepository, WorldView
+from service.store.ids import id_at
 from service.store.insert import upsert
 from service.store.phase import ClockPolicy
 from service.store.tables import (
@@ -133,8 +134,7 @@ class WorldSession:
         """The id of the talk's conversation: the same whenever the same story is told."""
         known = self.conversations.get(talk.id)
         if known is None:
-            told = f"{self.world.id}/{talk.id}".encode()
-            known = self.conversations[talk.id] = f"{talk.start:012x}{blake2b(told, digest_size=8).hexdigest()}"
+            known = self.conversations[talk.id] = id_at(talk.start, self.world.id, talk.id)
         return known
 
     def key_of(self, talk_id: str) -> ConversationKey:
@@ -349,3 +349,30 @@ def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
 def _engaged(world: WorldView, held_by: Mapping[str, str]) -> dict[str, str]:
     """NPCs in conversations that a client started, and with whom."""
     return {person_id: leader for person_id, leader in held_by.items() if person_id in world.map.posts}
+
+
+def require_free(session: Session, world_session: WorldSession, person_id: str) -> None:
+    """Raises: Busy: the person talks now, or is taking leave."""
+    start.require_free(session, world_session.world, person_id)
+    require_not_talking(world_session, person_id)
+
+
+def require_not_talking(world_session: WorldSession, person_id: str) -> None:
+    """Raises: Busy: the person is in a talk of the living world: its words may be spoken before its time is up."""
+    person, now = world_session.core.people.get(person_id), world_session.world.now
+    if person is None:
+        return
+    talk_id = next((a.talk_id for a in person.past if a.talk_id and a.start <= now < a.end), None)
+    if talk_id is None and person.state in (State.TALKS, State.CLOSES) and person.last.start <= now:
+        talk_id = person.last.talk_id
+    if talk_id is None:
+        return
+    talk = world_session.core.talks[talk_id]
+    partner_id = next(one for one in talk.members if one != person_id)
+    raise Busy(
+        person=world_session.world.name_of(person_id),
+        person_id=person_id,
+        partner=world_session.world.name_of(partner_id),
+        partner_id=partner_id,
+        conversation_id=world_session.conversation_id(talk),
+    )

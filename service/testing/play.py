@@ -35,6 +35,7 @@ from service.offline.model import REHEARSAL, OfflineModel
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository, count_people_revision
 from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
+from service.runtime.tasks import cancel
 from service.settings import Settings
 from service.store.phase import AUTHOR, EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
@@ -397,9 +398,7 @@ async def _hold_all(
             judged = await judge_cast(deps.models.for_role("closing"), content.cast(language), language, limit)
             await asyncio.gather(*all_tasks)
         finally:
-            for task in all_tasks:
-                task.cancel()
-            await asyncio.gather(*all_tasks, return_exceptions=True)
+            await cancel(all_tasks)
         return judged, [[task.result() for task in of_case] for of_case in tasks]
 
 

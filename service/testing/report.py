@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from service.content.fields import clipped
 from service.export.problem import usable
 from service.locales import Language, sentence
 from service.quality.checks import Fault
@@ -48,9 +49,11 @@ def show(outcome: Outcome, language: Language, console: Console) -> None:
 
 def told(failure: Fault, language: Language) -> str:
     """What is wrong, where, and the words."""
-    what = sentence(language, f"testing.found.{failure.check}", about=_short(failure.about))
+    what = sentence(language, f"testing.found.{failure.check}", about=clipped(one_line(failure.about), _LONGEST))
     where = "" if failure.number is None else sentence(language, "testing.answer", number=failure.number + 1)
-    said = sentence(language, "testing.quote", quote=_short(failure.quote)) if failure.quote else ""
+    said = (
+        sentence(language, "testing.quote", quote=clipped(one_line(failure.quote), _LONGEST)) if failure.quote else ""
+    )
     return "".join((where, what, said))
 
 
@@ -89,11 +92,6 @@ def _fail(case: ElementTree.Element, kind: str, lines: list[str]) -> None:
     if lines:
         failure = ElementTree.SubElement(case, "failure", type=kind, message=one_line(lines[0]))
         failure.text = "\n".join(map(one_line, lines))
-
-
-def _short(text: str) -> str:
-    plain = one_line(text)
-    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
 
 
 def _result(language: Language, passed: bool | None) -> Text:

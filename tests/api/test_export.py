@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.export.files import export_to, import_from
-from service.export.write import Span
+from service.export.story import Span
 from service.llm.choose import ROLES, Models
 from tests.api.play import script_sister, settings_for, talk
 from tests.api.test_memories import PAST, give

@@ -14,8 +14,7 @@ from service import app
 from service.app import create_app
 from service.errors import ModelRejected, ModelServerError
 from service.export.files import export_to
-from service.export.read import read_story
-from service.export.write import Span
+from service.export.story import Span, read_story
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.locales import Language

@@ -9,7 +9,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.transcript import end
 from service.errors import ModelRateLimited, ModelServerError, ModelTimeout, ModelUnreachable
-from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.carried import ConversationRunner
 from service.store.phase import EndReason, Phase
 from tests.conversation.talks import (
     FAMILY,

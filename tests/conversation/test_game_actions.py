@@ -21,7 +21,7 @@ from service.llm.chat import Prompt
 from service.llm.schema import schema_text
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
-from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.carried import ConversationRunner
 from service.store.client_events import client_events_after, of_conversation
 from service.store.phase import CallState, EndReason, Phase
 from service.store.tables import ActionCallRow, MemoryRow, PersonRow, WorldRow

@@ -20,8 +20,8 @@ from service.memory.record import Group, HeardTurn, Kind
 from service.memory.secrets import Discretion
 from service.memory.telling import remembered_as
 from service.people.attitude import attitudes_of, mood_changes
-from service.runtime.exact_run import AHEAD_MINUTES
-from service.runtime.forget import forget_everywhere, forget_person
+from service.runtime.made_people import forget_everywhere, forget_person
+from service.runtime.pace import AHEAD_MINUTES
 from service.store.perceived import LATER_MINUTES
 from service.store.phase import Phase
 from service.store.tables import (

@@ -17,7 +17,7 @@ from service.memory.record import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
-from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.carried import ConversationRunner
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import (

@@ -19,7 +19,7 @@ from service.content.load import load_content
 from service.errors import Misconfigured
 from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
-from service.export.write import Span
+from service.export.story import Span
 from service.locales import Language
 from service.memory.episodes import overhear, read_turns
 from service.memory.fading import NOTHING

@@ -10,9 +10,7 @@ import pytest
 
 from service.conversation.dependencies import ConversationDependencies
 from service.export.problem import BadLine
-from service.export.read import Imported, read_story
-from service.export.record import written
-from service.export.write import Span, story
+from service.export.story import Imported, Span, read_story, story, written
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.store.policy import exported

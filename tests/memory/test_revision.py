@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from service.export.read import read_story
-from service.export.record import written
-from service.export.write import Span, story
+from service.export.story import Span, read_story, story, written
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import State
 from service.memory.memory_store import MemoryStore

@@ -5,7 +5,7 @@ from typing import Any
 
 from service.conversation.dependencies import ConversationDependencies
 from service.quality.checked import TurnChecks
-from service.quality.judge import ASKED, CheckContext
+from service.quality.checks import ASKED, CheckContext
 from service.settings import QualitySettings
 from service.store.quality import quality_rows
 from service.store.tables import QualityRow

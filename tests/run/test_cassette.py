@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from service import cli
 from service.app import create_app
 from service.export.files import export_to
-from service.export.write import Span
+from service.export.story import Span
 from service.llm.cassette import Cassette, Recorded
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Logged

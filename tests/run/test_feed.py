@@ -202,8 +202,8 @@ def test_of_two_characters_each_learns_what_it_learned(village: Content) -> None
     row = talk(npc_id="mio", changes=changes)
     ledger.take(happened("conversation_closed", CLOSED, conversation=row, summaries=rows))
     aoi, mio = (ledger.days[who][NOW // MINUTES_PER_DAY] for who in ("aoi", "mio"))
-    assert (aoi.learned, aoi.mid_term, aoi.talks[0].partner_id) == (["Mio sings."], [], "mio")
-    assert (mio.learned, mio.mid_term, mio.talks[0].partner_id) == ([], ["Visit Aoi"], "aoi")
+    assert (aoi.learned, aoi.mid_term, aoi.talks[0][1].partner_id) == (["Mio sings."], [], "mio")
+    assert (mio.learned, mio.mid_term, mio.talks[0][1].partner_id) == ([], ["Visit Aoi"], "aoi")
 
 
 @pytest.mark.parametrize("width", [20, 80])

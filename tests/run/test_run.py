@@ -17,7 +17,7 @@ import pytest
 
 from service import cli
 from service.export.files import export_into, import_from
-from service.export.write import Span
+from service.export.story import Span
 from service.settings import Settings
 from tests.api.play import write_village
 from tests.end_to_end.process import KATARIBE, environment, kataribe

@@ -23,9 +23,9 @@ from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
-from service.runtime.dependencies import WorldDependencies
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
-from service.runtime.world_lease import LEASE_SECONDS
+from service.runtime.run_window import WorldDependencies
+from service.runtime.world_clock import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import QualitySettings, Settings
 from service.store.budget import DailyBudget, utc_now

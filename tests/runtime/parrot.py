@@ -18,7 +18,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.turn_taking import those_there
-from service.export.write import Span, story
+from service.export.story import Span, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.memory.closing.context import ClosingContext, Participant

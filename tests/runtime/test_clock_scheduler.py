@@ -18,7 +18,7 @@ from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
 from service.runtime.author_changes import set_weather
 from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pace
-from service.runtime.forget import forget_world
+from service.runtime.made_people import forget_world
 from service.store.tables import EventRow, WorldRow
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
 from tests.runtime.patience import until

@@ -23,8 +23,7 @@ from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
-from service.runtime import conversation_runner as runner_module
-from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.carried import LEASE_SECONDS, ConversationRunner
 from service.runtime.memory_jobs import GraphRelay
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
@@ -263,7 +262,7 @@ def test_the_lease_is_extended_while_the_model_thinks(room: ConversationDependen
             await until(lambda: talk(room, conversation_id).lease_until > time.time() + 20)
             return talk(room, conversation_id).lease_until - time.time()
 
-    assert asyncio.run(run()) <= runner_module.LEASE_SECONDS
+    assert asyncio.run(run()) <= LEASE_SECONDS
 
 
 def test_submitting_twice_carries_once(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -9,8 +9,7 @@ from sqlmodel import col, delete
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import Busy, WorldInUse
-from service.runtime.forget import forget_character, forget_world
-from service.runtime.made_people import place_person, remove_person
+from service.runtime.made_people import forget_character, forget_world, place_person, remove_person
 from service.store.phase import Phase
 from service.store.tables import ConversationRow, OverheardRow
 from tests.conversation.talks import rows, talk

@@ -9,8 +9,8 @@ from sqlmodel import Session, select
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.runtime import memory_jobs
-from service.runtime.conversation_runner import ConversationRunner
-from service.runtime.forget import forget_character, forget_world
+from service.runtime.carried import ConversationRunner
+from service.runtime.made_people import forget_character, forget_world
 from service.runtime.memory_jobs import GraphRelay
 from service.runtime.snapshots import keep, read_snapshot, restore
 from service.runtime.world_session import load

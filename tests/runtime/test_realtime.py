@@ -20,7 +20,7 @@ from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.author_changes import Amendment, amend
 from service.runtime.client_actions import take_control
-from service.runtime.realtime import still_possible
+from service.runtime.pace import still_possible
 from service.runtime.world_session import WorldSession
 from service.store.perceived import is_there
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow

@@ -1,4 +1,4 @@
-"""People think over what they lived through: when, once, and what it costs nobody. Tests of runtime/reflections.py."""
+"""People think over what they lived through: when, once, and what it costs nobody. Tests of runtime/carried.py."""
 
 import asyncio
 import random
@@ -22,8 +22,8 @@ from service.memory.reflections import KNOWN_AFTER_MINUTES, REFLECTS_AT, Reflect
 from service.memory.telling import remembered_as
 from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository
+from service.runtime.carried import Reflections
 from service.runtime.client_actions import sleep
-from service.runtime.reflections import Reflections
 from service.runtime.why import in_words, why_happened
 from service.settings import Settings
 from service.store.tables import MemoryRow, ReflectionRow, SummaryRow

@@ -15,7 +15,7 @@ from service.errors import WorldMoves
 from service.llm.chat import ChatModel
 from service.runtime.author_changes import set_weather
 from service.runtime.clock_scheduler import ClockScheduler, Pace
-from service.runtime.world_lease import LEASE_SECONDS
+from service.runtime.world_clock import LEASE_SECONDS
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal

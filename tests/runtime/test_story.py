@@ -18,7 +18,7 @@ from service.decision.context import Decision, DecisionContext
 from service.errors import ModelUnreachable
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.offline.model import OfflineModel
-from service.quality.judge import CheckContext, GivenMark, GivenMarks
+from service.quality.checks import CheckContext, GivenMark, GivenMarks
 from service.settings import QualitySettings
 from tests.runtime.lives import Slow, hamlet, house, unpaid
 from tests.world.simulation import draw

@@ -11,8 +11,8 @@ from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.memory.revision import vectors_due
-from service.runtime.dependencies import WorldDependencies
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.run_window import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.runtime.worlds import give_past

@@ -23,8 +23,7 @@ from sqlmodel import Session
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
-from service.export.record import written
-from service.export.write import Span, story
+from service.export.story import Span, story, written
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
 from service.store.world_rows import Rows, read_rows
 from tests.end_to_end.process import forked

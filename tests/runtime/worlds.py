@@ -17,9 +17,9 @@ from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
 from service.runtime.author_changes import announce
 from service.runtime.client_actions import Destination, walk
-from service.runtime.dependencies import WorldDependencies
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save

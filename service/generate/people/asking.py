@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from service.content.fields import MARKUP
+from service.content.fields import MARKUP, clipped
 from service.content.load import Content
 from service.conversation.repetition import is_foreign
 from service.exchange.clean import plain, without_orders
@@ -129,7 +129,7 @@ def place_of(world: Content, language: Language, about: str) -> Place:
     cast = world.cast(language)
     facilities = dict.fromkeys(one.name for one in cast.world_map.facilities.values())
     nodes = dict.fromkeys(one.name for one in cast.world_map.nodes.values() if one.name)
-    people = (f"{one.name}: {_short(one.personality)}" for one in cast.everybody.values())
+    people = (f"{one.name}: {clipped(one_line(one.personality), _LONGEST)}" for one in cast.everybody.values())
     return Place(
         name=cast.world_name,
         places=tuple(facilities or nodes)[:_MOST_PLACES],
@@ -168,11 +168,6 @@ def prompt_of(context: PersonContext, thread: str = "") -> Prompt[MadePerson]:
     return TEMPLATES.question("person", "closing", context, context.answer, max_tokens=_MOST_TOKENS, thread=thread)
 
 
-def _short(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
 LONGEST = 1000
 _LONGEST_REHEARSED = 60
 _MOST_FACTS, _MOST_LINES = 6, 12
@@ -199,7 +194,7 @@ def rehearsed(wish: str, language: Language) -> str:
     """As much of the wish as a rehearsal repeats; "" where it is in another language, for it translates nothing."""
     if is_foreign(wish, language):
         return ""
-    return wish if len(wish) <= _LONGEST_REHEARSED else f"{wish[: _LONGEST_REHEARSED - 1]}…"
+    return clipped(wish, _LONGEST_REHEARSED)
 
 
 def as_wished(person: MadePerson, context: PersonContext) -> WishedPerson:

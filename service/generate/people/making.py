@@ -36,7 +36,7 @@ from service.generate.people.parts import Slot
 from service.generate.people.plan import DemographyFile, check_demography, outcome, outcome_lines, sampling_plan
 from service.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing
 from service.generate.people.weave import Woven, weave
-from service.generate.stage import Said, fault
+from service.generate.stage import fault
 from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
@@ -289,7 +289,7 @@ def fault_of(person: MadePerson, language: Language, authored: Iterable[str]) ->
     """Why the person is of no use: it repeats itself, speaks as a model (unless it is `authored` as one), or is in
     another language.
     """
-    found = fault([Said(person.name, line) for line in person.lines], language, authored)
+    found = fault([(person.name, line) for line in person.lines], language, authored)
     told = (person.personality, "\n".join(person.tendencies), "\n".join(person.facts), words_of(person))
     if found is None and any(is_foreign(text, language) for text in told):
         return "language"

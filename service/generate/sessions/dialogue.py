@@ -22,7 +22,7 @@ from service.conversation.prompt import Goal
 from service.conversation.start import Start, start
 from service.generate.dataset import Dropped
 from service.generate.making import failed
-from service.generate.stage import Said, fault
+from service.generate.stage import fault
 from service.llm.chat import ChatModel, PromptValues, Templates
 from service.locales import Language, Phrase, ago, sentence, sentences
 from service.memory.authoring import Author
@@ -224,7 +224,7 @@ async def hold(
         await engine.close(key)
         one = await deps.database.read(lambda s, k=key, n=number, t=at: _read(s, k, n, t, two))  # type: ignore[misc]
         authored = [text for person in two.people for text in (person.name, person.personality, *person.settled)]
-        found = fault([Said(turn.speaker, turn.text) for turn in one.turns], two.language, authored)
+        found = fault([(turn.speaker, turn.text) for turn in one.turns], two.language, authored)
         if found is not None:
             raise Dropped(found)
         held.append(one)

@@ -28,7 +28,7 @@ from service.memory.graphiti.vendor import (
 )
 from service.memory.projection import read_changes
 from service.memory.record import Kind, Mode, Source, Support
-from service.runtime.forget import forget_world
+from service.runtime.made_people import forget_world
 from service.runtime.memory_jobs import GraphRelay
 from service.runtime.snapshots import branch, picture
 from service.store.tables import MemoryOwnerRow, SummaryRow

@@ -1,12 +1,15 @@
-"""Owns who carries which conversation: each goes from running through closing to closed, whatever stops on the way.
+"""Owns what a process carries in the background, each by one, whatever stops on the way: conversations, from running
+through closing to closed, and the reflections that are due.
 
-The conversation's row says how far it is, so that is all that is needed to go on after a crash. A lease on the row
-keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where turns
-take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
+The row says how far it is, so that is all that is needed to go on after a crash. A lease on the row keeps replicas from
+carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where the turns of a conversation take world
+time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
 """
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from functools import partial
 
 from sqlalchemy import tuple_
 from sqlalchemy.exc import OperationalError
@@ -21,13 +24,34 @@ from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.turn_taking import silent, stands
-from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
+from service.errors import BudgetExhausted, CassetteMiss, ModelError, WorldRestored
+from service.memory.record import FACTS, Episode, Group, Item, Memory
+from service.memory.reflections import (
+    DUE,
+    MOST_EPISODES,
+    MOST_MEMORIES,
+    Evidence,
+    LivedThrough,
+    ReflectionContext,
+    ReflectionKey,
+    due_reflections,
+    fail_reflection,
+    lived_through,
+    reflect,
+    settle_reflection,
+    valid_insights,
+)
+from service.memory.secrets import Discretion, discretion
+from service.memory.telling import one_line, ref_of, told_of
+from service.people.worlds import WorldView
 from service.runtime.memory_jobs import GraphRelay
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
 from service.store.phase import ClockPolicy, EndReason, Phase
-from service.store.tables import ConversationKey, ConversationRow
+from service.store.tables import ConversationKey, ConversationRow, ReflectionRow, WorldRow
+from service.store.usage import count
+from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +60,7 @@ SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
 _GOES_ON = (col(ConversationRow.phase).in_(_DUE), col(ConversationRow.awaits).is_(None), ~stands())
 _IS_DUE = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, *_GOES_ON, ~holds_up())
+_KEY = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
 _CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
 
 
@@ -62,7 +87,7 @@ class ConversationRunner:
     async def start(self) -> None:
         """Take up what a former process left, and look after it from now on."""
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._deps.database.write(_drop_leases)
+            await self._deps.database.write(lambda s: _CARRIES.give_back(s, *_IS_DUE))
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
         works = (self._sweep, self.graph.deliver_due) if self._carries else (self.graph.deliver_due,)
         self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
@@ -70,7 +95,7 @@ class ConversationRunner:
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
         await cancel([*self._tasks.values(), *self._sweepers])
-        await self._deps.database.write(lambda s: _release(s, self._id))
+        await self._deps.database.write(lambda s: _CARRIES.give_back(s, col(ConversationRow.runner) == self._id))
 
     def submit(self, key: ConversationKey) -> None:
         """Carry the conversation on from where it stands; nothing if this process does so already."""
@@ -129,7 +154,9 @@ class ConversationRunner:
     async def _carry(self, key: ConversationKey) -> None:
         self._store_failed.pop(key, None)
         try:
-            if await self._deps.database.write(lambda s: _claim(s, key, self._id)):
+            tries = {"attempts": col(ConversationRow.attempts) + 1}
+            due = (_KEY.in_([key]), *_IS_DUE)
+            if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, LEASE_SECONDS, *due, **tries)):
                 await self._advance(key)
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
@@ -154,18 +181,15 @@ class ConversationRunner:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""
         await self._reopen_due()
         for key in await self._deps.database.read(silent):
-            await self._leave_in_silence(key)
+            if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):
+                self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
         for world_id, call_id in await self._deps.database.read(late):
             await self._expire(world_id, call_id)
-        mine = list(self._tasks)
-        if mine:
-            await self._deps.database.write(lambda s: _extend(s, self._id, mine))
+        if self._tasks:
+            mine = _KEY.in_(list(self._tasks))
+            await self._deps.database.write(lambda s: _CARRIES.extend(s, self._id, LEASE_SECONDS, mine))
         for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
-
-    async def _leave_in_silence(self, key: ConversationKey) -> None:
-        if await self._deps.database.write(lambda s: leave_in_silence(s, self._deps.worlds, key)):
-            self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
 
     async def _expire(self, world_id: str, call_id: str) -> None:
         key = await self._deps.database.write(lambda s: expire(s, self._deps.worlds, world_id, call_id))
@@ -187,19 +211,7 @@ class ConversationRunner:
 
 
 def _is_due(session: Session, key: ConversationKey) -> bool:
-    query = select(ConversationRow.id).where(ConversationRow.world_id == key.world_id, ConversationRow.id == key[1])
-    return session.exec(query.where(*_GOES_ON)).first() is not None
-
-
-def _claim(session: Session, key: ConversationKey, runner: str) -> bool:
-    own = (col(ConversationRow.world_id) == key.world_id, col(ConversationRow.id) == key.conversation_id)
-    tried = col(ConversationRow.attempts) + 1
-    return _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE, attempts=tried) == 1
-
-
-def _extend(session: Session, runner: str, mine: list[ConversationKey]) -> None:
-    key = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
-    _CARRIES.extend(session, runner, LEASE_SECONDS, key.in_(mine))
+    return session.exec(select(ConversationRow.id).where(_KEY.in_([key]), *_GOES_ON)).first() is not None
 
 
 def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
@@ -224,9 +236,131 @@ def _reopen(session: Session, waited: SelectOfScalar[ConversationRow]) -> None:
         reopen(session, row)
 
 
-def _drop_leases(session: Session) -> None:
-    _CARRIES.give_back(session, *_IS_DUE)
+LOOK_SECONDS = 0.05
+MOST_MEMORIES_READ = 200
+_OF_REFLECTION = tuple_(col(ReflectionRow.world_id), col(ReflectionRow.person_id), col(ReflectionRow.at))
+_MAKES = Lease(holder=ReflectionRow.runner, until=ReflectionRow.lease_until)  # type: ignore[arg-type] # columns
 
 
-def _release(session: Session, runner: str) -> None:
-    _CARRIES.give_back(session, col(ConversationRow.runner) == runner)
+class Reflections:
+    """Makes the reflections of this process. A lease on the row keeps replicas from paying for the same one."""
+
+    def __init__(self, deps: ConversationDependencies) -> None:
+        self._deps = deps
+        self._id = new_id()
+        self._tasks: dict[ReflectionKey, asyncio.Task[None]] = {}
+
+    async def start(self) -> None:
+        """On SQLite there is one process: whoever held a reflection is gone."""
+        if self._deps.database.is_sqlite:
+            await self._deps.database.write(lambda s: _MAKES.give_back(s, col(ReflectionRow.phase) == DUE))
+
+    async def stop(self) -> None:
+        """Let go of all of them; the rows say what is still to be made."""
+        await cancel(self._tasks.values())
+        await self._deps.database.write(lambda s: _MAKES.give_back(s, col(ReflectionRow.runner) == self._id))
+
+    def submit(self, key: ReflectionKey) -> asyncio.Task[None]:
+        """Make it in the background, if this process does not do so already. The task ends when nothing is due."""
+        if key not in self._tasks:
+            self._tasks[key] = asyncio.create_task(self._carry(key))
+            self._tasks[key].add_done_callback(lambda _: self._tasks.pop(key, None))
+        return self._tasks[key]
+
+    async def sweep(self) -> None:
+        """Hold on to what is being made here, and take up what nobody makes."""
+        if self._tasks:
+            mine = _OF_REFLECTION.in_(list(self._tasks))
+            await self._deps.database.write(lambda s: _MAKES.extend(s, self._id, LEASE_SECONDS, mine))
+        for key in await self._deps.database.read(due_reflections):
+            self.submit(key)
+
+    async def _carry(self, key: ReflectionKey) -> None:
+        try:
+            due = (_OF_REFLECTION.in_([key]), col(ReflectionRow.phase) == DUE)
+            while not await self._deps.database.write(lambda s: _MAKES.take(s, self._id, LEASE_SECONDS, *due)):
+                if await self._deps.database.read(lambda s: lived_through(s, key)) is None:
+                    return
+                await asyncio.sleep(LOOK_SECONDS)  # another process makes it, or has died over it
+            await self._make(key)
+        except CassetteMiss:
+            raise
+        except Exception:  # noqa: BLE001
+            # A dead database or a bug: the row still says that it is due, and the sweep comes by again.
+            _log.exception("the reflection of %s could not be made", key.person_id)
+
+    async def _make(self, key: ReflectionKey) -> None:
+        def read(session: Session) -> tuple[WorldView, LivedThrough | None]:
+            self._deps.budget.require_talk(session)
+            return self._deps.worlds.open(session, key.world_id).at(key.at), lived_through(session, key)
+
+        try:
+            world, lived = await self._deps.database.read(read)
+            if lived is None:
+                return
+            context = await self._context(world, key, lived)
+            answer = await reflect(self._deps.models.for_role("closing"), context, "/".join(map(str, key)))
+        except ModelError as exc:
+            error = exc
+            await self._deps.database.write(lambda s: self._fail(s, key, error))
+            return
+        insights, dropped = valid_insights(answer.value.insights, context)
+
+        def settle(session: Session) -> None:
+            row = session.get_one(WorldRow, key.world_id, with_for_update=True)
+            if row.timeline == world.timeline:  # else it is thought over anew, if it still is to be
+                settle_reflection(session, key, WorldTime(row.now), insights, dropped)
+            count(session, key.world_id, world.day, "closing", answer.usage)
+
+        await self._deps.database.write(settle)
+
+    async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
+        owner = world.cast.find(key.person_id)
+        kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
+        memories = [
+            one
+            for one in await self._memories(key)
+            if one.known_from > lived.since and kept.lets(f"{one.text} {one.quote}")
+        ]
+        episodes = [one for one in lived.episodes if kept.lets(one.text)]
+        return ReflectionContext(
+            language=world.language,
+            person_id=key.person_id,
+            name=world.name_of(key.person_id),
+            now=world.sky,
+            evidence=_evidence(world, key.person_id, episodes, memories),
+            personality=owner.personality if owner else "",
+            wishes=tuple(goal.goal for goal in owner.goals) if owner else (),
+            thoughts=tuple(filter(kept.lets, lived.thoughts)),
+            own_prompts=world.cast.own_prompts,
+        )
+
+    async def _memories(self, key: ReflectionKey) -> list[Memory]:
+        """What the person knows, the newest of it."""
+        group = Group(world_id=key.world_id, person_id=key.person_id)
+        found = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_MEMORIES_READ)
+        return [one.memory for one in found]
+
+    def _fail(self, session: Session, key: ReflectionKey, error: ModelError) -> None:
+        world = self._deps.worlds.open(session, key.world_id).at(key.at)
+        fail_reflection(session, key, error.slug)
+        if error.usage.calls:
+            count(session, key.world_id, world.day, "closing", error.usage, failures=1)
+
+
+def _evidence(
+    world: WorldView, person_id: str, episodes: Sequence[Episode], memories: Sequence[Memory]
+) -> tuple[Evidence, ...]:
+    """The last episodes, and the memories that matter most, in the order in which they came to be known."""
+    last = sorted(episodes, key=lambda one: (one.at, one.conversation_id))[-MOST_EPISODES:]
+    most = sorted(memories, key=lambda one: (-one.importance, one.known_from, one.id))[:MOST_MEMORIES]
+    items: list[Item] = [*last, *sorted(most, key=lambda one: (one.known_from, one.id))]
+    return tuple(
+        Evidence(
+            ref=f"e{number}",
+            text=one_line(told_of(world, one, person_id)),
+            source=ref_of(one),
+            partner_ids=(one.partner_id, *one.others) if isinstance(one, Episode) else (one.partner_id,),
+        )
+        for number, one in enumerate(items, 1)
+    )

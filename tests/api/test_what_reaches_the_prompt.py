@@ -70,7 +70,8 @@ def test_later_questions_of_a_talk_find_theirs_and_the_block_before_is_replaced(
     client: TestClient, script: ScriptedModel
 ) -> None:
     client.patch("/world", json={"context_tokens": SMALL}).raise_for_status()
-    give_past(client, LENS, CAT)
+    give_past(client, LENS)
+    give_past(client, CAT, at="2025-05-02T10:00")
     short = [f"Snow {number}." for number in range(30)]  # in what room the longer ones leave
     give_past(client, *CHATTER, *short, at="2026-03-30T10:00")
     _, (first, second, third) = ask(client, script, ASKS_LENS, ASKS_CAT, ASKS_LENS)

@@ -29,11 +29,11 @@ TOLD: dict[Language, tuple[str, str]] = {
 }
 
 
-def give_past(client: TestClient, *texts: str, person_id: str = "baker") -> None:
-    """The person has heard these from Ken, a year ago, in one talk."""
+def give_past(client: TestClient, *texts: str, person_id: str = "baker", at: str = "2025-04-02T10:00") -> None:
+    """The person has heard these from Ken, a year ago or when it is said, in one talk."""
     client.put("/people/ken", json={"kind": "player", "name": "Ken"})
-    turns = [{"id": f"t{number}", "speaker": "ken", "text": text} for number, text in enumerate(texts)]
-    past = {"transcripts": [{"conversation": "past", "at": "2025-04-02T10:00", "turns": turns}]}
+    turns = [{"id": f"{at[:10]} t{number}", "speaker": "ken", "text": text} for number, text in enumerate(texts)]
+    past = {"transcripts": [{"conversation": f"past {at[:10]}", "at": at, "turns": turns}]}
     client.post(f"/people/{person_id}/memory", json=past).raise_for_status()
 
 
@@ -70,7 +70,10 @@ def test_later_questions_of_a_talk_find_theirs_and_the_block_before_is_replaced(
     client: TestClient, script: ScriptedModel
 ) -> None:
     client.patch("/world", json={"context_tokens": SMALL}).raise_for_status()
-    give_past(client, *CHATTER[:22], LENS, *CHATTER[22:26], CAT, *CHATTER[26:])
+    give_past(client, LENS)
+    give_past(client, CAT, at="2025-05-02T10:00")
+    short = [f"Snow {number}." for number in range(30)]  # in what room the longer ones leave
+    give_past(client, *CHATTER, *short, at="2026-03-30T10:00")
     _, (first, second, third) = ask(client, script, ASKS_LENS, ASKS_CAT, ASKS_LENS)
     assert [LENS in one for one in (first, second, third)] == [True, False, True]
     assert [CAT in one for one in (first, second, third)] == [False, True, False]

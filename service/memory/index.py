@@ -295,17 +295,17 @@ class PersonIndex:
         return chosen
 
     def _beside(self, place: int) -> HeardTurn | None:
-        """Of a question the turn after it, of a short answer the question before it, in the same conversation."""
-        lines, numbers = self._in_order(), self._numbers.filled
-        here = int(lines.line[place])
-        is_short = numbers[place, _WORDS] < SAYS_LITTLE
-        if not isinstance(self._items[place], HeardTurn) or not (numbers[place, _ASKS] or is_short):
+        """Of a question, and of what another one said, the turn after it; of a short answer the question before."""
+        lines, numbers, item = self._in_order(), self._numbers.filled, self._items[place]
+        if not isinstance(item, HeardTurn):
             return None
-        near = here + 1 if numbers[place, _ASKS] else here - 1
+        here, is_short = int(lines.line[place]), numbers[place, _WORDS] < SAYS_LITTLE
+        goes_on = numbers[place, _ASKS] or item.speaker_id == item.partner_id
+        near = here + 1 if goes_on else here - 1
         if not 0 <= near < lines.turns or lines.talk[near] != lines.talk[here]:
             return None
         other = self._items[lines.places[near]]
-        is_pair = numbers[place, _ASKS] or numbers[lines.places[near], _ASKS]
+        is_pair = goes_on or (is_short and numbers[lines.places[near], _ASKS])
         return other if is_pair and isinstance(other, HeardTurn) else None
 
     def _told_lines(self, asked: Question) -> Ints:

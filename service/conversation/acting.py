@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationErr
 
 from service.content.actions import GameAction
 from service.content.profile import Emotion
+from service.conversation.repetition import is_nonsense
 from service.conversation.sentences import within
 from service.store.phase import Loudness
 from world.ids import SLUG_MAX
@@ -30,7 +31,8 @@ Utterance = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), _CUT]
 
 def _one_act(value: Any) -> Any:
     act = " ".join(value.split()) if isinstance(value, str) else ""
-    return act if len(act) <= LONGEST_ACT else f"{act[: LONGEST_ACT - 1]}…"
+    act = act if len(act) <= LONGEST_ACT else f"{act[: LONGEST_ACT - 1]}…"
+    return "" if is_nonsense(act) else act
 
 
 class Words(BaseModel, extra="forbid"):

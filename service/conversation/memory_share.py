@@ -199,8 +199,8 @@ async def reminded_of(
     keeps = discretion_among(context.speaker, context.affinities).apart(met, owner_id, context.affinities)
     notes = [line.note for line in context.lines if line.speaker_id == owner_id]
     own = (*spoken_of(met, context.speaker, query, context.affinities), *bearing_persona(met, context.speaker, query))
-    lore = brought_to_mind(met, owner_id, query)
-    untold = (one for one in (*map(Line, own), *lore) if not was_told(record, notes, one.text))
+    written = (*map(Line, own), *brought_to_mind(met, owner_id, query))
+    untold = (one for one in written if not was_told(record, notes, one.text))
     authored = fitting(untold, room // AUTHORED_SHARE)
     room -= sum(map(estimate_tokens, authored.lines))
     told = (record.system, record.context, *notes, *authored.lines, *(line.text for line in context.lines))
@@ -213,9 +213,7 @@ def worth_a_line(found: Sequence[Recalled], near_best: float = 0) -> Iterator[Re
     was said, where it bears on the moment. And without what answers less well than that share of the best.
     """
     is_quoted, best = False, max((one.score for one in found), default=0.0)
-    for one in found:
-        if one.score < near_best * best:
-            continue
+    for one in (each for each in found if not near_best or each.score >= near_best * best):
         if isinstance(one.item, HeardTurn) and one.item.retold:
             if is_quoted or not one.bears:
                 continue

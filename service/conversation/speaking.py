@@ -108,7 +108,12 @@ async def speak(
             return await _wait_for_model(deps, said, failure, seconds)
         await finish(deps, said, ENDS_WITH.get(type(exc), EndReason.MODEL_FAILURE), failure)
         return None
-    now_said = await _commit(deps, known, said, seat, utterance, at)
+    committing = asyncio.ensure_future(_commit(deps, known, said, seat, utterance, at))
+    try:
+        now_said = await asyncio.shield(committing)
+    except asyncio.CancelledError:  # the database may have it already: whoever asks anew must see it
+        await asyncio.gather(committing, return_exceptions=True)
+        raise
     if now_said is not None:
         deps.stream.tell(row.key, Said(row=now_said.turns[-1]))
         if now_said.row.end_reason is not None:

@@ -51,7 +51,7 @@ from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Stream
-from service.decision.context import DecisionDependencies
+from service.decision.situation import DecisionDependencies
 from service.errors import Misconfigured
 from service.llm.cassette import open_cassette
 from service.llm.choose import PROBE_SECONDS, Models, choose_models

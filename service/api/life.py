@@ -9,7 +9,7 @@ from sqlmodel import Session, col, select
 
 from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
 from service.decision.options import action_name, told_block
-from service.decision.situation import AgentState, read_agent_state
+from service.decision.situation import AGENT_STATE, AgentState
 from service.people.person import levels_of, read_person, read_talk
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
@@ -97,7 +97,9 @@ def life_states(session: Session, world: WorldView, *, models_missing: bool, onl
     return LifeStates(
         world=world,
         people={row.person_id: read_person(row.life, needs) for row in rows if row.life is not None},
-        agent_states={row.person_id: read_agent_state(row.agent_state) for row in rows if row.agent_state is not None},
+        agent_states={
+            row.person_id: AGENT_STATE.validate_python(row.agent_state) for row in rows if row.agent_state is not None
+        },
         rows={row.person_id: row for row in rows},
         talking=talking_in(session, world),
         models_missing=models_missing,

@@ -15,16 +15,12 @@ import hashlib
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-from service.decision.basis import Basis, Made
+from service.decision.basis import offer_in_short, question_row, refusal_in_short
 from service.decision.context import (
     Asked,
     DayPlan,
-    Deciding,
     Decision,
-    DecisionContext,
-    DecisionDependencies,
     Offer,
     ask,
     decide_prompt,
@@ -37,17 +33,20 @@ from service.decision.context import (
 from service.decision.day import at_home, starts_between
 from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
 from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
-from service.decision.situation import AgentState, LastAsked, Situation, recalled, recent
+from service.decision.situation import AgentState, DecisionDependencies, LastAsked, Situation, recalled, situation_of
 from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
-from service.store.event_kinds import FailedCall
+from service.store.event_kinds import DecidedBy, FailedCall
 from service.store.quality import Checked
+from service.store.tables import DecisionRow
 from service.usage import Usage
 from world.actions import TALK, WAIT, Option, Refusal, Where
 from world.life import Because
 from world.perceive import Snapshot
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
+
+_log = logging.getLogger(__name__)
 
 MAX_REVISIONS = 2
 """Times a day that a broken plan is made anew."""
@@ -59,14 +58,13 @@ _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
 
 @dataclass(frozen=True, kw_only=True)
 class Planning:
-    """The outcome of planning: the agent's state with its plan, whether a new one was made, what its question held
-    (None: nothing was asked), and what it cost.
+    """The outcome of planning: the agent's state with its plan, what was asked for a new one (no value: none was made),
+    and what is kept of that question, if there was one.
     """
 
     agent_state: AgentState
-    asked: Asked[DayPlan]
-    made: bool = False
-    basis: Basis | None = None
+    asked: Asked[DayPlan] = field(default_factory=Asked)
+    made: tuple[DecisionRow, ...] = ()
 
     @property
     def is_away(self) -> bool:
@@ -76,23 +74,25 @@ class Planning:
 
 async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planning:
     """Plan the day if it is due, or broken; else nothing is asked."""
-    due, broken = is_due(situation), ""
-    if not due:
-        broken = why_broken(situation) or ""
-        if not broken:
-            return Planning(agent_state=situation.agent_state, asked=Asked())
+    due = is_due(situation)
+    broken = "" if due else why_broken(situation) or ""
+    state = situation.agent_state
+    if not due and not broken:
+        return Planning(agent_state=state)
     # A new day is planned from the usual one, not from yesterday's plan.
-    before = replace(situation, agent_state=replace(situation.agent_state, plan=())) if due else situation
+    before = replace(situation, agent_state=replace(state, plan=())) if due else situation
     context = before.planning(broken)
     asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
-    basis = Basis.of_plan(context, situation.memories())
-    planning = Planning(agent_state=situation.agent_state, asked=asked, basis=basis)
+    places = tuple(place.facility_id for place in context.places)
+    made = question_row(
+        situation, "plan", context, asked, memories=situation.memories(), places=places, broken=context.broken
+    )
+    planning = Planning(agent_state=state, asked=asked, made=(made,))
     if planning.is_away:
         return planning
-    blocks = plan_blocks(context, asked.value) if asked.value else () if due else situation.agent_state.plan
-    revisions = 0 if due else situation.agent_state.revisions + 1
-    agent_state = replace(situation.agent_state, plan=blocks, plan_day=situation.world.day, revisions=revisions)
-    return replace(planning, agent_state=agent_state, made=asked.value is not None)
+    blocks = plan_blocks(context, asked.value) if asked.value else () if due else state.plan
+    revisions = 0 if due else state.revisions + 1
+    return replace(planning, agent_state=replace(state, plan=blocks, plan_day=situation.world.day, revisions=revisions))
 
 
 def is_due(situation: Situation) -> bool:
@@ -135,30 +135,27 @@ def _slept_through(situation: Situation) -> bool:
     return starts_between(situation.blocks, WorldTime(situation.agent_state.decided_at), situation.snapshot.time) > 1
 
 
-_log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
     """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
-    `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model
-    failed. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for its decision or for
-    its plan of the day: without an answer it, or its plan, falls back to the routine.
-    `planned`: a new plan was made on the way. `made` is what was asked for it. `checked`: the decision was, and this is
-    kept of it; what that cost is none of `usage`.
+    `by` says who chose: its model, its plan or routine without a question, its routine because its model failed
+    (fallback), or a client. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for
+    its decision or for its plan of the day: without an answer it, or its plan, falls back to the routine.
+    `planned`: a new plan was made on the way. `made` is kept of what was asked for it. `checked`: the decision was, and
+    this is kept of that; its cost is not in `usage`.
     """
 
     option: Option
-    wake_at: WorldTime | None
-    agent_state: AgentState
-    by: Literal["model", "plan", "fallback"]
+    wake_at: WorldTime | None = None
+    agent_state: AgentState = field(default_factory=AgentState)
+    by: DecidedBy
     usage: Usage = field(default_factory=Usage)
     failures: int = 0
     failure: KataribeError | None = None
     failed_call: FailedCall | None = None
     planned: bool = False
-    made: tuple[Made, ...] = ()
+    made: tuple[DecisionRow, ...] = ()
     checked: Checked[Asked[Decision]] | None = None
 
 
@@ -178,40 +175,35 @@ async def choose(
     Raises:
         NotFound: the author has taken the character out of the game.
     """
-    world.cast.character(snapshot.person_id)
-    situation = Situation(
-        world=world,
-        snapshot=snapshot,
-        agent_state=agent_state,
-        recent=await recent(deps, world, snapshot.person_id),
-        promised=promised,
-    )
+    situation = await situation_of(deps, world, snapshot, agent_state, promised)
     planning = await plan_ahead(deps, situation)
     situation = replace(situation, agent_state=planning.agent_state)
     if planning.is_away:
-        return _fall_back(situation, planning, None, planning.asked.failure, "plan")
+        return _fall_back(situation, planning, None, planning.made)
     if not planning.asked.usage.calls and (further := carry_on(situation)):
         return further
     offers = offered(world, snapshot, situation.slot, promised)
-    today = {talk.conversation_id for talk in situation.recent.today}
-    remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
+    remembered = await recalled(deps, situation)
     context = situation.decision(offers, remembered.lines)
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
-    checked = await _checked(deps, situation, context, asked)
-    asked = asked if checked is None else checked.value
+    checked = None
+    if asked.value and deps.quality and deps.quality.wants(world.id, snapshot.person_id, snapshot.time):
+        checked = await deps.quality.best(situation, context, asked)
+        asked = checked.value
     offer = offer_of(context, asked.value) if asked.value else None
-    made = Made(
-        call="decision",
-        basis=Basis.of_decision(
-            context,
-            (*remembered.refs, *situation.memories()),
-            told_refusals(world, offers.refusals),
-            offer.number if offer else None,
-        ),
-        asked=asked,
+    row = question_row(
+        situation,
+        "decision",
+        context,
+        asked,
+        memories=(*remembered.refs, *situation.memories()),
+        offered=tuple(offer_in_short(one.option) for one in context.offers),
+        refused=tuple(map(refusal_in_short, told_refusals(world, offers.refusals))),
+        chosen=offer.number if offer else None,
     )
+    made = (*planning.made, row)
     if asked.value is None or offer is None:
-        return _fall_back(situation, planning, made, asked.failure, "decision")
+        return _fall_back(situation, planning, asked, made)
     wake_at = wake_for(world.setting, snapshot, offer.option, promised)
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
@@ -222,65 +214,37 @@ async def choose(
         failures=planning.asked.failures + asked.failures,
         failure=planning.asked.failure,
         failed_call="plan" if planning.asked.failure else None,
-        planned=planning.made,
-        made=(*_plan_made(planning), made),
+        planned=planning.asked.value is not None,
+        made=made,
         checked=checked,
     )
 
 
-async def _checked(
-    deps: DecisionDependencies, situation: Situation, context: DecisionContext, asked: Asked[Decision]
-) -> Checked[Asked[Decision]] | None:
-    """What is decided after a check of its quality; None: it is not checked."""
-    world, snapshot, last = situation.world, situation.snapshot, situation.agent_state.last_asked
-    if asked.value is None or deps.quality is None:
-        return None
-    if not deps.quality.wants(world.id, snapshot.person_id, snapshot.time):
-        return None
-    deciding = Deciding(
-        world_id=world.id,
-        at=snapshot.time,
-        context=context,
-        thread=situation.thread,
-        thought=f"{situation.agent_state.thought} {situation.agent_state.goal or ''}".strip(),
-        last=(last.action_id, last.facility_id) if last else None,
-    )
-    return await deps.quality.best(deciding, asked)
-
-
-def _plan_made(planning: Planning) -> tuple[Made, ...]:
-    """The question for the plan of the day, if it was asked."""
-    return () if planning.basis is None else (Made(call="plan", basis=planning.basis, asked=planning.asked),)
-
-
 def _fall_back(
-    situation: Situation,
-    planning: Planning,
-    made: Made | None,
-    failure: KataribeError | None,
-    failed_call: FailedCall,
+    situation: Situation, planning: Planning, asked: Asked[Decision] | None, made: tuple[DecisionRow, ...]
 ) -> Chosen:
-    """`made` is the decision that was asked for in vain, if it was."""
+    """The routine's choice. `asked` is the decision that was asked for in vain; None: the plan was."""
+    failure = planning.asked.failure if asked is None else asked.failure
     _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
-    option, wake_at = by_routine(
-        situation.world.setting,
-        situation.speaker,
-        situation.snapshot,
-        situation.agent_state.plan,
-        situation.promised,
-    )
+    option, wake_at = _routine(situation)
     return Chosen(
         option=option,
         wake_at=wake_at,
         agent_state=replace(_unasked(situation), last_asked=None),
         by="fallback",
-        usage=planning.asked.usage + (made.asked.usage if made else Usage()),
-        failures=planning.asked.failures + (made.asked.failures if made else 0),
+        usage=planning.asked.usage + (asked.usage if asked else Usage()),
+        failures=planning.asked.failures + (asked.failures if asked else 0),
         failure=failure,
-        failed_call=failed_call,
-        planned=planning.made,
-        made=(*_plan_made(planning), *((made,) if made else ())),
+        failed_call="decision" if asked else "plan",
+        planned=planning.asked.value is not None,
+        made=made,
     )
+
+
+def _routine(situation: Situation) -> tuple[Option, WorldTime | None]:
+    """What the character does by its plan, else by its routine, and when it looks up again."""
+    plan, setting = situation.agent_state.plan, situation.world.setting
+    return by_routine(setting, situation.speaker, situation.snapshot, plan, situation.promised)
 
 
 def _unasked(situation: Situation) -> AgentState:
@@ -298,12 +262,10 @@ def _unasked(situation: Situation) -> AgentState:
 def _with_thought(situation: Situation, decision: Decision, offer: Offer) -> AgentState:
     talks = offer.option.action_id == TALK
     return replace(
-        situation.agent_state,
+        _unasked(situation),
         thought=decision.thought.strip(),
         goal=decision.goal.strip() if talks else None,
         success_criteria=decision.success_criteria.strip() if talks else None,
-        failed=None,
-        decided_at=situation.snapshot.time,
         last_asked=last_asked(situation, offer.option),
     )
 
@@ -338,13 +300,7 @@ def carry_on(situation: Situation) -> Chosen | None:
         return None
     if keeping(situation.world.setting, situation.snapshot, situation.promised):
         return None
-    option, wake_at = by_routine(
-        situation.world.setting,
-        situation.speaker,
-        situation.snapshot,
-        situation.agent_state.plan,
-        situation.promised,
-    )
+    option, wake_at = _routine(situation)
     if option.node_id != situation.snapshot.node_id:
         return None
     if option.action_id == WAIT:
@@ -391,7 +347,7 @@ def _is_leisure(situation: Situation, action_id: str) -> bool:
 
 def _could_meet(situation: Situation) -> bool:
     """Whether somebody it has not talked with today is free within talking distance."""
-    met = {talk.partner_id for talk in situation.recent.today}
+    met = {talk.partner_id for talk in situation.today.values()}
     distances, here = situation.world.setting.distances, situation.snapshot.node_id
     in_talk, node_index = distances.in_talk(here), distances.node_index(here)
     people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
@@ -407,5 +363,5 @@ def _news(situation: Situation) -> str:
     """A digest of the weather, of what is announced now, and of what it carries; "" when there is nothing of it."""
     world = situation.world
     announced = (f"\n{notice.text}" for notice in world.notices if notice.at <= world.now < notice.until)
-    told = "\0".join((world.weather, "".join(announced), *situation.recent.items))
+    told = "\0".join((world.weather, "".join(announced), *situation.items))
     return hashlib.sha256(told.encode()).hexdigest()[:12] if told.strip("\0") else ""

@@ -13,7 +13,6 @@ from service.conversation.dependencies import Again, Spoken
 from service.conversation.prompt import PromptContext, data
 from service.decision.context import (
     Asked,
-    Deciding,
     Decision,
     DecisionContext,
     ask,
@@ -21,6 +20,7 @@ from service.decision.context import (
     decision_fault,
     offer_of,
 )
+from service.decision.situation import Situation
 from service.errors import ModelBroken, ModelError
 from service.llm.chat import Answer, Role
 from service.llm.choose import Models
@@ -254,20 +254,23 @@ class DecisionChecks(_Checks):
         """Whether that decision is one of those that are checked."""
         return is_sampled(self._rules.of("decision"), world_id, person_id, at)
 
-    async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
-        """What is decided instead of, or as, the `first`."""
-        work = _Choice(self._models, deciding)
+    async def best(
+        self, situation: Situation, context: DecisionContext, first: Asked[Decision]
+    ) -> Checked[Asked[Decision]]:
+        """What is decided after the check, which may be the `first` decision."""
+        person_id, at = situation.snapshot.person_id, situation.snapshot.time
+        work = _Choice(self._models, situation, context)
         checked = await improve(
             work,
             first,
             self._rules,
-            world_id=deciding.world_id,
-            id=f"{deciding.context.speaker.id}@{deciding.at}",
+            world_id=situation.world.id,
+            id=f"{person_id}@{at}",
             role="decision",
-            person_id=deciding.context.speaker.id,
+            person_id=person_id,
             conversation_id=None,
             turn=None,
-            at=deciding.at,
+            at=at,
         )
         checked.row.model = work.judge.name
         return replace(checked, value=replace(checked.value, usage=first.usage, failures=first.failures))
@@ -276,11 +279,11 @@ class DecisionChecks(_Checks):
 class _Choice:
     """A decision that is being made."""
 
-    def __init__(self, models: Models, deciding: Deciding) -> None:
+    def __init__(self, models: Models, situation: Situation, context: DecisionContext) -> None:
         self.tally = Tally()
         self._models = models
-        self._deciding = deciding
-        context = deciding.context
+        self._situation = situation
+        self._context = context
         self.judge = Judge(
             model=models.for_role("quality"),
             context=CheckContext(
@@ -296,14 +299,14 @@ class _Choice:
                 discretion=Discretion(),  # nobody hears what it thinks
                 longest=_LONGEST,
             ),
-            thread=deciding.thread,
+            thread=situation.thread,
             tally=self.tally,
         )
 
     def line(self, value: Asked[Decision]) -> str:
         """The option, why, and what is wanted of a talk."""
         decision = _made(value)
-        offer = offer_of(self._deciding.context, decision)
+        offer = offer_of(self._context, decision)
         told = (offer.text if offer else "", decision.thought, decision.goal, decision.success_criteria)
         return " / ".join(one.strip() for one in told if one.strip())
 
@@ -315,9 +318,9 @@ class _Choice:
     async def again(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
         wrong = _made(value).model_dump_json()
         told = feedback(replace(self.judge.context, line=self.line(value)), reasons)
-        context = replace(self._deciding.context, fault=told, wrong_answer=wrong)
+        context = replace(self._context, fault=told, wrong_answer=wrong)
         model = self._models.for_role("decision")
-        asked = await ask(model, decide_prompt, context, decision_fault, self._deciding.thread)
+        asked = await ask(model, decide_prompt, context, decision_fault, self._situation.thread)
         self.tally.add(asked.usage, failures=asked.failures)
         if asked.failure is not None and not isinstance(asked.failure, ModelBroken):
             raise asked.failure
@@ -333,10 +336,12 @@ class _Choice:
 
     def _before(self, decision: Decision) -> list[Exchange]:
         """What it thought when it last decided. Who goes on with the same, but for a talk, may think the same."""
-        deciding, offer = self._deciding, offer_of(self._deciding.context, decision)
+        state, offer = self._situation.agent_state, offer_of(self._context, decision)
         chosen = (offer.option.action_id, offer.option.facility_id) if offer else None
-        goes_on = chosen == deciding.last and not decision.goal
-        return [Exchange("", deciding.thought)] if deciding.thought and not goes_on else []
+        last = (state.last_asked.action_id, state.last_asked.facility_id) if state.last_asked else None
+        goes_on = chosen == last and not decision.goal
+        thought = f"{state.thought} {state.goal or ''}".strip()
+        return [Exchange("", thought)] if thought and not goes_on else []
 
 
 def _made(value: Asked[Decision]) -> Decision:

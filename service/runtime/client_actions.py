@@ -8,13 +8,14 @@ from sqlmodel import Session
 
 from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
+from service.decision.choose import Chosen
 from service.decision.options import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
-from service.runtime.publish import Why, fall_asleep, publish
+from service.runtime.publish import fall_asleep, publish
 from service.runtime.world_clock import cancel_orders
 from service.runtime.world_session import WorldSession, require_free, require_not_talking
 from service.store.event_kinds import Slept
@@ -225,7 +226,9 @@ def _do(session: Session, world_session: WorldSession, character_id: str, option
     world_session.core.stop(character_id, now)
     done = world_session.core.decide(character_id, option)
     if option.walk_minutes or option.action_id != WAIT:
-        publish(session, world_session, done.events, {(character_id, now): Why(by="client")}, at_once=now)
+        publish(
+            session, world_session, done.events, {(character_id, now): Chosen(option=option, by="client")}, at_once=now
+        )
 
 
 def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:

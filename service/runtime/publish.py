@@ -1,14 +1,13 @@
 """Owns how what the core works out becomes the world's log, its movements and the character's day."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import insert
 from sqlmodel import Session, func, select
 
-from service.content.profile import RoutineBlock
-from service.decision.basis import KEPT, Made
+from service.decision.basis import KEPT
+from service.decision.choose import Chosen
 from service.decision.options import told_block
 from service.memory.reflections import begin_reflections
 from service.people.person import person_row
@@ -20,9 +19,7 @@ from service.store.event_kinds import (
     Arrived,
     Changed,
     Decided,
-    DecidedBy,
     Departed,
-    FailedCall,
     Payload,
     Planned,
     Slept,
@@ -41,27 +38,11 @@ _TALKS = (Kind.TALK_STARTED, Kind.TALK_JOINED, Kind.TURN, Kind.TALK_LEFT, Kind.T
 """Kinds of events that the conversation itself writes to the log."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Why:
-    """How a decision was made: this is part of its event."""
-
-    by: DecidedBy
-    thought: str = ""
-    failure: str = ""
-    failed_call: FailedCall | None = None
-    plan: tuple[RoutineBlock, ...] = ()
-    """The plan of the day, where it was made or changed with the decision."""
-    made: tuple[Made, ...] = ()
-    """What its model was asked."""
-    checked: QualityRow | None = None
-    """What is kept of a check of it."""
-
-
 def publish(
     session: Session,
     world_session: WorldSession,
     events: Iterable[Event],
-    why: Mapping[tuple[str, WorldTime], Why],
+    chosen: Mapping[tuple[str, WorldTime], Chosen],
     *,
     at_once: WorldTime | None = None,
 ) -> None:
@@ -75,12 +56,12 @@ def publish(
         stands = (HOLD, WAIT) if event.person_id in bases else (HOLD,)  # that an NPC stands at its post is no news
         if event.kind in _TALKS or event.data.get("action_id") in stands:
             continue
-        made = why.get((event.person_id, event.time))
+        decided = chosen.get((event.person_id, event.time))
         if event.kind is Kind.DEPARTED:
             walks.append(_movement(world_session, event))
-        if event.kind is Kind.DECIDED and made is not None and made.plan:
-            happened.append((event, Planned(blocks=tuple(map(told_block, made.plan)))))
-        happened.append((event, _payload(world_session, event, made)))
+        if event.kind is Kind.DECIDED and decided and decided.planned and decided.agent_state.plan:
+            happened.append((event, Planned(blocks=tuple(map(told_block, decided.agent_state.plan)))))
+        happened.append((event, _payload(world_session, event, decided)))
         if event.kind is Kind.STARTED and _ends_day(world_session, event):
             happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
     later: list[dict[str, Any]] = []
@@ -96,20 +77,16 @@ def publish(
 
 
 def keep_basis(
-    session: Session, world_id: str, why: Mapping[tuple[str, WorldTime], Why], *, keep_prompts: bool
+    session: Session, world_id: str, chosen: Mapping[tuple[str, WorldTime], Chosen], *, keep_prompts: bool
 ) -> None:
     """Write down what models were asked for these decisions, by person and time, and how good these were; the caller
     commits.
     """
-    rows = [
-        made.row(world_id, person_id, at, keep_prompt=keep_prompts)
-        for (person_id, at), one in why.items()
-        for made in one.made
-    ]
-    dialect = session.get_bind().dialect.name
-    if rows:
-        session.execute(upsert(DecisionRow, dialect, KEPT), rows)
-    checked = [one.checked.model_dump() for one in why.values() if one.checked is not None]
+    dialect, left_out = session.get_bind().dialect.name, set() if keep_prompts else {"prompt"}
+    asked = [made.model_dump(exclude=left_out) for one in chosen.values() for made in one.made]
+    if asked:
+        session.execute(upsert(DecisionRow, dialect, KEPT), asked)
+    checked = [one.checked.row.model_dump() for one in chosen.values() if one.checked is not None]
     if checked:
         session.execute(upsert(QualityRow, dialect, MARKED), checked)
 
@@ -128,7 +105,7 @@ def fall_asleep(session: Session, world_session: WorldSession, character_id: str
     return session.exec(day).one()
 
 
-def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Payload:
+def _payload(world_session: WorldSession, event: Event, chosen: Chosen | None) -> Payload:
     """What the log tells of what the core has worked out."""
     data: dict[str, Any] = dict(event.data)
     match event.kind:
@@ -137,7 +114,7 @@ def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Pay
         case Kind.ENDED:
             return ActivityEnded(**data)
         case Kind.DECIDED:
-            return Decided(**data, **({} if made is None else _said(made)))
+            return Decided(**data, **({} if chosen is None else _said(chosen)))
         case Kind.DEPARTED:
             walk = _walk(world_session, event)
             return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
@@ -151,9 +128,10 @@ def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Pay
     raise ValueError(event.kind)
 
 
-def _said(made: Why) -> dict[str, Any]:
-    failed = {"failure": made.failure or None, "failed_call": made.failed_call}
-    return {"by": made.by, "thought": made.thought, **failed}
+def _said(chosen: Chosen) -> dict[str, Any]:
+    failure = chosen.failure.slug if chosen.failure else None
+    told = {"by": chosen.by, "thought": chosen.agent_state.thought}
+    return {**told, "failure": failure, "failed_call": chosen.failed_call}
 
 
 def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:

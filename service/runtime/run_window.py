@@ -15,13 +15,13 @@ from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
 from service.conversation.transcript import end
 from service.decision.choose import Chosen, choose
-from service.decision.context import DecisionDependencies
 from service.decision.routine import by_appointments, by_routine
+from service.decision.situation import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.episodes import overhear
 from service.memory.reflections import due_reflections
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
-from service.runtime.publish import Why, keep_basis, publish
+from service.runtime.publish import keep_basis, publish
 from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
 from service.store.perceived import LATER_MINUTES
@@ -127,7 +127,7 @@ class RunWindow:
         self._deps = deps
         self.settled = self.begins
         """Everything before this minute has happened and is in the log."""
-        self._why: dict[tuple[str, WorldTime], Why] = {}
+        self._chosen: dict[tuple[str, WorldTime], Chosen] = {}
         self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
         self.is_called_off = False
         """The store says, as of the last write, that the world is not to go as far as `until`."""
@@ -160,24 +160,14 @@ class RunWindow:
             option, wake_at = by_appointments(setting, snapshot, promised)
         else:
             option, wake_at = by_routine(setting, profile, snapshot, promised=promised)
-        self._why[person_id, call.time] = Why(by="routine")
+        self._chosen[person_id, call.time] = Chosen(option=option, by="routine")
         self.ahead.decided(call, option, wake_at=wake_at)
         return True
 
     def decided(self, call: Call, chosen: Chosen) -> None:
         """The character does what it chose."""
         self.world_session.agent_states[call.person_id] = chosen.agent_state
-        failure = chosen.failure.slug if chosen.failure else ""
-        plan = chosen.agent_state.plan if chosen.planned else ()
-        self._why[call.person_id, call.time] = Why(
-            by=chosen.by,
-            thought=chosen.agent_state.thought,
-            failure=failure,
-            failed_call=chosen.failed_call,
-            plan=plan,
-            made=chosen.made,
-            checked=chosen.checked.row if chosen.checked else None,
-        )
+        self._chosen[call.person_id, call.time] = chosen
         self.spend_on(call.time, chosen)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
@@ -213,7 +203,7 @@ class RunWindow:
         self.world_session.saved(revision)
         self.world_session.world, self.world_session.core.now = self.world_session.world.at(settled), settled
         self.settled = settled
-        self._why.clear()
+        self._chosen.clear()
         self._spent.clear()
 
     def _settles(self, *, last: bool) -> WorldTime:
@@ -241,9 +231,9 @@ class RunWindow:
     def _store(self, session: Session, events: tuple[Event, ...], *, last: bool) -> tuple[int, WorldTime]:
         world_session, world = self.world_session, self.world_session.world
         row = session.get_one(WorldRow, world.id, with_for_update=True)
-        publish(session, world_session, events, self._why)
+        publish(session, world_session, events, self._chosen)
         settled = self._settles(last=last)
-        keep_basis(session, world.id, self._why, keep_prompts=self._deps.conversation.settings.keep_prompts)
+        keep_basis(session, world.id, self._chosen, keep_prompts=self._deps.conversation.settings.keep_prompts)
         for talk in world_session.core.talks.values():
             if talk.id not in world_session.stored:
                 self._begin(session, talk)

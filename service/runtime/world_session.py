@@ -11,7 +11,7 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation import start
 from service.decision.routine import STANDS_MINUTES
-from service.decision.situation import AgentState, agent_state_record, read_agent_state
+from service.decision.situation import AGENT_STATE, AgentState
 from service.errors import Busy, WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
@@ -161,7 +161,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
         core=simulation.Simulation(
             world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
         ),
-        agent_states={row.person_id: read_agent_state(row.agent_state or {}) for row in lives},
+        agent_states={row.person_id: AGENT_STATE.validate_python(row.agent_state or {}) for row in lives},
         how=_how(session, world, people.keys(), held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
@@ -209,7 +209,7 @@ def save(session: Session, world_session: WorldSession) -> int:
             world_id=world_id,
             person_id=i,
             life=person_record(core.people[i], needs),
-            agent_state=agent_state_record(world_session.agent_state(i)),
+            agent_state=AGENT_STATE.dump_python(world_session.agent_state(i), mode="json", exclude_defaults=True),
         ).model_dump()
         for i in sorted(core.changed_people & core.people.keys())
     ]

@@ -7,8 +7,8 @@ from typing import Any
 
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.choose import Chosen, choose
-from service.decision.context import DecisionContext, DecisionDependencies, PlanContext
-from service.decision.situation import AgentState
+from service.decision.context import DecisionContext, PlanContext
+from service.decision.situation import AgentState, DecisionDependencies
 from service.llm.chat import Prompt
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView

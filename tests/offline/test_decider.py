@@ -9,8 +9,7 @@ from sqlmodel import Session, delete
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
-from service.decision.context import DecisionDependencies
-from service.decision.situation import AgentState
+from service.decision.situation import AgentState, DecisionDependencies
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.offline.model import OfflineModel

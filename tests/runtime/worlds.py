@@ -11,7 +11,7 @@ from service.content.made import Made
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.decision.context import DecisionDependencies
+from service.decision.situation import DecisionDependencies
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed

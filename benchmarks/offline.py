@@ -16,7 +16,7 @@ from service.locales import Language
 from service.memory.record import FACTS, Kind
 from service.people.worlds import WorldView
 from service.run.feed import Ledger, StoryEvent
-from service.store.perceived import perceives
+from service.store.perception import perceives
 from service.store.tables import ConversationRow, EventRow, MemoryRow, TurnRow
 from tests.runtime.lives import House, house, rehearsal
 from world.actions import WAIT

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from world.actions import TALK, Option
-from world.distance import Row
+from world.distance import WalkRow
 from world.life import Activity, Person, Talk, node_at
 from world.simulation import Simulation
 from world.time import WorldTime
@@ -91,24 +91,24 @@ class Causality:
 
     # What the rule reads; the tests loosen these one by one, and must notice
 
-    def sight_row(self, node_id: str) -> Row:
+    def sight_row(self, node_id: str) -> WalkRow:
         """R1: from where somebody comes into sight of the node, and in how many minutes."""
         return self.world.setting.distances.to_sight(node_id)
 
-    def npcs_row(self, node_id: str) -> Row:
+    def npcs_row(self, node_id: str) -> WalkRow:
         """R2: from where somebody can speak to an NPC in sight of the node, and in how many minutes."""
         return self.world.setting.distances.to_npcs_in_sight(node_id)
 
-    def talk_row(self, node_id: str) -> Row:
+    def talk_row(self, node_id: str) -> WalkRow:
         """R2: from where somebody can speak to a character on the node, and in how many minutes."""
         return self.world.setting.distances.to_talk(node_id)
 
-    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, WalkRow]]:
         """R2: the characters it perceives at `t` whom somebody could have spoken to before, and those in the talks that
         it perceives through whom somebody could have joined before; with the way to each.
         """
         sight = self.world.setting.distances.in_sight(person.node_id)
-        found: list[tuple[str, Row]] = []
+        found: list[tuple[str, WalkRow]] = []
         talks = dict[str, Talk]()
         for other, activity, node_id in self.world.near(sight, t):
             if activity.talk_id is not None:
@@ -153,7 +153,7 @@ class Causality:
         rows = self._table_rows(talk)
         return self._lagging(rows, t) or self._before_me(person, rows, target_id)
 
-    def _table_rows(self, talk: Talk) -> list[Row]:
+    def _table_rows(self, talk: Talk) -> list[WalkRow]:
         """From where somebody can join the talk, and in how many minutes: by each whom it may join."""
         return [self.talk_row(self.world.people[i].node_id) for i in talk.characters]
 
@@ -180,7 +180,7 @@ class Causality:
         blocker = self._lagging([row], t)
         if blocker is not None:
             return blocker
-        seated: list[tuple[str, Row]] = []
+        seated: list[tuple[str, WalkRow]] = []
         for other in self.world.seated(seat):
             activity = other.before(t)
             if activity.seat == seat and _could_be_cut(activity, t):
@@ -189,7 +189,7 @@ class Causality:
             blocker = self._blocks_targets(seated, t)
         return blocker or self._before_me(person, [row], None)
 
-    def _lagging(self, rows: Sequence[Row], t: WorldTime) -> str | None:
+    def _lagging(self, rows: Sequence[WalkRow], t: WorldTime) -> str | None:
         """Somebody behind `t` who can be there by `t`, whatever its id."""
         node_indexes = self.world.node_indexes
         for since, other in self.world.agenda.behind(t):
@@ -197,7 +197,7 @@ class Causality:
                 return other
         return None
 
-    def _before_me(self, person: Person, rows: Sequence[Row], target_id: str | None) -> str | None:
+    def _before_me(self, person: Person, rows: Sequence[WalkRow], target_id: str | None) -> str | None:
         """Somebody of a lower id who is there at the same minute, and may still claim the same."""
         mine = person.claim
         assert mine is not None  # noqa: S101  only asked about somebody who claims
@@ -226,7 +226,7 @@ class Causality:
                 return other
         return None
 
-    def _blocks_targets(self, targets: Sequence[tuple[str, Row]], t: WorldTime) -> str | None:
+    def _blocks_targets(self, targets: Sequence[tuple[str, WalkRow]], t: WorldTime) -> str | None:
         lagging = list(self._speakers(t)) if targets else []
         for target_id, row in targets:
             for node_index, gap, other in lagging:

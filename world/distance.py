@@ -11,8 +11,8 @@ from operator import lt
 from world.errors import Unreachable, WorldError
 from world.places import WorldMap
 
-Row = Sequence[int]
-"""Walking minutes to the nearest of some goals from every open node, by `Routes.node_indexes`; FAR where no way leads."""
+WalkRow = Sequence[int]
+"""Walking minutes to the nearest of some goals from every open node, by `Routes.node_indexes`; FAR: there is none."""
 
 FAR = 1 << 30
 """More minutes than any walk takes."""
@@ -70,12 +70,12 @@ class Routes:
         self.row = cache(self._search_known)
         """To the nearest of some goals; closed ones among them are passed over. Raises: UnknownPlace."""
 
-    def _search_known(self, goals: frozenset[str]) -> Row:
+    def _search_known(self, goals: frozenset[str]) -> WalkRow:
         for goal in goals:
             self.world_map.node(goal)
         return self.search(goals)
 
-    def steps(self, start: int, row: Row) -> Iterator[tuple[int, int]]:
+    def steps(self, start: int, row: WalkRow) -> Iterator[tuple[int, int]]:
         """(node index, minutes still to walk) after each step of the shortest way; of equally long ways, the smallest
         next node id wins. Where no way leads nothing comes.
         """
@@ -87,7 +87,7 @@ class Routes:
                     break
             yield here, left
 
-    def search(self, goals: frozenset[str], *, at_most: int = FAR) -> Row:
+    def search(self, goals: frozenset[str], *, at_most: int = FAR) -> WalkRow:
         """Dijkstra from the goals outwards, a minute at a time: no step is longer than there are rings. Ways are the
         same length in both directions. What is farther than `at_most` is FAR.
         """
@@ -159,7 +159,7 @@ class Routes:
             offsets.append(row[node_index] - left)
         return Path(nodes=tuple(nodes), offsets=tuple(offsets))
 
-    def _row_from(self, start: str, goals: frozenset[str], named: str) -> tuple[Row, int]:
+    def _row_from(self, start: str, goals: frozenset[str], named: str) -> tuple[WalkRow, int]:
         """The row to the goals, and the index of the node where the way begins."""
         row, node_index = self.row(goals), self.node_indexes.get(start)
         if node_index is None or row[node_index] == FAR:
@@ -226,7 +226,7 @@ class Distances:
         sight = self.in_sight(node_id)
         return tuple(npc_id for npc_id, beside in self._beside.items() if any(n in sight for n in beside))
 
-    def _to_npcs_around(self, node_id: str) -> Row:
+    def _to_npcs_around(self, node_id: str) -> WalkRow:
         return self._row({n for npc_id in self.npcs_in_sight(node_id) for n in self._beside[npc_id]})
 
     def _look_around(self, node_id: str) -> Mapping[str, int]:
@@ -240,5 +240,5 @@ class Distances:
             near |= {n: minutes[indexes[n]] for n in far if minutes[indexes[n]] < FAR}
         return dict(sorted(near.items()))
 
-    def _row(self, goals: Iterable[str]) -> Row:
+    def _row(self, goals: Iterable[str]) -> WalkRow:
         return self._routes.row(frozenset(goals))

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from world.actions import WAIT
 from world.agent_index import AgentIndex
-from world.events import Change, Event, Kind, OutOfTurn
-from world.life import Activity, Because, Person, Segment, State
+from world.events import Effect, Event, EventKind, OutOfTurn
+from world.life import Activity, Because, LifeState, Person, Segment
 from world.needs import Levels
 from world.time import WorldTime, iso
 
@@ -14,13 +14,13 @@ from world.time import WorldTime, iso
 class Interventions(AgentIndex):
     """Everybody's lives, which somebody may interrupt."""
 
-    def interrupt(self, person_id: str, t: WorldTime) -> Change:
+    def interrupt(self, person_id: str, t: WorldTime) -> Effect:
         """What the character does ends at `t`, and it decides. For a moment when nobody lags behind `t`.
 
         Raises:
             OutOfTurn: it does nothing that can be interrupted at `t`.
         """
-        person = self._expect(person_id, State.DECIDES, "be roused")
+        person = self._expect(person_id, LifeState.DECIDES, "be roused")
         if not person.last.approachable(t):
             raise OutOfTurn(person_id, f"does {person.last.action_id}", "be roused")
         self.put(
@@ -31,9 +31,9 @@ class Interventions(AgentIndex):
                 version=person.version + 1,
             )
         )
-        return Change(touched=(person_id,))
+        return Effect(touched=(person_id,))
 
-    def stop(self, person_id: str, t: WorldTime, *, lagging: bool = False) -> Change:
+    def stop(self, person_id: str, t: WorldTime, *, lagging: bool = False) -> Effect:
         """Whatever the character does ends at `t`, sleep and promises included, and it decides: who walks stands on the
         last node it reached, what would begin at `t` or later does not. For a moment when all before `t` is settled and
         nobody has decided at `t`; `lagging`: others may lag behind `t`, for the clock does not wait.
@@ -43,7 +43,7 @@ class Interventions(AgentIndex):
             forgotten.
         """
         self._rewrite(self._stopped(self.people[person_id], t, lagging))
-        return Change(touched=(person_id,), since=t)
+        return Effect(touched=(person_id,), since=t)
 
     def amend(
         self,
@@ -53,7 +53,7 @@ class Interventions(AgentIndex):
         node_id: str | None = None,
         needs: Mapping[str, float] | None = None,
         lagging: bool = False,
-    ) -> Change:
+    ) -> Effect:
         """An author's hand: the character is stopped at `t` (see `stop`), stands on `node_id`, and its needs are set;
         it decides at `t`. What it did a minute ago is taken for waiting there: whoever stops it again at `t` finds it
         so.
@@ -73,20 +73,20 @@ class Interventions(AgentIndex):
         )
         self._rewrite(replace(person, past=(*_until(person.past, before), stood)))
         data = {**({"node_id": node_id} if node_id else {}), "needs": ", ".join(sorted(needs or {}))}
-        changed = Event(time=t, kind=Kind.CHANGED, person_id=person_id, data=data)
-        return Change(events=(changed,), touched=(person_id,), since=t)
+        changed = Event(time=t, kind=EventKind.CHANGED, person_id=person_id, data=data)
+        return Effect(events=(changed,), touched=(person_id,), since=t)
 
     def _stopped(self, person: Person, t: WorldTime, lagging: bool) -> Person:
         if not lagging and (self.agenda.first or t) < t:
             raise OutOfTurn(person.id, "is ahead of others", f"be stopped at {iso(t)}")
-        if person.state in (State.TALKS, State.CLOSES) or any(a.talk_id and a.end > t for a in person.past):
+        if person.state in (LifeState.TALKS, LifeState.CLOSES) or any(a.talk_id and a.end > t for a in person.past):
             raise OutOfTurn(person.id, "is in a talk", "be stopped")
         person = self._idle(person, t)
         past = _until(person.past, t)
         if not past:
             raise OutOfTurn(person.id, "has no past that is remembered", f"be stopped at {iso(t)}")
         version = person.version + 1
-        return replace(person, past=past, ready=t, state=State.DECIDES, claim=None, version=version)
+        return replace(person, past=past, ready=t, state=LifeState.DECIDES, claim=None, version=version)
 
     def _rewrite(self, person: Person) -> None:
         """Replace what is remembered of its past, or what it is committed to."""
@@ -113,7 +113,7 @@ class Interventions(AgentIndex):
             decided_at=decided_at,
         )
 
-    def _expect(self, person_id: str, state: State, wanted: str) -> Person:
+    def _expect(self, person_id: str, state: LifeState, wanted: str) -> Person:
         person = self.people[person_id]
         if person.state is not state:
             raise OutOfTurn(person_id, person.state, wanted)

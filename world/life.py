@@ -195,7 +195,7 @@ class Activity:
         return self.interruptible and self.start < t < self.end
 
 
-class State(StrEnum):
+class LifeState(StrEnum):
     """What happens when a character's `ready` time has come, and what may follow."""
 
     DECIDES = "decides"
@@ -223,7 +223,7 @@ class Person:
     home: str
     ready: WorldTime
     past: tuple[Activity, ...]
-    state: State = State.DECIDES
+    state: LifeState = LifeState.DECIDES
     claim: Option | None = None
     decided_at: WorldTime
     alarm: WorldTime | None = None

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
 from service.decision.options import action_name, told_block
 from service.decision.situation import AGENT_STATE, AgentState
-from service.people.person import levels_of, read_person, read_talk
+from service.people.person import STORED_TALK, levels_of, read_person
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import Decided
@@ -116,7 +116,7 @@ def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     )
     found = dict(session.exec(held).all())
     for row in session.exec(select(TalkRow).where(TalkRow.world_id == world.id)):
-        talk = read_talk(row.talk)
+        talk = STORED_TALK.validate_python(row.talk)
         there = (i for i in talk.members_before(WorldTime(world.now + 1)) if talk.takes(i, world.now))
         found |= dict.fromkeys(there, row.conversation_id)  # its words may all be spoken, ahead of the clock
     return found

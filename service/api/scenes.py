@@ -51,9 +51,9 @@ from service.offline.model import REHEARSAL
 from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
 from service.store.idempotency import once
-from service.store.perceived import perceives
+from service.store.perception import perceives
 from service.store.phase import Phase, ProposalState
 from service.store.tables import (
     ConversationKey,
@@ -261,7 +261,7 @@ async def rewind_scene(
 
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
-        moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
+        moment = PastMoment(conversation_id=key.conversation_id, turn=body.turn)
         await branch_to(deps, world_id, body.to_world, None, moment)
         scene = await read(deps, body.to_world, scene_id)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
@@ -352,7 +352,7 @@ def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -
     """A free name for the world as it is before the scene goes back to that turn. Raises: NotFound: it was not said."""
     if turn >= len(turns_of(session, key)):
         raise NotFound(kind="turn", id=turn)
-    taken = {one.name for one in snapshots.snapshots(session, key.world_id)}
+    taken = {one.name for one, _ in snapshots.snapshots(session, key.world_id)}
     plain, number = f"before-rewind-{scene_id.replace('.', '-')}", 1
     while f"{plain}-{number}" in taken:
         number += 1

@@ -14,7 +14,7 @@ from service.api.problem import describe
 from service.errors import Invalid, WorldExists
 from service.locales import Phrase
 from service.runtime import snapshots
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
 from service.store.tables import SnapshotRow, WorldRow
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
@@ -82,7 +82,7 @@ async def keep_world(
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
-    return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name))
+    return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name), size=0)
 
 
 @router.get("/snapshots", response_model=list[SnapshotOut], responses=describe())
@@ -91,7 +91,7 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
     `KATARIBE_WORLD__DAILY_SNAPSHOTS` says.
     """
     found = await deps.conversation.database.read(lambda s: snapshots.snapshots(s, world_id))
-    return [SnapshotOut.of(one) for one in found]
+    return [SnapshotOut.of(row, size=size) for row, size in found]
 
 
 @router.delete("/snapshots/{name}", status_code=204, responses=describe(404))
@@ -145,7 +145,7 @@ async def branch_world(
 
 
 async def branch_to(
-    deps: ApiDependencies, world_id: str, to_world: str, snapshot: str | None, moment: Moment | None
+    deps: ApiDependencies, world_id: str, to_world: str, snapshot: str | None, moment: PastMoment | None
 ) -> None:
     """Begin another world that is this one, as it is or was kept, up to that moment.
 
@@ -161,13 +161,13 @@ async def branch_to(
     deps.world_runner.world(to_world).move()
 
 
-def _moment(body: BranchIn) -> Moment | None:
+def _moment(body: BranchIn) -> PastMoment | None:
     """Raises: Invalid: it names two, or half of one."""
     of_turn = (body.conversation_id is None, body.turn is None)
     if of_turn[0] != of_turn[1] or (body.at is not None and not of_turn[0]):
         raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.one_moment"))
     if body.conversation_id is not None:
-        return Moment(conversation_id=body.conversation_id, turn=body.turn or 0)
+        return PastMoment(conversation_id=body.conversation_id, turn=body.turn or 0)
     if body.at is None:
         return None
-    return Moment(at=views.moment(body.at, "body.at"))
+    return PastMoment(at=views.moment(body.at, "body.at"))

@@ -27,7 +27,7 @@ from service.api.dependencies import (
 )
 from service.api.problem import describe, language_of
 from service.api.schemas import CostOut, FailureOut
-from service.conversation.asking import (
+from service.conversation.surveys import (
     AnswerForm,
     AnswerKind,
     PersonAnswer,
@@ -41,7 +41,7 @@ from service.errors import Invalid
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.runtime.author_changes import Observation, observe
+from service.runtime.world_edits import Observation, observe
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked
 from service.usage import Usage

@@ -17,7 +17,7 @@ from service.memory.telling import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall
-from service.store.tables import TurnRow
+from service.store.tables import DecisionRow, TurnRow
 
 router = APIRouter(dependencies=[KNOWN_QUERY])
 
@@ -162,17 +162,16 @@ async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Ser
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
     why = await events.why_happened(deps.conversation, world, event_id)
-    said = why.source and why.source.turn
     return EventWhyOut(
         event=EVENTS[why.event.kind].model_validate(why.event),
         words=events.in_words(world, why),
         led_by=why.led.id if why.led else None,
-        question=_question(why.question) if why.question else None,
-        source=why.source
+        question=_question(why.question, why) if why.question else None,
+        source=why.conversation
         and SourceOut(
-            conversation_id=why.source.conversation.id,
-            turn=said.turn if said else None,
-            text=said.text if said else None,
+            conversation_id=why.conversation.id,
+            turn=why.turn.turn if why.turn else None,
+            text=why.turn.text if why.turn else None,
         ),
         evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
     )
@@ -182,10 +181,10 @@ def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:
     return [RememberedOut.model_validate(one) for one in found]
 
 
-def _question(question: events.Question) -> QuestionOut:
-    basis = question.basis
+def _question(row: DecisionRow, why: events.EventWhy) -> QuestionOut:
+    basis = why.basis
     return QuestionOut.of(
-        question.row,
+        row,
         offered=[
             ChoiceOut.of(option, number=number, node_id=option.node_id or None, chosen=number == basis.chosen)
             for number, option in enumerate(basis.options, 1)
@@ -193,6 +192,6 @@ def _question(question: events.Question) -> QuestionOut:
         refused=[ImpossibleOut.model_validate(one) for one in basis.refusals],
         places=list(basis.places),
         needs=basis.needs,
-        memories=_remembered(question.memories),
-        messages=question.row.prompt,
+        memories=_remembered(why.memories),
+        messages=row.prompt,
     )

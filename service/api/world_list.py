@@ -100,7 +100,7 @@ def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]
             npcs=len(world.cast.npcs),
             conversations=sum(number for (world_id, _), number in count.items() if world_id == row.id),
             conversations_running=count.get((row.id, "running"), 0),
-            snapshots=[SnapshotOut.of(one) for one in snapshots(session, row.id)[-SNAPSHOTS_SHOWN:]],
+            snapshots=[SnapshotOut.of(one, size=n) for one, n in snapshots(session, row.id)[-SNAPSHOTS_SHOWN:]],
         )
         for row in rows
         for world in (deps.conversation.worlds.as_world(session, row),)

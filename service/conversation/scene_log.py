@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from service.locales import Language, sentence
 from service.people.attitude import bounded_affinity
-from service.store.perceived import is_there, perceives
+from service.store.perception import is_there, perceives
 from service.store.phase import Loudness
 from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from service.decision.context import Asked, BaseContext
+from service.decision.context import BaseContext, ModelReply
 from service.decision.situation import Situation
 from service.store.event_kinds import FailedCall
 from service.store.tables import DecisionRow
@@ -52,7 +52,7 @@ class Basis(BaseModel, frozen=True):
 
 
 def question_row(
-    situation: Situation, call: FailedCall, context: BaseContext, asked: Asked[Any], **held: Any
+    situation: Situation, call: FailedCall, context: BaseContext, asked: ModelReply[Any], **held: Any
 ) -> DecisionRow:
     """The row of a question that was asked; `held` are fields of its Basis beside the needs."""
     basis, usage = Basis(needs={need.need_id: need.level for need in context.needs}, **held), asked.usage

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 
 from service.decision.basis import offer_in_short, question_row, refusal_in_short
 from service.decision.context import (
-    Asked,
     DayPlan,
     Decision,
+    ModelReply,
     Offer,
     ask,
     decide_prompt,
@@ -43,7 +43,7 @@ from service.store.tables import DecisionRow
 from service.usage import Usage
 from world.actions import TALK, WAIT, Option, Refusal, Where
 from world.life import Because
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Planning:
     """
 
     agent_state: AgentState
-    asked: Asked[DayPlan] = field(default_factory=Asked)
+    asked: ModelReply[DayPlan] = field(default_factory=ModelReply)
     made: tuple[DecisionRow, ...] = ()
 
     @property
@@ -156,7 +156,7 @@ class Chosen:
     failed_call: FailedCall | None = None
     planned: bool = False
     made: tuple[DecisionRow, ...] = ()
-    checked: Checked[Asked[Decision]] | None = None
+    checked: Checked[ModelReply[Decision]] | None = None
 
 
 async def choose(
@@ -204,11 +204,17 @@ async def choose(
     made = (*planning.made, row)
     if asked.value is None or offer is None:
         return _fall_back(situation, planning, asked, made)
-    wake_at = wake_for(world.setting, snapshot, offer.option, promised)
+    wake_at, talks = wake_for(world.setting, snapshot, offer.option, promised), offer.option.action_id == TALK
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
         wake_at=earliest(_wake_at(situation, offer), wake_at),
-        agent_state=_with_thought(situation, asked.value, offer),
+        agent_state=replace(
+            _unasked(situation),
+            thought=asked.value.thought.strip(),
+            goal=asked.value.goal.strip() if talks else None,
+            success_criteria=asked.value.success_criteria.strip() if talks else None,
+            last_asked=last_asked(situation, offer.option),
+        ),
         by="model",
         usage=planning.asked.usage + asked.usage,
         failures=planning.asked.failures + asked.failures,
@@ -221,7 +227,7 @@ async def choose(
 
 
 def _fall_back(
-    situation: Situation, planning: Planning, asked: Asked[Decision] | None, made: tuple[DecisionRow, ...]
+    situation: Situation, planning: Planning, asked: ModelReply[Decision] | None, made: tuple[DecisionRow, ...]
 ) -> Chosen:
     """The routine's choice. `asked` is the decision that was asked for in vain; None: the plan was."""
     failure = planning.asked.failure if asked is None else asked.failure
@@ -256,17 +262,6 @@ def _unasked(situation: Situation) -> AgentState:
         success_criteria=None,
         failed=None,
         decided_at=situation.snapshot.time,
-    )
-
-
-def _with_thought(situation: Situation, decision: Decision, offer: Offer) -> AgentState:
-    talks = offer.option.action_id == TALK
-    return replace(
-        _unasked(situation),
-        thought=decision.thought.strip(),
-        goal=decision.goal.strip() if talks else None,
-        success_criteria=decision.success_criteria.strip() if talks else None,
-        last_asked=last_asked(situation, offer.option),
     )
 
 

@@ -294,7 +294,7 @@ S = TypeVar("S", bound=BaseContext)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Generic[T]):
+class ModelReply(Generic[T]):
     """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use.
 
     `model` answered the `messages` of the last try ("": nobody was asked).
@@ -310,11 +310,11 @@ class Asked(Generic[T]):
 
 async def ask(
     model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None], thread: str
-) -> Asked[T]:
+) -> ModelReply[T]:
     """The model's answer, repaired once if `fault` finds one in it. `thread` says who decides. No ModelError leaves
     here.
     """
-    asked = Asked[T](model=model.name)
+    asked = ModelReply[T](model=model.name)
     reason = ""
     for _ in range(2):
         question = replace(prompt(context), thread=thread)

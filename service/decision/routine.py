@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.day import Slot, at_home, day_blocks, slot_at
+from service.decision.day import DaySlot, at_home, day_blocks, slot_at
 from service.people.commitment import EARLY_MINUTES, Commitment, around
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Where
 from world.errors import Unreachable
-from world.needs import Need
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.places import Facility
 from world.possible import possible_one
 from world.setting import Setting
@@ -52,7 +51,7 @@ def by_routine(
 class _Moment:
     setting: Setting
     snapshot: Snapshot
-    slot: Slot | None
+    slot: DaySlot | None
 
     @property
     def actions(self) -> tuple[ActionDef, ...]:
@@ -84,8 +83,10 @@ def _choose(moment: _Moment) -> Option:
     if night is not None:
         return night
     if moment.is_home:
-        return _at_home(moment)
-    return _in_place(moment) or _wait(moment, _nearest_node(moment))
+        return next(_chores(moment), None) or _wait(moment, moment.snapshot.home)
+    facility = _facility(moment)
+    done_there = (one for action in _fitting(moment, facility) for one in _one(moment, action, facility.id))
+    return next(done_there, None) or _wait(moment, _nearest_node(moment))
 
 
 def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
@@ -133,10 +134,6 @@ def _night_long(moment: _Moment, option: Option) -> Option:
     return replace(option, minutes=min(option.minutes, left) if left >= least else option.minutes)
 
 
-def _at_home(moment: _Moment) -> Option:
-    return next(_chores(moment), None) or _wait(moment, moment.snapshot.home)
-
-
 def _chores(moment: _Moment) -> Iterator[Option]:
     """What there is to do at home: what the block names, then what does somebody good."""
     named = moment.named
@@ -154,12 +151,6 @@ def _chores(moment: _Moment) -> Iterator[Option]:
         found = relief(moment.setting, moment.snapshot, need_id, mild)
         if found is not None:
             yield _fitted(moment, found)
-
-
-def _in_place(moment: _Moment) -> Option | None:
-    """What is done at the block's facility; None: nothing now."""
-    facility = _facility(moment)
-    return next((one for action in _fitting(moment, facility) for one in _one(moment, action, facility.id)), None)
 
 
 def _fitting(moment: _Moment, facility: Facility) -> Iterator[ActionDef]:
@@ -238,7 +229,11 @@ the need.
 
 def wanted(setting: Setting, levels: Mapping[str, float]) -> list[str]:
     """The needs, in the author's order, that are low enough to care for when there is time."""
-    return [need.id for need in setting.catalogue.needs.all if levels[need.id] < _comfortable(need)]
+    return [
+        need.id
+        for need in setting.catalogue.needs.all
+        if need.critical is not None and levels[need.id] < need.critical + _COMFORT * (need.highest - need.critical)
+    ]
 
 
 def relief(setting: Setting, snapshot: Snapshot, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
@@ -266,10 +261,6 @@ def helps(action: ActionDef, need_id: str) -> bool:
 def at_hand(actions: Iterable[ActionDef]) -> list[ActionDef]:
     """Those that can be done at home or anywhere."""
     return [action for action in actions if action.where is not Where.FACILITY]
-
-
-def _comfortable(need: Need) -> float:
-    return -inf if need.critical is None else need.critical + _COMFORT * (need.highest - need.critical)
 
 
 MARGIN_MINUTES = 5

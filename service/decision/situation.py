@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.context import (
-    Asked,
     Decision,
     DecisionContext,
+    ModelReply,
     Offer,
     Other,
     PastTalk,
@@ -22,7 +22,7 @@ from service.decision.context import (
     PlanLine,
     PlanPlace,
 )
-from service.decision.day import Slot, day_blocks, slot_at
+from service.decision.day import DaySlot, day_blocks, slot_at
 from service.decision.options import (
     Offered,
     action_name,
@@ -54,7 +54,7 @@ from service.store.session import Database
 from service.store.tables import SummaryRow
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Refusal, Where
 from world.distance import FAR
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.places import Facility
 from world.time import WorldTime
 
@@ -108,8 +108,8 @@ class DecisionQuality(Protocol):
         """Whether that decision is checked: the same whenever it is asked."""
 
     async def best(
-        self, situation: "Situation", context: DecisionContext, first: Asked[Decision]
-    ) -> Checked[Asked[Decision]]:
+        self, situation: "Situation", context: DecisionContext, first: ModelReply[Decision]
+    ) -> Checked[ModelReply[Decision]]:
         """What is decided after the check, which may be the `first` decision."""
 
 
@@ -173,7 +173,7 @@ class Situation:
         return day_blocks(self.world.setting, self.speaker, self.agent_state.plan)
 
     @cached_property
-    def slot(self) -> Slot | None:
+    def slot(self) -> DaySlot | None:
         """The block of now."""
         return slot_at(self.blocks, self.snapshot.time)
 

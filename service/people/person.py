@@ -41,7 +41,8 @@ def night_of(world: WorldView, row: PersonRow) -> int:
 
 
 _PERSON = TypeAdapter(Person)
-_TALK = TypeAdapter(Talk)
+STORED_TALK = TypeAdapter(Talk)
+"""How a talk is stored."""
 
 
 def person_record(person: Person, needs: Needs) -> dict[str, Any]:
@@ -57,17 +58,6 @@ def read_person(record: dict[str, Any], needs: Needs) -> Person:
     if written == [need.id for need in needs.all]:
         return person
     return replace(person, past=tuple(_carried_over(activity, written, needs) for activity in person.past))
-
-
-def talk_record(talk: Talk) -> dict[str, Any]:
-    """As it is stored."""
-    record: dict[str, Any] = _TALK.dump_python(talk, mode="json")
-    return record
-
-
-def read_talk(record: dict[str, Any]) -> Talk:
-    """What `talk_record` wrote."""
-    return _TALK.validate_python(record)
 
 
 def _carried_over(activity: Activity, written: list[str], needs: Needs) -> Activity:

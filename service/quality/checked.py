@@ -12,9 +12,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from service.conversation.dependencies import Again, Spoken
 from service.conversation.prompt import PromptContext, data
 from service.decision.context import (
-    Asked,
     Decision,
     DecisionContext,
+    ModelReply,
     ask,
     decide_prompt,
     decision_fault,
@@ -39,7 +39,7 @@ from service.quality.checks import (
     stored,
 )
 from service.settings import QualitySettings
-from service.store.perceived import told_of_turn
+from service.store.perception import told_of_turn
 from service.store.quality import Checked, QualityOutcome, Tally
 from service.store.tables import ConversationKey, QualityRow
 from world.time import WorldTime
@@ -255,8 +255,8 @@ class DecisionChecks(_Checks):
         return is_sampled(self._rules.of("decision"), world_id, person_id, at)
 
     async def best(
-        self, situation: Situation, context: DecisionContext, first: Asked[Decision]
-    ) -> Checked[Asked[Decision]]:
+        self, situation: Situation, context: DecisionContext, first: ModelReply[Decision]
+    ) -> Checked[ModelReply[Decision]]:
         """What is decided after the check, which may be the `first` decision."""
         person_id, at = situation.snapshot.person_id, situation.snapshot.time
         work = _Choice(self._models, situation, context)
@@ -303,19 +303,19 @@ class _Choice:
             tally=self.tally,
         )
 
-    def line(self, value: Asked[Decision]) -> str:
+    def line(self, value: ModelReply[Decision]) -> str:
         """The option, why, and what is wanted of a talk."""
         decision = _made(value)
         offer = offer_of(self._context, decision)
         told = (offer.text if offer else "", decision.thought, decision.goal, decision.success_criteria)
         return " / ".join(one.strip() for one in told if one.strip())
 
-    async def marks(self, value: Asked[Decision]) -> Marks:
+    async def marks(self, value: ModelReply[Decision]) -> Marks:
         decision = _made(value)
         thought = Exchange("", f"{decision.thought} {decision.goal}".strip() or "…")
         return await self.judge.marks(self.line(value), thought, self._before(decision))
 
-    async def again(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
+    async def again(self, value: ModelReply[Decision], reasons: Sequence[str]) -> ModelReply[Decision] | None:
         wrong = _made(value).model_dump_json()
         told = feedback(replace(self.judge.context, line=self.line(value)), reasons)
         context = replace(self._context, fault=told, wrong_answer=wrong)
@@ -326,7 +326,7 @@ class _Choice:
             raise asked.failure
         return asked if asked.value is not None else None
 
-    async def correct(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
+    async def correct(self, value: ModelReply[Decision], reasons: Sequence[str]) -> ModelReply[Decision] | None:
         decision = _made(value)
         parts = {name: getattr(decision, name) for name in _DECIDED}
         changed = await self.judge.corrected(self.line(value), parts, reasons)
@@ -344,7 +344,7 @@ class _Choice:
         return [Exchange("", thought)] if thought and not goes_on else []
 
 
-def _made(value: Asked[Decision]) -> Decision:
+def _made(value: ModelReply[Decision]) -> Decision:
     if value.value is None:
         raise ValueError("a decision that was not made cannot be checked")
     return value.value

@@ -157,7 +157,9 @@ class ConversationRunner:
             tries = {"attempts": col(ConversationRow.attempts) + 1}
             due = (_KEY.in_([key]), *_IS_DUE)
             if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, LEASE_SECONDS, *due, **tries)):
-                await self._advance(key)
+                if await self._engine.converse(key):
+                    await self._engine.close(key)
+                    await self.graph.deliver_conversation(key)
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
@@ -171,11 +173,6 @@ class ConversationRunner:
             if isinstance(exc, OperationalError):
                 self._store_failed[key] = exc
             _log.exception("conversation %s could not be carried on", key.conversation_id)
-
-    async def _advance(self, key: ConversationKey) -> None:
-        if await self._engine.converse(key):
-            await self._engine.close(key)
-            await self.graph.deliver_conversation(key)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""

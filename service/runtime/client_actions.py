@@ -25,7 +25,7 @@ from world import simulation
 from world.actions import BUILT_IN, HOLD, WAIT, Option, Possibilities, Reason, Refusal
 from world.distance import Path
 from world.errors import Unreachable
-from world.life import Person, Segment, State, node_at, walking_at
+from world.life import LifeState, Person, Segment, node_at, walking_at
 from world.places import Facility
 from world.possible import possible
 from world.time import WorldTime, iso
@@ -172,7 +172,8 @@ def do(
     option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
     if option is None:
         refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
-        raise _not_possible(world, refusal or _not_there(action_id, facility_id))
+        not_there = Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+        raise _not_possible(world, refusal or not_there)
     take_control(session, world_session, character_id)
     _do(session, world_session, character_id, option)
     return option
@@ -199,7 +200,7 @@ def _at(person: Person, now: WorldTime) -> Person:
     """
     past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
     ready = max(now, past[-1].end)
-    return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, is_scripted=False)
+    return replace(person, past=past, ready=ready, state=LifeState.DECIDES, claim=None, is_scripted=False)
 
 
 def _stand(session: Session, world_session: WorldSession, character_id: str) -> None:
@@ -233,10 +234,6 @@ def _do(session: Session, world_session: WorldSession, character_id: str, option
 
 def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:
     return one.action_id == action_id and facility_id in (None, one.facility_id)
-
-
-def _not_there(action_id: str, facility_id: str | None) -> Refusal:
-    return Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
 
 
 def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:

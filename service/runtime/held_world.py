@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from sqlalchemy.exc import OperationalError
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.reflections import due_reflections
@@ -16,11 +16,11 @@ from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.carried import Reflections
 from service.runtime.model_calls import Calls, Decisions
-from service.runtime.openings import LOOK_MINUTES, listening, next_look, open_talks
+from service.runtime.npc_initiative import LOOK_MINUTES, listening, next_look, open_talks
 from service.runtime.pace import ExactRun, RealtimeStep
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
-from service.runtime.world_clock import claim_if_there, clock_and_target, is_wanted, release, require_open
+from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.commands import log_look
 from service.store.session import is_full
@@ -360,7 +360,8 @@ class HeldWorld:
         return load(session, self._worlds, world.id, models_missing=missing)
 
     async def _release_lease(self) -> None:
-        await self._database.write(lambda s: release(s, self._holder_id, self.world_id))
+        mine = (col(WorldRow.runner) == self._holder_id, col(WorldRow.id) == self.world_id)
+        await self._database.write(lambda s: MOVES.give_back(s, *mine))
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

@@ -23,7 +23,7 @@ from service.memory.record import Group, Item, Kind
 from service.memory.revision import next_epoch, read_anew
 from service.people.person import move, person_row, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
-from service.runtime.author_changes import Amendment, amend, require_open_node
+from service.runtime.world_edits import Amendment, amend, require_open_node
 from service.runtime.world_session import WorldSession, require_free
 from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed, PersonMade, PersonPlaced, PersonRemoved

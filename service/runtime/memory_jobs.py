@@ -86,8 +86,6 @@ class VectorFiller:
                 continue
 
 
-_log = logging.getLogger(__name__)
-
 LONGEST_WAIT_SECONDS = 30.0
 READING_SECONDS = 300.0
 """So long nobody else reads what a process has begun to read with a model."""

@@ -11,22 +11,23 @@ world has overtaken is void: the character is asked again.
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 from service.decision.choose import Chosen
 from service.memory.reflections import ReflectionKey
 from service.runtime.carried import Reflections
-from service.runtime.model_calls import Calls, Decisions, Question, Thought, out
+from service.runtime.model_calls import Calls, Decisions, Thought, out
 from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
 from world.actions import GO, HOLD, WAIT, Option
 from world.causality import Causality
-from world.life import State
-from world.perceive import Snapshot
+from world.life import LifeState
+from world.perception import Snapshot
 from world.possible import possible
 from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.setting import Setting
@@ -197,18 +198,18 @@ class ExactRun:
 
     async def _decide(self, call: Call) -> Chosen:
         world_session, snapshot = self.world_session, self._window.ahead.snapshot(call)
-        question = Question(
-            snapshot=snapshot,
-            agent_state=world_session.agent_state(call.person_id),
-            commitments=world_session.commitments.get(call.person_id, ()),
-            circumstances=world_session.world.at(call.time).circumstances,
+        question = (
+            snapshot,
+            world_session.agent_state(call.person_id),
+            world_session.commitments.get(call.person_id, ()),
+            world_session.world.at(call.time).circumstances,
         )
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
 
     def _open_decisions(self) -> set[str]:
         """The ids of the questions of everybody who decides next."""
         people = self.world_session.core.people.values()
-        return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
+        return {decision_id(person.id, person.ready) for person in people if person.state is LifeState.DECIDES}
 
     def _take(self) -> None:
         """What has come by now."""
@@ -219,16 +220,6 @@ class ExactRun:
 
 def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) -> WorldTime:
     return max(settled, world_session.before_known(min(WorldTime(settled + AHEAD_MINUTES), until)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """A call to be asked: the most urgent first, then who has waited longest. `call` None: a decision of `id`."""
-
-    urgency: int
-    since: WorldTime
-    id: str
-    call: Call | None = None
 
 
 class RealtimeStep:
@@ -359,21 +350,19 @@ class RealtimeStep:
         for call_id in calls.talks.keys() - {call.id for call in self._late}:
             calls.talks.pop(call_id).cancel()  # the author has taken the talk out of the game
             del calls.tables[call_id]
-        wanted = [
-            _Wanted(urgency=URGENCY[call.ask], since=call.time, id=call.id, call=call)
-            for call in self._late
-            if call.id not in calls.talks
+        # The most urgent first, then who has waited longest; without a call it is a decision.
+        wanted: list[tuple[int, WorldTime, str, Call | None]] = [
+            (URGENCY[call.ask], call.time, call.id, call) for call in self._late if call.id not in calls.talks
         ]
-        decision = URGENCY[Ask.DECISION]
-        wanted += [_Wanted(urgency=decision, since=t.since, id=i) for i, t in people.items() if t.task is None]
-        wanted.sort(key=lambda one: (one.urgency, one.since, one.id))
-        for one in wanted[: max(0, self._deps.slots - calls.in_flight)]:
-            if one.call is None:
-                thought = people[one.id]
+        wanted += [(URGENCY[Ask.DECISION], t.since, i, None) for i, t in people.items() if t.task is None]
+        wanted.sort(key=itemgetter(0, 1, 2))
+        for _, _, asked_id, call in wanted[: max(0, self._deps.slots - calls.in_flight)]:
+            if call is None:
+                thought = people[asked_id]
                 thought.task = out(self._deps.decide(self._world_session, thought.snapshot))
             else:
-                calls.tables[one.id] = self._members(one.call)
-                calls.talks[one.id] = out(self._deps.talk_on(self._world_session, one.call, None))
+                calls.tables[asked_id] = self._members(call)
+                calls.talks[asked_id] = out(self._deps.talk_on(self._world_session, call, None))
 
 
 def still_possible(setting: Setting, snapshot: Snapshot, chosen: Option) -> Option | None:

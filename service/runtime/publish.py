@@ -30,11 +30,11 @@ from service.store.insert import upsert
 from service.store.quality import MARKED
 from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WAIT, WALK
-from world.events import Event, Kind
+from world.events import Event, EventKind
 from world.life import Segment
 from world.time import LATEST, WorldTime, iso
 
-_TALKS = (Kind.TALK_STARTED, Kind.TALK_JOINED, Kind.TURN, Kind.TALK_LEFT, Kind.TALK_ENDED)
+_TALKS = (EventKind.TALK_STARTED, EventKind.TALK_JOINED, EventKind.TURN, EventKind.TALK_LEFT, EventKind.TALK_ENDED)
 """Kinds of events that the conversation itself writes to the log."""
 
 
@@ -57,12 +57,14 @@ def publish(
         if event.kind in _TALKS or event.data.get("action_id") in stands:
             continue
         decided = chosen.get((event.person_id, event.time))
-        if event.kind is Kind.DEPARTED:
-            walks.append(_movement(world_session, event))
-        if event.kind is Kind.DECIDED and decided and decided.planned and decided.agent_state.plan:
+        if event.kind is EventKind.DEPARTED:
+            walk = _walk(world_session, event)
+            moved = {"starts_at": walk.start, "path": list(walk.path), "times": list(walk.times)}
+            walks.append({"world_id": world_session.world.id, "character_id": event.person_id, **moved})
+        if event.kind is EventKind.DECIDED and decided and decided.planned and decided.agent_state.plan:
             happened.append((event, Planned(blocks=tuple(map(told_block, decided.agent_state.plan)))))
         happened.append((event, _payload(world_session, event, decided)))
-        if event.kind is Kind.STARTED and _ends_day(world_session, event):
+        if event.kind is EventKind.STARTED and _ends_day(world_session, event):
             happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
     later: list[dict[str, Any]] = []
     for event, payload in happened:
@@ -105,33 +107,28 @@ def fall_asleep(session: Session, world_session: WorldSession, character_id: str
     return session.exec(day).one()
 
 
+_PAYLOADS: Mapping[EventKind, type[Payload]] = {
+    EventKind.ARRIVED: Arrived,
+    EventKind.ENDED: ActivityEnded,
+    EventKind.DECIDED: Decided,
+    EventKind.STARTED: ActivityStarted,
+    EventKind.FAILED: ActionFailed,
+    EventKind.CHANGED: Changed,
+}
+
+
 def _payload(world_session: WorldSession, event: Event, chosen: Chosen | None) -> Payload:
     """What the log tells of what the core has worked out."""
     data: dict[str, Any] = dict(event.data)
-    match event.kind:
-        case Kind.ARRIVED:
-            return Arrived(**data)
-        case Kind.ENDED:
-            return ActivityEnded(**data)
-        case Kind.DECIDED:
-            return Decided(**data, **({} if chosen is None else _said(chosen)))
-        case Kind.DEPARTED:
-            walk = _walk(world_session, event)
-            return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
-        case Kind.STARTED:
-            until = iso(WorldTime(min(int(data.pop("until")), LATEST)))
-            return ActivityStarted(**data, until=until)
-        case Kind.FAILED:
-            return ActionFailed(**data)
-        case Kind.CHANGED:
-            return Changed(**data)
-    raise ValueError(event.kind)
-
-
-def _said(chosen: Chosen) -> dict[str, Any]:
-    failure = chosen.failure.slug if chosen.failure else None
-    told = {"by": chosen.by, "thought": chosen.agent_state.thought}
-    return {**told, "failure": failure, "failed_call": chosen.failed_call}
+    if event.kind is EventKind.DEPARTED:
+        walk = _walk(world_session, event)
+        return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
+    if event.kind is EventKind.DECIDED and chosen is not None:
+        data |= {"by": chosen.by, "thought": chosen.agent_state.thought, "failed_call": chosen.failed_call}
+        data["failure"] = chosen.failure.slug if chosen.failure else None
+    if event.kind is EventKind.STARTED:
+        data["until"] = iso(WorldTime(min(int(data["until"]), LATEST)))
+    return _PAYLOADS[event.kind](**data)
 
 
 def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
@@ -150,17 +147,6 @@ def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
 def _walk(world_session: WorldSession, event: Event) -> Segment:
     past = world_session.core.people[event.person_id].past
     return next(a.segment for a in reversed(past) if a.action_id == WALK and a.start == event.time)
-
-
-def _movement(world_session: WorldSession, event: Event) -> dict[str, Any]:
-    walk = _walk(world_session, event)
-    return {
-        "world_id": world_session.world.id,
-        "character_id": event.person_id,
-        "starts_at": walk.start,
-        "path": list(walk.path),
-        "times": list(walk.times),
-    }
 
 
 def _ends_day(world_session: WorldSession, event: Event) -> bool:

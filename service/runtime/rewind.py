@@ -22,7 +22,7 @@ from service.store.event_kinds import (
     Slept,
 )
 from service.store.events import hear_of_world
-from service.store.perceived import LATER_MINUTES
+from service.store.perception import LATER_MINUTES
 from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
 from service.store.policy import POLICIES, Policy, reopened
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
@@ -31,7 +31,7 @@ from world.time import WorldTime, iso
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class PastMoment:
     """A moment of a world: the beginning of minute `at`, or before turn `turn` of a conversation is spoken."""
 
     at: WorldTime | None = None
@@ -57,7 +57,7 @@ class _Cut:
     """Those that were closed, and when they had ended."""
 
 
-def rewound(rows: Rows, moment: Moment) -> Rows:
+def rewound(rows: Rows, moment: PastMoment) -> Rows:
     """The rows as they were at that moment.
 
     Raises:
@@ -97,7 +97,7 @@ def going_along(kept: Rows) -> Rows:
     return kept
 
 
-def _cut(rows: Rows, moment: Moment) -> _Cut:
+def _cut(rows: Rows, moment: PastMoment) -> _Cut:
     if moment.conversation_id is None:
         at = moment.at or WorldTime(0)
         later = [event["id"] for event in rows["events"] if event["at"] >= at]

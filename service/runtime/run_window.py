@@ -24,16 +24,16 @@ from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.publish import keep_basis, publish
 from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
-from service.store.perceived import LATER_MINUTES
+from service.store.perception import LATER_MINUTES
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
 from world.causality import Causality
-from world.events import Event, Kind
+from world.events import Event, EventKind
 from world.life import Talk
-from world.perceive import Snapshot, overheard
+from world.perception import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
 
@@ -218,7 +218,7 @@ class RunWindow:
 
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
-            if event.kind is Kind.FAILED:
+            if event.kind is EventKind.FAILED:
                 agent_state = self.world_session.agent_state(event.person_id)
                 failed = Refusal(
                     action_id=str(event.data["action_id"]),

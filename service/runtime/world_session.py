@@ -16,7 +16,7 @@ from service.errors import Busy, WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
-from service.people.person import person_record, read_person, read_talk, segment_of, talk_record
+from service.people.person import STORED_TALK, person_record, read_person, segment_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import id_at
 from service.store.insert import upsert
@@ -34,11 +34,11 @@ from service.store.tables import (
 )
 from world import simulation
 from world.actions import HOLD, Option
-from world.events import Change
-from world.life import Person, State, Talk, node_at
+from world.events import Effect
+from world.life import LifeState, Person, Talk, node_at
 from world.time import WorldTime, iso
 
-How = Literal["model", "routine", "client"]
+DecidingBy = Literal["model", "routine", "client"]
 
 _OTHER = shared_alias(ParticipantRow)
 
@@ -55,7 +55,7 @@ class WorldSession:
     world: WorldView
     core: simulation.Simulation
     agent_states: dict[str, AgentState]
-    how: dict[str, How]
+    how: dict[str, DecidingBy]
     conversations: dict[str, str]
     revision: int
     reached: WorldTime
@@ -70,7 +70,7 @@ class WorldSession:
     dropped: tuple[str, ...] = ()
     """Conversations that cannot go on: the author has taken away who held them, or where."""
 
-    def hold(self, character_id: str) -> Change:
+    def hold(self, character_id: str) -> Effect:
         """What the character does ends now, and it stands where it is. Raises: OutOfTurn: it is in a talk."""
         self.core.stop(character_id, self.world.now)
         return self.core.decide(character_id, self.standing(character_id))
@@ -112,8 +112,8 @@ class WorldSession:
         return self.agent_states.get(character_id, AgentState())
 
     def before_known(self, until: WorldTime) -> WorldTime:
-        """How far the world may go, not farther than `until`: nobody lives to the minute in which it is known what
-        somebody still thinks over.
+        """How far the world may go, not farther than `until`. It stops a minute before the result of a reflection
+        counts, for as long as that reflection is not made.
         """
         return min([until, *(WorldTime(known_at - 1) for known_at in self.reflecting.values())])
 
@@ -150,7 +150,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
     rows = session.exec(select(TalkRow).where(TalkRow.world_id == world_id)).all()
     needs = world.setting.catalogue.needs
     known = {row.person_id: read_person(row.life or {}, needs) for row in lives}
-    talks = {row.talk_id: read_talk(row.talk) for row in rows}
+    talks = {row.talk_id: STORED_TALK.validate_python(row.talk) for row in rows}
     lasting, held = _lasting(world, known, talks)
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.homes}
     people |= {i: person for i, person in lasting.items() if i in world.cast.players}
@@ -218,7 +218,7 @@ def save(session: Session, world_session: WorldSession) -> int:
             "world_id": world_id,
             "talk_id": i,
             "conversation_id": world_session.conversation_id(core.talks[i]),
-            "talk": talk_record(core.talks[i]),
+            "talk": STORED_TALK.dump_python(core.talks[i], mode="json"),
         }
         for i in sorted(core.changed_talks)
         if i in core.talks
@@ -273,7 +273,7 @@ def _lasting(
     return {
         i: person if person.home == homes.get(i, person.home) else replace(person, home=homes[i])
         for i, person in fit.items()
-        if person.state not in (State.TALKS, State.CLOSES) or person.last.talk_id in held
+        if person.state not in (LifeState.TALKS, LifeState.CLOSES) or person.last.talk_id in held
     }, held
 
 
@@ -309,7 +309,7 @@ def _can_be_claimed(claim: Option, world: WorldView) -> bool:
 
 def _how(
     session: Session, world: WorldView, people: Set[str], held_by: Mapping[str, str], *, models_missing: bool
-) -> dict[str, How]:
+) -> dict[str, DecidingBy]:
     wanted = select(PersonRow.person_id, PersonRow.decision).where(
         PersonRow.world_id == world.id, col(PersonRow.decision).is_not(None)
     )
@@ -320,7 +320,7 @@ def _how(
     } | dict.fromkeys(people & world.cast.players.keys(), "client")
 
 
-def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:
+def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> DecidingBy:
     """How the character decides: its row says it (`decision`), else its file, else its world; without a model by
     routine, as an NPC that may leave its node always does.
     """
@@ -363,7 +363,7 @@ def require_not_talking(world_session: WorldSession, person_id: str) -> None:
     if person is None:
         return
     talk_id = next((a.talk_id for a in person.past if a.talk_id and a.start <= now < a.end), None)
-    if talk_id is None and person.state in (State.TALKS, State.CLOSES) and person.last.start <= now:
+    if talk_id is None and person.state in (LifeState.TALKS, LifeState.CLOSES) and person.last.start <= now:
         talk_id = person.last.talk_id
     if talk_id is None:
         return

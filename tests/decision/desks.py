@@ -12,7 +12,7 @@ from service.decision.situation import AgentState, DecisionDependencies
 from service.llm.chat import Prompt
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.simulation import Simulation as Core
 from world.simulation import newcomer
 from world.time import WorldTime, parse_time

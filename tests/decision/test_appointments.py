@@ -14,7 +14,7 @@ from service.people.worlds import WorldView
 from tests.decision.desks import NINE, snapshot_of, world_of
 from tests.runtime.promised import appointment
 from world.actions import WAIT, Option
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.time import WorldTime
 
 FROM, PLACE = "inn_hall", "cedar_old"

@@ -18,7 +18,7 @@ from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from tests.scripted_model import ScriptedModel
 from world.actions import WAIT, WALK, Reason, Refusal
-from world.perceive import Seen, SeenNpc, Snapshot
+from world.perception import Seen, SeenNpc, Snapshot
 from world.time import WorldTime, parse_time
 
 AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")

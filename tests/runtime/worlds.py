@@ -15,12 +15,12 @@ from service.decision.situation import DecisionDependencies
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
-from service.runtime.author_changes import announce
 from service.runtime.client_actions import Destination, walk
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep
+from service.runtime.world_edits import announce
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.client_events import tell_clients

@@ -122,11 +122,11 @@ def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, s
 
 
 def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
-    """By the id of who took no part in it when they were spoken: the turns it overheard. For a talk that is over, and
-    that nobody lags behind any more.
+    """The turns that each person overheard, by the id of a person who took no part in them. For a talk that is over,
+    when nobody lags behind its end.
 
-    A character hears on its own node what is said there, an NPC what is said beside its post. Who sleeps, walks or
-    talks hears nothing.
+    A character hears what is said on its own node, an NPC what is said beside its post; nobody hears anything while
+    asleep, walking or talking.
     """
     found: dict[str, list[int]] = {}
     for turn in range(talk.turns):

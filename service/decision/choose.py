@@ -5,8 +5,8 @@ It goes on without a question only if all of this holds, each for a reason of it
 - what it has been doing since its model was last asked is over, by itself, and was not in vain;
 - no need is critical, and no promise is to be kept now;
 - the day's block is still the one of that question (a plan that is due or broken is a question of its own);
-- the block wants the same thing here again (`by_routine`); at home, who did nothing much may go on doing nothing much;
-- nobody is in sight who was not then, and nothing is told, or carried, that was not then;
+- the block wants the same thing here again (`by_routine`); at home, a character at leisure may stay at leisure;
+- nobody new is in sight, and nothing new is announced or carried;
 - nobody it has not talked with today is free within talking distance: whom to talk to is the model's to say;
 - it has not gone on so `MOST` times already.
 """
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 MAX_REVISIONS = 2
 """Times a day that a broken plan is made anew."""
 _MORNING = 4 * MINUTES_PER_HOUR
-"""Before this hour a character that has not slept does not plan: its day before still goes on."""
+"""A character that has not slept plans no new day before this hour."""
 _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
 """Failures of a model that could be reached and gave an answer."""
 
@@ -96,9 +96,7 @@ async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planni
 
 
 def is_due(situation: Situation) -> bool:
-    """Whether this is the first decision of a world day; a character that is still awake from the day before waits till
-    morning.
-    """
+    """Whether the day is to be planned: once a world day, at the first decision after sleep or in the morning."""
     if situation.agent_state.plan_day == situation.world.day:
         return False
     nights = {action.id for action in situation.world.setting.catalogue.actions if action.ends_day}
@@ -126,7 +124,7 @@ def _sentence(situation: Situation, refusal: Refusal) -> str:
 
 
 def _slept_through(situation: Situation) -> bool:
-    """Whether more than one block began while it did what cannot be interrupted."""
+    """Whether more than one block began while the character could not be interrupted."""
     actions = situation.world.setting.catalogue.actions
     if situation.agent_state.decided_at is None or not any(
         a.id == situation.snapshot.ended and not a.interruptible for a in actions
@@ -266,7 +264,7 @@ def _unasked(situation: Situation) -> AgentState:
 
 
 def _wake_at(situation: Situation, offer: Offer) -> WorldTime | None:
-    """When the next block begins; never in the middle of something that was paid for, or is done to keep a promise."""
+    """When the next block begins; None: the option costs something or keeps a promise, and is not cut short."""
     slot, option = situation.slot, offer.option
     costs = any(action.id == option.action_id and action.cost for action in situation.world.setting.catalogue.actions)
     return slot.until if slot and not costs and not offer.keeps else None
@@ -310,7 +308,7 @@ def carry_on(situation: Situation) -> Chosen | None:
 
 
 def _is_quiet(situation: Situation, last: LastAsked) -> bool:
-    """Whether nothing has happened since: it came to its end, and all is as it was."""
+    """Whether nothing is new since the last question: the activity came to its own end, and all is as it was."""
     snapshot, slot = situation.snapshot, situation.slot
     return (
         snapshot.because == Because.DONE
@@ -355,7 +353,7 @@ def _in_sight(situation: Situation) -> Iterable[str]:
 
 
 def _news(situation: Situation) -> str:
-    """A digest of the weather, of what is announced now, and of what it carries; "" when there is nothing of it."""
+    """A digest of the weather, the announcements and what the character carries; "" when there is none of these."""
     world = situation.world
     announced = (f"\n{notice.text}" for notice in world.notices if notice.at <= world.now < notice.until)
     told = "\0".join((world.weather, "".join(announced), *situation.items))

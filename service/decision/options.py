@@ -37,7 +37,7 @@ _BROKEN = {
     Reason.NO_WAY,
     Reason.TOO_LITTLE,
 }
-"""Reasons that keep a block of the day from taking place; what is merely not needed now does not break it."""
+"""Reasons for which a block of the day cannot take place. That it is not needed now is none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +81,8 @@ def offered(world: WorldView, snapshot: Snapshot, slot: DaySlot | None, promised
 
 
 def planned(world: WorldView, snapshot: Snapshot, slot: DaySlot | None) -> tuple[Option | Refusal, ...]:
-    """What the current block wants: its action, else whatever its facility is for; nothing for who spends it at home
-    without naming an action.
+    """What the current block wants: its action, else all actions of its facility; nothing where the block is spent at
+    home and names no action.
     """
     if slot is None:
         return ()
@@ -189,9 +189,9 @@ def in_short(text: str, language: Language) -> str:
 
 
 def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int = 0, table: str = "") -> str:
-    """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and what it does to whom
-    chooses it. Of a talk: what the other is `doing`, and how often the two have `talked` today; of one that is joined
-    the names of those at the `table`.
+    """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and the effects on the
+    character. A talk has what the other is `doing`, and how often the two have `talked` today; a talk that is joined
+    has the names at the `table`.
     """
     if table:
         joins = world.say("decision.join", names=table)
@@ -248,9 +248,9 @@ def _minutes(option: Option) -> dict[str, int]:
 
 
 def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, ...]:
-    """What is not possible and why, those of one reason on one line, in their order.
+    """What is not possible and why, refusals of one reason on one line, in their order.
 
-    Who is busy is told where people are; what somebody has no need of is not told at all.
+    The list of people says who is busy, and actions that the character does not need are left out.
     """
     return tuple(
         f"{Listed(subjects).of(world.language)}: {reason}" for reason, subjects in _by_reason(world, refusals).items()
@@ -258,7 +258,7 @@ def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, .
 
 
 def told_refusals(world: WorldView, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
-    """Those that `refusal_lines` tells of, one of those that read the same."""
+    """The refusals that `refusal_lines` tells, one for each line and subject."""
     return tuple(one for subjects in _by_reason(world, refusals).values() for one in subjects.values())
 
 

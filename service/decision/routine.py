@@ -16,7 +16,7 @@ from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 LONGEST_WAIT = 120
-"""Minutes somebody stands waiting before it looks again what there is to do."""
+"""Minutes that a person waits before it decides anew."""
 _LATE = 22 * 60
 _EARLY = 4 * 60
 _WORK = "work"
@@ -59,7 +59,7 @@ class _Moment:
 
     @property
     def is_home(self) -> bool:
-        """Whether the block is spent at home; who has no day's blocks spends it there."""
+        """Whether the block is spent at home, as a day without blocks is."""
         return self.slot is None or at_home(self.setting, self.slot.block, self.snapshot.home)
 
     @property
@@ -76,7 +76,7 @@ class _Moment:
 def _choose(moment: _Moment) -> Option:
     night = _night(moment)
     for need_id in moment.snapshot.critical:
-        # Whoever is going to bed does not go out for it.
+        # A character that is about to sleep does not go out first.
         found = _relief(moment, need_id, at_hand(moment.actions) if night else moment.actions)
         if found is not None:
             return found
@@ -97,7 +97,7 @@ def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Opti
 
 
 def _in_vain(moment: _Moment, action: ActionDef) -> bool:
-    """Whether the character has just waited here, perhaps in vain for such a seat."""
+    """Whether the action needs a seat here, and the character has just waited here, perhaps for that seat."""
     here = moment.setting.world_map.facilities_at(moment.snapshot.node_id)
     return action.seats is not None and moment.snapshot.ended == WAIT and any(f.tags & action.tags for f in here)
 
@@ -268,7 +268,7 @@ MARGIN_MINUTES = 5
 
 
 STANDS_MINUTES = 3650 * MINUTES_PER_DAY
-"""So long somebody stands who is told nothing else: ten world years at most, then again."""
+"""How long a person stands that nobody tells anything else: ten world years, then it decides to stand again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -289,8 +289,8 @@ def keeping(setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
 def by_appointments(
     setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
 ) -> tuple[Option, WorldTime | None]:
-    """What an NPC does that may leave its node, and when it looks up: it goes to its appointments, and else stands
-    where it belongs.
+    """What an NPC that may leave its node does, and when it decides anew: it goes to its appointments, else stands at
+    its own node.
     """
     kept = keeping(setting, snapshot, promised)
     if kept:
@@ -301,8 +301,8 @@ def by_appointments(
 
 
 def wake_for(setting: Setting, snapshot: Snapshot, option: Option, promised: Sequence[Commitment]) -> WorldTime | None:
-    """When somebody who takes the option must look up to be in time for its next appointment; None: it has none, or it
-    could go already.
+    """When a person that takes the option must decide anew to be in time for its next appointment; None: it has none,
+    or could set out already.
     """
     arrival = snapshot.time + option.walk_minutes
     times = [
@@ -344,8 +344,8 @@ def _leaves(setting: Setting, snapshot: Snapshot, start: str, one: Commitment) -
 
 
 def _way(setting: Setting, snapshot: Snapshot, one: Commitment) -> Option | None:
-    """Go there, and wait until the time, though the other may be there before; whoever is late or waits in vain, until
-    it is over.
+    """The option to go to the appointment and wait: until its time, or, for a person that comes later, until it is
+    over. None: it is not time to go.
     """
     at, last, goal = one.appointment, one.waits_until, _meeting_node(setting, snapshot.node_id, one)
     if at is None or last is None or goal is None or not one.is_open(snapshot.time):

@@ -36,7 +36,7 @@ def person_rows(session: Session, world_id: str, person_ids: Collection[str]) ->
 
 
 def night_of(world: WorldView, row: PersonRow) -> int:
-    """Which of its days a person lives: a character's nights are counted; who never sleeps has the world's days."""
+    """The number of the person's day: a character counts its nights, anybody else the world's days."""
     return row.sleeps if row.person_id in world.cast.characters else world.day
 
 

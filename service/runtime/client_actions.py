@@ -1,5 +1,5 @@
-"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on it is in its
-hands.
+"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on the client
+controls the character.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class Destination:
 
 
 def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """From now on the character does only what clients say. What it was doing ends, and it stands where it is.
+    """Put the character in clients' hands. What it was doing ends, and it stands where it is.
 
     Raises:
         NotFound: no such character.
@@ -96,8 +96,8 @@ def talk_with_player(
 
 
 def set_decision(session: Session, world_session: WorldSession, character_id: str, decision: str | None) -> None:
-    """How the character decides from now on: model, routine, client, or None: as its file or its world says. What it
-    thought when it last decided for itself is over where a client does.
+    """Set how the character decides: model, routine or client (None: as its file or its world says). A character that a
+    client decides for has no thought of its own any more.
     """
     person_row(session, world_session.world.id, character_id, lock=True).decision = decision
     session.flush()
@@ -133,7 +133,7 @@ def walk(session: Session, world_session: WorldSession, character_id: str, to: D
 
 
 def possibilities(session: Session, world_session: WorldSession, character_id: str) -> Possibilities:
-    """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed, and some
+    """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed; others
     may have lived ahead of the clock.
 
     Raises:
@@ -213,7 +213,7 @@ def _stand(session: Session, world_session: WorldSession, character_id: str) -> 
 
 
 def hold(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """What was scheduled of it does not happen: it stands where it is, and who does so already goes on standing."""
+    """Let the character stand where it is; what was scheduled for it is dropped. One that holds already goes on."""
     last = world_session.core.people[character_id].last
     if last.action_id == HOLD and last.start <= world_session.world.now < last.end:
         return

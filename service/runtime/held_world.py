@@ -32,7 +32,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 REST_SECONDS = 3.0
-"""How long a world that moves stands after a command has waited for it in vain: who tries again finds it standing."""
+"""How long a world stands after a command has waited for it in vain, so that a second try finds it standing."""
 
 
 LOOK_SECONDS = 0.05
@@ -64,7 +64,7 @@ class HeldWorld:
         self.world_id = world_id
         self.lock = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
-        """Lives on to where the world was told to go."""
+        """Moves the world to where it was told to go; None: it was never told."""
         self.run: ExactRun | None = None
         """The run it is on; None: it stands."""
         self.calls = Calls()
@@ -72,8 +72,9 @@ class HeldWorld:
         self.decisions = Decisions()
         """Out while its clock waits for them."""
         self.looks = True
-        """Those who live find out at the beginning of every run what came from outside, and speak to players by rule
-        (False: both when they are told to)."""
+        """Whether a run begins by reading what came from outside, and by letting people speak to players; a replay sets
+        it to False and does both when its log says so.
+        """
         self._deps = deps
         self._database = deps.conversation.database
         self._worlds = deps.conversation.worlds
@@ -101,13 +102,13 @@ class HeldWorld:
             self.run.halt()
 
     async def halt(self) -> None:
-        """End the run, and let go of what is asked. Whether the world goes on, its row says."""
+        """End the run, and cancel its model calls. The world's row says whether it goes on."""
         self.halt_run()
         async with self.lock:
             await self.drop_calls()
 
     async def wait_for_models(self) -> None:
-        """The clock waits for them from now on: what is asked and not answered is let go, and will be asked again."""
+        """From now on the clock waits for models: open calls are cancelled, and asked again later."""
         if not self.calls.is_empty:
             async with self.lock:
                 await self.drop_calls()
@@ -135,7 +136,7 @@ class HeldWorld:
             self.lock.release()
 
     async def why_it_moves(self) -> WorldMoves:
-        """The error of who has waited in vain."""
+        """The error for a command that has waited in vain."""
         return await self._database.read(lambda s: moves(s.get_one(WorldRow, self.world_id)))
 
     async def change(self, work: Callable[[Session, WorldSession], T]) -> T:
@@ -266,7 +267,7 @@ class HeldWorld:
         return await self._database.read(lambda s: s.get(WorldRow, self.world_id))
 
     async def _live_on(self) -> bool:
-        """To where the world was told to go, or to where commands want it to stand. False: it stands.
+        """Live to where the world was told to go, or to where commands want it to stand. False: it stands.
 
         What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
         has its vectors before the world moves, as far as they can be made.
@@ -297,9 +298,9 @@ class HeldWorld:
             return True
 
     async def _open_talks(self, *, at_once: int = 0) -> None:
-        """Let people speak to players first, where the world leaves a minute at which it is looked whether they do; a
-        clock that does not wait leaves it within so many ticks. Where some have lived ahead, it was looked before.
-        Nobody does whose words no model would find: there is none, or the day's budget has no room for a talk.
+        """Let people speak to players first, if the world leaves a minute that `LOOK_MINUTES` divides: now, or within
+        `at_once` ticks of a clock that does not wait. If some have lived ahead, this was done before. Nobody speaks
+        where no model could answer: there is none, or the day's budget has no room for a talk.
         """
         room = self._deps.conversation
         if not self.looks or room.models.names()["npc"] == "none":

@@ -94,8 +94,8 @@ def keep_basis(
 
 
 def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:
-    """The character's day is over: the next one begins without its conversations, and it thinks them over. Answers how
-    many they were.
+    """End the character's day: the next one begins without its conversations, and a reflection on them is due. Answers
+    how many they were.
     """
     world_id = world_session.world.id
     row = person_row(session, world_id, character_id, lock=True)

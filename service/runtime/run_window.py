@@ -60,8 +60,8 @@ class WorldDependencies:
         return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
 
     async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
-        """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
-        was promised in it then is known to those who took part, and the graph has been given what is remembered.
+        """Speak the turn at `at` (None: when the answer comes) and answer its outcome, or close the talk and answer
+        None. After a closing those who took part know what was promised, and the graph has what they remember.
         """
         key = world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
@@ -207,8 +207,8 @@ class RunWindow:
         self._spent.clear()
 
     def _settles(self, *, last: bool) -> WorldTime:
-        """How far all is settled. A turn that is late, because the clock did not wait for it, does not hold the clock
-        back; what somebody still thinks over does, from the minute in which it is known.
+        """How far everything is settled. A turn that is late, because the clock did not wait for it, does not hold the
+        clock back; a reflection that is not made yet does, a minute before its result counts.
         """
         if last:
             return self.until
@@ -282,9 +282,7 @@ class RunWindow:
                 engage(session, joined_now)
 
     def _overhear(self, session: Session, settled: WorldTime) -> None:
-        """Of talks that were over before `settled`, and not before all was settled last, it is known now who overheard
-        them.
-        """
+        """Write down who overheard the talks that ended between the last settled minute and `settled`."""
         core, world = self.world_session.core, self.world_session.world
         over = [talk for talk in core.talks.values() if talk.closed and self.settled <= talk.end < settled]
         heard = [(person_id, talk, turns) for talk in over for person_id, turns in overheard(core, talk).items()]

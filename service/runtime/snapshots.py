@@ -1,4 +1,4 @@
-"""Owns the way back: a world is kept as it stands, brought back to that, or goes on twice from there.
+"""Owns snapshots: a world is kept as it stands, brought back to that, or branched from it.
 
 The rows are all there is of a world, and whatever stops on the way goes on from them (docs/decisions/0003): so the rows
 at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/kept_rows.py has what

@@ -2,7 +2,7 @@
 follows from; or that nobody decided it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlmodel import Session, col, select
@@ -27,11 +27,13 @@ from service.store.event_kinds import (
     ClockStopped,
     ClosingFailed,
     CommitmentBroken,
+    CommitmentDue,
     CommitmentKept,
     CommitmentMoved,
     CommitmentReleased,
     ConversationEnded,
     ConversationStarted,
+    DayBegan,
     Decided,
     Departed,
     FactRejected,
@@ -56,18 +58,26 @@ from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)
 """What somebody does follows from what it last decided."""
-_BY_AUTHORS = (
-    Changed,
-    Announced,
-    WeatherSet,
-    Observed,
-    FlagsSet,
-    Carries,
-    Forgot,
-    PersonMade,
-    PersonPlaced,
-    PersonRemoved,
-)
+_BY_NOBODY: Mapping[type[Payload], str] = {
+    **dict.fromkeys(
+        (
+            Changed,
+            Announced,
+            WeatherSet,
+            Observed,
+            FlagsSet,
+            Carries,
+            Forgot,
+            PersonMade,
+            PersonPlaced,
+            PersonRemoved,
+        ),
+        "why.author",
+    ),
+    ClockStopped: "why.budget",
+    **dict.fromkeys((DayBegan, MemoryExpired, CommitmentDue), "why.clock"),
+}
+"""Why something happened that no person of the world decided."""
 _ANSWERED_BY_MODEL = ("model", "fallback")
 _ENDS = tuple(one.kind for one in (CommitmentKept, CommitmentBroken, CommitmentMoved, CommitmentReleased))
 
@@ -227,12 +237,8 @@ def _of_event(world: WorldView, why: EventWhy) -> Iterator[str]:
         yield from (remembered_line(world, one, WorldTime(event.at)) for one in evidence)
     if isinstance(payload, FactRejected):
         yield world.say("why.rejected", reason=Phrase(f"web.reason_{payload.reason}"))
-    if isinstance(payload, _BY_AUTHORS):
-        yield world.say("why.author")
-    if isinstance(payload, ClockStopped):
-        yield world.say("why.budget")
-    if payload.kind in ("day_began", "memory_expired", "commitment_due"):
-        yield world.say("why.clock")
+    if type(payload) in _BY_NOBODY:
+        yield world.say(_BY_NOBODY[type(payload)])
 
 
 def _of_decision(world: WorldView, name: str, event: EventRow, payload: Decided) -> Iterator[str]:

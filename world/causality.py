@@ -17,9 +17,9 @@ from world.time import WorldTime
 
 
 class Causality:
-    """Decides who must wait for whom. `to_decide` and `to_claim` answer the id of somebody to wait for, or None: go
-    ahead. Where there are several, it is the one that lags least: it moves last, so that the one who waits is woken
-    seldom. Waiting always leads to an earlier (time, id) or to an open talk, so nobody waits in a circle.
+    """Decides who must wait for whom. `to_decide` and `to_claim` answer the id of somebody to wait for (None: go
+    ahead). Of several it is the one that lags least: it moves last, so the waiter is woken seldom. Waiting always leads
+    to an earlier (time, id) or to an open talk, so nobody waits in a circle.
     """
 
     def __init__(self, world: Simulation) -> None:
@@ -53,8 +53,8 @@ class Causality:
         return self._to_speak(person, claim.target_id)
 
     def to_turn(self, talk: Talk) -> str | None:
-        """Gate 3: whether it is known who hears the next turn of a talk: who joins it at that minute does. Nobody joins
-        in the minute in which it begins, for nobody has seen it before.
+        """Gate 3: whether it is known who hears the next turn of a talk; a person that joins at that minute does.
+        Nobody joins in the minute in which it begins, for nobody has seen it before.
         """
         rules = self.world.setting.rules
         if not talk.turns or len(talk.present) >= rules.table or talk.shortest > rules.talk_min:
@@ -69,8 +69,9 @@ class Causality:
         return None
 
     def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
-        """Whether who can be there by `t` may claim a seat at the table at `t`: not if it is known to claim something
-        else then. Who has left it never comes back, but may speak to somebody who would come, and is free after a talk.
+        """Whether a person that can be there by `t` may claim a seat at the table at `t`: not if it is known to claim
+        something else then. One that left the talk never comes back, but may speak to somebody who would come, and is
+        free after a talk.
         """
         person = self.world.people[person_id]
         if person_id in talk.members:
@@ -78,9 +79,7 @@ class Causality:
         return person.ready < t or person.claim is None or person.claim.talk_id == talk.id
 
     def still_blocks(self, blocker: str, person: Person) -> bool:
-        """Whether somebody who blocked a decision, and has changed since, certainly still blocks it. False: it may or
-        may not.
-        """
+        """Whether a blocker that has changed since certainly still blocks the decision. False: it may or may not."""
         gap = person.ready - self.world.agenda[blocker]
         if gap <= 0:
             return False
@@ -154,7 +153,7 @@ class Causality:
         return self._lagging(rows, t) or self._before_me(person, rows, target_id)
 
     def _table_rows(self, talk: Talk) -> list[WalkRow]:
-        """From where somebody can join the talk, and in how many minutes: by each whom it may join."""
+        """The minutes to where the talk can be joined, a row for each member that may be addressed."""
         return [self.talk_row(self.world.people[i].node_id) for i in talk.characters]
 
     def _is_behind(self, talk: Talk, t: WorldTime) -> bool:
@@ -240,8 +239,8 @@ class Causality:
             yield self.world.node_indexes[other], t - since, other
 
     def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str | None]]:
-        """Who is in an open talk that may end at `t`, or have ended before, and the NPC in it. Who has joined an NPC's
-        talk may stand too far from the NPC to be counted among those who lag behind there.
+        """The characters in open talks that may end at `t`, or have ended before, each with the NPC of that talk. One
+        that joined an NPC's talk may stand too far from the NPC to be counted among those who lag behind there.
         """
         for _, talk_id in self.world.open_talks.behind(WorldTime(t + 1)):
             talk = self.world.talks[talk_id]
@@ -251,7 +250,7 @@ class Causality:
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:
-    """Whether somebody could speak to who does it, before `t`, so that it shows at `t`."""
+    """Whether a speaker could interrupt the activity before `t`, so that it shows at `t`."""
     return activity.interruptible and activity.start < t <= activity.end
 
 

@@ -3,7 +3,7 @@ NPC posts are closed.
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import lt
@@ -75,18 +75,6 @@ class Routes:
             self.world_map.node(goal)
         return self.search(goals)
 
-    def steps(self, start: int, row: WalkRow) -> Iterator[tuple[int, int]]:
-        """(node index, minutes still to walk) after each step of the shortest way; of equally long ways, the smallest
-        next node id wins. Where no way leads nothing comes.
-        """
-        here, left = start, row[start]
-        while 0 < left < FAR:
-            for other, minutes in self._steps[here]:
-                if row[other] + minutes == left:
-                    here, left = other, left - minutes
-                    break
-            yield here, left
-
     def search(self, goals: frozenset[str], *, at_most: int = FAR) -> WalkRow:
         """Dijkstra from the goals outwards, a minute at a time: no step is longer than there are rings. Ways are the
         same length in both directions. What is farther than `at_most` is FAR.
@@ -153,9 +141,11 @@ class Routes:
 
     def _path(self, start: str, goals: frozenset[str], named: str) -> Path:
         row, node_index = self._row_from(start, goals, named)
-        nodes, offsets = [start], [0]
-        for ahead, left in self.steps(node_index, row):
-            nodes.append(self.ids[ahead])
+        nodes, offsets, here, left = [start], [0], node_index, row[node_index]
+        while left:
+            # Of ways equally long the smallest next node id wins: the steps are sorted.
+            here, left = next((i, left - minutes) for i, minutes in self._steps[here] if row[i] + minutes == left)
+            nodes.append(self.ids[here])
             offsets.append(row[node_index] - left)
         return Path(nodes=tuple(nodes), offsets=tuple(offsets))
 

@@ -63,9 +63,6 @@ class OutOfTurn(WorldError):
 
     def __init__(self, who: str, state: str, wanted: str) -> None:
         super().__init__(f"{who!r} {state}: it cannot {wanted} now")
-        self.who = who
-        self.state = state
-        self.wanted = wanted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

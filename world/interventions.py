@@ -34,8 +34,8 @@ class Interventions(AgentIndex):
         return Effect(touched=(person_id,))
 
     def stop(self, person_id: str, t: WorldTime, *, lagging: bool = False) -> Effect:
-        """Whatever the character does ends at `t`, sleep and promises included, and it decides: who walks stands on the
-        last node it reached, what would begin at `t` or later does not. For a moment when all before `t` is settled and
+        """End whatever the character does at `t`, sleep and promises included; it decides. A walker stands on the last
+        node it reached, and what would begin at `t` or later does not. For a moment when all before `t` is settled and
         nobody has decided at `t`; `lagging`: others may lag behind `t`, for the clock does not wait.
 
         Raises:
@@ -54,9 +54,9 @@ class Interventions(AgentIndex):
         needs: Mapping[str, float] | None = None,
         lagging: bool = False,
     ) -> Effect:
-        """An author's hand: the character is stopped at `t` (see `stop`), stands on `node_id`, and its needs are set;
-        it decides at `t`. What it did a minute ago is taken for waiting there: whoever stops it again at `t` finds it
-        so.
+        """Edit the character as an author: it is stopped at `t` (see `stop`), stands on `node_id`, and its needs are
+        set; it decides at `t`. Its past then says that it waited there a minute ago, so that another stop at `t` finds
+        it there.
 
         Raises:
             OutOfTurn: it cannot be stopped.

@@ -146,8 +146,8 @@ class Scheduler:
         self._happened(change)
 
     def changed(self, change: Effect) -> None:
-        """Somebody else changed the world (`interrupt`, `stop`, `amend`, `extend_talk`): questions to whom it touched
-        are void, their answers will be refused; events that do not happen now are not released.
+        """Take in a change by somebody else (`interrupt`, `stop`, `amend`, `extend_talk`): questions to those it
+        touched are void, and their answers will be refused; events that do not happen now are not released.
         """
         for call_id, call in list(self._asked.items()):
             if call.ask is Ask.DECISION and call.person_id in change.touched:

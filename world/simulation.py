@@ -143,7 +143,7 @@ class Simulation(Interventions):
         return self._go_on(replace(talk, shortest=max(talk.shortest, t - talk.start)))
 
     def close(self, talk_id: str) -> Effect:
-        """What is remembered of the talk has been written: those who talked may go on.
+        """The memories of the talk are written: those who talked may go on.
 
         Raises:
             OutOfTurn: the talk is not over, or closed already.
@@ -161,7 +161,7 @@ class Simulation(Interventions):
         return Effect(touched=touched)
 
     def _leave(self, talk: Talk, person_id: str) -> Event:
-        """It goes no earlier than any talk may end: whoever reckoned with that is right."""
+        """The member goes no earlier than any talk may end, as everybody has reckoned with."""
         if person_id not in talk.present:
             raise OutOfTurn(person_id, f"is not in {talk.id!r}", "leave it")
         t = talk.leaving(talk.turns)

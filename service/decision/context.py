@@ -311,8 +311,8 @@ class ModelReply(Generic[T]):
 async def ask(
     model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None], thread: str
 ) -> ModelReply[T]:
-    """The model's answer, repaired once if `fault` finds one in it. `thread` says who decides. No ModelError leaves
-    here.
+    """The model's answer, repaired once if `fault` finds a fault in it. `thread` names the character that decides. It
+    raises no ModelError.
     """
     asked = ModelReply[T](model=model.name)
     reason = ""

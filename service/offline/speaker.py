@@ -296,7 +296,7 @@ def answer(context: PromptContext, rng: random.Random) -> SceneTurn | NpcTurn | 
 
 
 def choose_next(context: ModeratorContext, rng: random.Random) -> NextSpeaker:
-    """Who was spoken to; else one of those who have said nothing lately."""
+    """The person that was spoken to; else one of those who have said nothing lately."""
     silent = [name for name in context.names if not any(line.startswith(name) for line in context.lines)]
     chosen = context.addressed[:1] or (rng.choice(silent or context.names),)
     return choosing(context.names)(next=chosen[0])

@@ -101,7 +101,8 @@ def felt_needs(world: WorldView, levels: Mapping[str, float], critical: Collecti
 
 
 def levels_of(world: WorldView, character_id: str, person: Person | None) -> Levels:
-    """The levels that hold at the moment of `world`; of who has not lived yet (`person` None), those it begins with.
+    """The levels at the moment of `world`; for a character without a life yet (`person` None) those that it begins
+    with.
 
     Raises:
         NotFound: there is no such character.
@@ -154,7 +155,9 @@ def positions(session: Session, world: WorldView) -> dict[str, Position]:
 
 
 def standing_players(session: Session, world: WorldView, *, only: Collection[str] | None = None) -> dict[str, str]:
-    """The node on which each player (or `only` these) stands at the moment of `world`; who is nowhere is left out."""
+    """The node on which each player (or `only` these) stands at the moment of `world`; players that are nowhere are
+    left out.
+    """
     players = world.cast.players if only is None else only
     if not players:
         return {}

@@ -58,8 +58,8 @@ def take_control(session: Session, world_session: WorldSession, character_id: st
 
 
 def talk(session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
-    """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
-    character it talks to stands still until they are done.
+    """Let the character talk to somebody beside it; the caller commits. From now on clients control it; a character
+    that it talks to stands still until they are done.
 
     Raises:
         NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
@@ -78,8 +78,8 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
 def talk_with_player(
     session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]
 ) -> ConversationRow:
-    """Let a player talk to somebody, who stands still until they are done; the caller commits. Where it holds the
-    clock, the world goes no farther now.
+    """Let a player talk to somebody, who stands still until they are done; the caller commits. A talk that holds the
+    clock cancels what the world was still to live.
 
     Raises:
         NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.

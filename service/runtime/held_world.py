@@ -180,7 +180,7 @@ class HeldWorld:
         return answer
 
     async def pass_ticks(self, ticks: int) -> None:
-        """The clock goes on by `ticks` at once, whoever still thinks or speaks; at the calendar's end it stops.
+        """Let the clock go on by `ticks` at once, whatever models are still asked; at the calendar's end it stops.
 
         A world that was told to go on and is not there yet goes there first, and waits for its models. It is a world
         that has a row: one that was removed does not begin anew.
@@ -226,8 +226,8 @@ class HeldWorld:
             await self._database.write(lambda _: None)
 
     async def _take_lock(self, deadline: float) -> None:
-        """A run that holds the lock is waited for until `deadline`, or for as long as patience lasts where it began
-        later; whoever else holds it is done soon.
+        """Take the lock, waiting for a run until `deadline`, or for the usual patience if it began later. Other holders
+        are done soon.
 
         Raises:
             TimeoutError: the world moves.
@@ -366,7 +366,7 @@ class HeldWorld:
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
-    """That another replica moves the world is no failure: whoever waits asks again."""
+    """Log why the world could not be moved on; that another replica moves it is no failure, for callers ask again."""
     error = None if task.cancelled() else task.exception()
     if isinstance(error, OperationalError) and is_full(error):
         _log.error("a world could not be moved on: %s", error.orig)

@@ -110,7 +110,7 @@ class GraphRelay:
                 await self.deliver(group)
 
     async def deliver_conversation(self, key: ConversationKey) -> None:
-        """Bring there what all who were in the conversation remember."""
+        """Bring there what everybody in the conversation remembers."""
         if self._deps.projection is not None:
             for group in await self._deps.database.read(lambda s: _in_talk(s, key)):
                 await self.deliver(group)

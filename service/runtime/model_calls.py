@@ -30,9 +30,9 @@ class Thought:
 
 @dataclass(kw_only=True)
 class Calls:
-    """Of one world: thoughts by character id; talks by the id of the question (`world.scheduler.Call.id`), the answer
-    being whether that turn was the last (None: of a closing); by the same id `tables`, who was in that talk when it was
-    asked.
+    """The open calls of one world: thoughts by character id, and talks by the id of the question
+    (`world.scheduler.Call.id`). A talk's answer is its outcome (None: of a closing); `tables` has the members of that
+    talk when it was asked.
     """
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
@@ -62,8 +62,8 @@ class Calls:
 
 
 class Decisions:
-    """The decisions of one world that models think over. They go on while the world stands for a command: who is asked
-    the same again afterwards gets that answer, and nobody pays twice.
+    """The decisions of one world that models think over. They go on while the world stands for a command: a character
+    that is asked the same afterwards gets that answer, and nobody pays twice.
     """
 
     def __init__(self) -> None:

@@ -150,7 +150,7 @@ class _Limits:
 
 
 def _beside(world_session: WorldSession, node_id: str) -> Iterator[str]:
-    """Who stands close enough to talk, and is free to: NPCs at their posts, and who walks and could be interrupted."""
+    """Those beside the node who are free to talk: NPCs at their posts, and characters that could be interrupted."""
     world, core = world_session.world, world_session.core
     for npc_id, post in sorted(world.map.posts.items()):
         if world.map.next_to(post, node_id) and core.npc_talk(npc_id, world.now, seen=False) is None:

@@ -83,7 +83,7 @@ class ExactRun:
 
     def interrupt(self) -> None:
         """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions
-        of later minutes stay asked: whoever is asked the same after the change gets the answer.
+        of later minutes stay asked; a character that is asked the same after the change gets that answer.
         """
         self._interrupted.set()
 
@@ -160,8 +160,8 @@ class ExactRun:
             interrupted.cancel()
 
     def _reflect(self) -> list[asyncio.Task[None]]:
-        """Have people think over what they lived through; answers what has to be made before the run can end. Nobody
-        waits for it but who comes to the minute from which it is known.
+        """Start the reflections that are due, and answer those that the run waits for before it can end. Nobody else
+        waits for one before the minute in which its result counts.
         """
         reflecting = self.world_session.reflecting
         for key in reflecting.keys() - self._made.keys():
@@ -207,7 +207,7 @@ class ExactRun:
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
 
     def _open_decisions(self) -> set[str]:
-        """The ids of the questions of everybody who decides next."""
+        """The ids of the questions that come next, one for each character that decides."""
         people = self.world_session.core.people.values()
         return {decision_id(person.id, person.ready) for person in people if person.state is LifeState.DECIDES}
 
@@ -223,7 +223,7 @@ def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) 
 
 
 class RealtimeStep:
-    """One piece, from the world's clock to `until`; used once, by whoever holds the world's lock.
+    """One step from the world's clock to `until`; used once, by the holder of the world's lock.
 
     Everybody is there in the end: nobody's next moment lies before `until`. So the world can be ticked, or changed,
     at any time between two pieces.
@@ -336,7 +336,9 @@ class RealtimeStep:
         return bool(late)
 
     async def _drop_before_joined(self) -> None:
-        """Let go of what is being said where somebody has joined meanwhile: it is asked anew, by who knows of it."""
+        """Cancel turns of talks that somebody has joined meanwhile: they are asked anew, with the newcomer in the
+        prompt.
+        """
         calls = self._calls
         asked = [call for call in self._late if call.id in calls.talks and not calls.talks[call.id].done()]
         joined = [call.id for call in asked if calls.tables[call.id] != self._members(call)]

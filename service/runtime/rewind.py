@@ -155,7 +155,7 @@ def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
 
 
 def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: _Cut) -> Row:
-    """The row before it ended, if it ended later: by whom it was ended, if anybody did, was not there."""
+    """The row as it stood at the cut: open again if it ended later, or if the row that ended it was not there yet."""
     if policy.ended_by is not None and row[policy.ended_by] is not None:
         row = reopened(row, policy, gone)
         if row[policy.ended_by] is not None:
@@ -231,8 +231,8 @@ def _said(conversation_id: str, kept: Rows) -> list[Row]:
 
 
 def stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
-    """Who takes part: in those that go on, who joined after their turns does not, and who left later is there. Who was
-    there before it joined again is away.
+    """Everybody who takes part. In conversations that go on, a person that joined after their last turn is left out,
+    one that left later is there, and one that joined again later is away.
     """
     found = [one for one in kept["participants"] if one["conversation_id"] not in open_ones]
     for conversation_id in open_ones:
@@ -328,7 +328,7 @@ def _person(row: Row, undone: list[Row]) -> Row:
 
 
 def _made(rows: list[Row], undone: list[Row]) -> list[Row]:
-    """Those who were made by then; who was removed later is there."""
+    """The people that were made by then; one that was removed later is there."""
     made = {event["person_id"] for event in undone if event["kind"] == PersonMade.kind and event["data"]["is_new"]}
     removed = {event["person_id"] for event in undone if event["kind"] == PersonRemoved.kind}
     return [

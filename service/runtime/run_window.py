@@ -54,7 +54,7 @@ class WorldDependencies:
         return self.conversation.settings.llm.max_concurrency
 
     async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
-        """What the one who sees `snapshot` chooses."""
+        """What the character chooses that perceives `snapshot`."""
         agent_state = world_session.agent_state(snapshot.person_id)
         promised = world_session.commitments.get(snapshot.person_id, ())
         return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
@@ -104,7 +104,7 @@ BATCH = 1000
 
 
 class RunWindow:
-    """A living world from its clock up to, and not including, `until`; used once, by whoever holds the world's lock.
+    """A living world from its clock up to, and not including, `until`; used once, by the holder of the world's lock.
 
     It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings
     answers.

@@ -52,10 +52,10 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class _SceneCut:
-    """What is no more of a conversation: all from `turn` on, and from the command `seq` on; of the commands since
-    `spoken_seq` those that moved or told somebody. `gone` are the ids of what is remembered no more, and of what was
-    thought of that: `thoughts` are its words. `asked` are the interventions that stay, `spoke` who has spoken by then.
-    `promises` were made in it, and those that it `ended` are open again.
+    """What is taken back of a conversation: all from `turn` on, from the command `seq` on, and commands since
+    `spoken_seq` that moved or told somebody. `gone` are the ids of memories that go, and of insights drawn from them,
+    whose words are `thoughts`. `asked` are the interventions that stay, `spoke` the people that had spoken by then.
+    `promises` were made in it; those that it `ended` are open again.
     """
 
     conversation_id: str
@@ -135,14 +135,14 @@ def _stays(row: Row, policy: Policy, cut: _SceneCut) -> bool:
 
 
 def _prompts(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    """Those of who has not spoken by then are made anew, and those whose words were let go of when it was closed."""
+    """Prompts are made anew for people that had not spoken by then, and where the closing had dropped their words."""
     return [
         row for row in rows if not cut.is_of_it(row) or (row["system"] is not None and row["person_id"] in cut.spoke)
     ]
 
 
 def _attitudes(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    """How somebody stands to who kept or broke a promise of the scene goes with the promise."""
+    """The change of attitude that a promise of the scene brought goes with the promise."""
     outcomes = {derived_id(commitment_id, "outcome") for commitment_id in cut.promises}
     return [row for row in _by_policy(rows, policy, cut) if row["id"] not in outcomes]
 

@@ -68,7 +68,7 @@ def order_until(session: Session, world_id: str, until: WorldTime) -> None:
 
 
 def cancel_orders(session: Session, world_id: str) -> None:
-    """The world is to go no farther; who moves it stops at the next settled minute. The caller commits."""
+    """The world is to go no farther: it stops at the next settled minute. The caller commits."""
     row = session.get(WorldRow, world_id, with_for_update=True)
     if row is not None:
         row.target = None
@@ -147,7 +147,7 @@ def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: flo
 
 
 def want(session: Session, world_id: str) -> None:
-    """Have whoever moves the world let go of it soon."""
+    """Ask the process that moves the world to let go of it soon."""
     until = {WorldRow.wanted_until: time.time() + WANTED_SECONDS}
     session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(until))
 

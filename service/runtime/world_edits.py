@@ -206,7 +206,8 @@ class SeenState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What happened, and who saw it: people or groups by their ids, or whoever is on or beside a node, or on a map.
+    """What happened, and the people who saw it: people or groups by their ids, or everybody on or beside a node, or on
+    a map.
 
     `importance` is 1 to 10. `about` is the state that is otherwise since then; an empty `text` is told from it.
     `minutes` is how long it stays on their minds (None: they only remember it). `game_id` is the game's name for it.

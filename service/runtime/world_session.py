@@ -176,7 +176,8 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
 
 
 def refresh(session: Session, world: WorldView, world_session: WorldSession, *, models_missing: bool) -> bool:
-    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: all must be read anew.
+    """Bring up to date what is cheap to read: clock, weather, whom clients control. False: everything must be read
+    anew.
 
     `world` is the living one's as it was opened now.
     """
@@ -333,7 +334,7 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
 
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
-    """Who is in a conversation that a client started, or a player takes part in, and with whom."""
+    """The people in conversations that a client started, or that have a player, each with its partner."""
     held = select(ParticipantRow.person_id, _OTHER.person_id).where(
         *engaged_in(world_id),
         ConversationRow.world_id == world_id,

@@ -41,7 +41,7 @@ from service.store.event_kinds import DecidedBy, FailedCall
 from service.store.quality import Checked
 from service.store.tables import DecisionRow
 from service.usage import Usage
-from world.actions import TALK, WAIT, Option, Refusal, Where
+from world.actions import TALK, WAIT, Option, Where
 from world.life import Because
 from world.perception import Snapshot
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
@@ -114,10 +114,8 @@ def why_broken(situation: Situation) -> str | None:
     if _slept_through(situation):
         return situation.world.say("decision.slept")
     refusal = obstacle(situation.world, situation.snapshot, slot)
-    return _sentence(situation, refusal) if refusal else None
-
-
-def _sentence(situation: Situation, refusal: Refusal) -> str:
+    if refusal is None:
+        return None
     place = situation.world.map.facilities.get(refusal.facility_id or "")
     what = place.name if place else action_name(situation.world, refusal.action_id)
     return situation.world.say("decision.broken", what=what, why=why(situation.world, refusal))
@@ -341,15 +339,14 @@ def _is_leisure(situation: Situation, action_id: str) -> bool:
 def _could_meet(situation: Situation) -> bool:
     """Whether somebody it has not talked with today is free within talking distance."""
     met = {talk.partner_id for talk in situation.today.values()}
-    distances, here = situation.world.setting.distances, situation.snapshot.node_id
-    in_talk, node_index = distances.in_talk(here), distances.node_index(here)
+    in_talk = situation.world.setting.distances.in_talk(situation.snapshot.node_id)
     people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
-    npcs = (n.id for n in situation.snapshot.npcs if not n.talks_with and distances.to_npc(n.id)[node_index] == 0)
+    npcs = (n.id for n in situation.snapshot.npcs if n.approachable and n.minutes == 0)
     return not met.issuperset((*people, *npcs))
 
 
 def _in_sight(situation: Situation) -> Iterable[str]:
-    return (*(seen.id for seen in situation.snapshot.people), *(npc.id for npc in situation.snapshot.npcs))
+    return (seen.id for seen in (*situation.snapshot.people, *situation.snapshot.npcs))
 
 
 def _news(situation: Situation) -> str:

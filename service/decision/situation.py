@@ -36,7 +36,7 @@ from service.decision.options import (
     offer_line,
     refusal_lines,
 )
-from service.decision.routine import Keeping, helps
+from service.decision.routine import helps
 from service.llm.choose import Models
 from service.locales import Listed
 from service.memory.memory_store import MemoryStore
@@ -182,12 +182,10 @@ class Situation:
         embedding costs by length at every decision.
         """
         near = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))
-        people = (*(person.id for person in near), *(npc.id for npc in self.snapshot.npcs))
-        slot = self.slot
         parts = (
-            slot.block.activity if slot else "",
+            self.slot.block.activity if self.slot else "",
             self.world.map.label(self.snapshot.node_id),
-            *(self.world.name_of(person_id) for person_id in people[:_ASKED_ABOUT]),
+            *(self.world.name_of(seen.id) for seen in (*near, *self.snapshot.npcs)[:_ASKED_ABOUT]),
         )
         return " ".join(filter(None, parts))
 
@@ -210,12 +208,15 @@ class Situation:
             ended_id=self.snapshot.ended,
             others=self._others(),
             remembered=remembered,
-            offers=(
-                *(self._keeping(i, one) for i, one in enumerate(offered.keeping, 1)),
-                *(
-                    self._offer(i, option, i <= len(offered.keeping) + offered.planned)
-                    for i, option in enumerate(offered.options, len(offered.keeping) + 1)
-                ),
+            offers=tuple(
+                self._offer(number, *one)
+                for number, one in enumerate(
+                    (
+                        *((one.option, False, one.commitment) for one in offered.keeping),
+                        *((option, i < offered.planned, None) for i, option in enumerate(offered.options)),
+                    ),
+                    1,
+                )
             ),
             refusals=refusal_lines(self.world, offered.refusals),
         )
@@ -230,11 +231,7 @@ class Situation:
             broken=broken,
         )
 
-    def _keeping(self, number: int, one: Keeping) -> Offer:
-        text = keeping_line(self.world, one.commitment, one.option, self.snapshot.person_id)
-        return Offer(number=number, option=one.option, text=text, keeps=one.commitment.id)
-
-    def _offer(self, number: int, option: Option, is_planned: bool) -> Offer:
+    def _offer(self, number: int, option: Option, is_planned: bool, kept: Commitment | None) -> Offer:
         catalogue = self.world.setting.catalogue
         action = None if option.action_id in BUILT_IN else catalogue.action(option.action_id)
         seen = next((one for one in self.snapshot.people if one.id == option.target_id), None)
@@ -244,11 +241,14 @@ class Situation:
         return Offer(
             number=number,
             option=option,
-            text=offer_line(self.world, option, doing=doing, talked=talked, table=table),
+            text=keeping_line(self.world, kept, option, self.snapshot.person_id)
+            if kept
+            else offer_line(self.world, option, doing=doing, talked=talked, table=table),
             partner_name=self.world.name_of(option.target_id) if option.target_id else "",
             is_planned=is_planned,
             helps=next((n.id for n in catalogue.needs.all if helps(action, n.id)), "") if action else "",
             is_night=action is not None and action.ends_day,
+            keeps=kept.id if kept else "",
         )
 
     def _shared(self) -> dict[str, Any]:
@@ -292,7 +292,7 @@ class Situation:
 
     def _others(self) -> tuple[Other, ...]:
         people = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))[:MAX_OTHERS]
-        told = [
+        return tuple(
             Other(
                 id=seen.id,
                 name=self.world.name_of(seen.id),
@@ -301,21 +301,8 @@ class Situation:
                 talks_with=self._names(seen.talks_with),
                 is_free=seen.approachable,
             )
-            for seen in people
-        ]
-        node_index = self.world.setting.distances.node_index(self.snapshot.node_id)
-        told += [
-            Other(
-                id=npc.id,
-                name=self.world.name_of(npc.id),
-                minutes=self.world.setting.distances.to_npc(npc.id)[node_index],
-                doing="",
-                talks_with=self._names(npc.talks_with),
-                is_free=not npc.talks_with,
-            )
-            for npc in self.snapshot.npcs
-        ]
-        return tuple(told)
+            for seen in (*people, *self.snapshot.npcs)
+        )
 
     def _names(self, people: Sequence[str]) -> str:
         return Listed(map(self.world.name_of, people)).of(self.world.language)

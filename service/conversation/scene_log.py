@@ -13,6 +13,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, Field
 
+from service.conversation.scenes import definition_of
 from service.locales import Language, sentence
 from service.people.attitude import bounded_affinity
 from service.store.perceived import is_there, perceives
@@ -75,12 +76,13 @@ def scene_log(
     place: str,
 ) -> SceneLog:
     """The whole log; `place` is where it plays, in words."""
+    definition = definition_of(scene)
     return SceneLog(
         scene_info=SceneInfo(
             scene_id=scene.id,
             location=place,
-            time=str(scene.definition.get("time") or ""),
-            situation=str(scene.definition.get("situation") or ""),
+            time=definition.time.of(row.language),
+            situation=definition.situation.of(row.language),
             participant_character_ids=list(row.person_ids),
         ),
         interventions_in_scene=[

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.app import create_app
-from service.content.scenes import Scene
+from service.content.scenes import StagedScene
 from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
@@ -167,7 +167,7 @@ class _Replay:
         names = self._deps.models.names()
         worlds = self._deps.worlds
         if "scene" in data:
-            scene, named = Scene.model_validate(data["scene"]), data["conversation_id"]
+            scene, named = StagedScene.model_validate(data["scene"]), data["conversation_id"]
             await self._deps.database.write(
                 lambda s: begin(s, worlds.open(s, self._world_id, lock=True), scene, names, named)
             )

@@ -32,7 +32,7 @@ from service.content.check import examine
 from service.content.files import CAST_TESTS, bundled_content, init_content, small_content
 from service.content.load import load_content
 from service.demo import run_demo
-from service.errors import KataribeError, LinesWrong
+from service.errors import KataribeError, LinesWrong, usable
 from service.exchange.anima import read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft, Report, file_bytes
@@ -41,7 +41,6 @@ from service.exchange.place import Wish, ids_in, take_in, take_map_in, write_all
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
-from service.export.problem import usable
 from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.people.making import PeopleJob, people_job

@@ -30,8 +30,7 @@ from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
-from service.errors import KataribeError
-from service.export.problem import ReplayDiffers, usable
+from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling
 from service.llm.chat import Role
 from service.llm.choose import Models

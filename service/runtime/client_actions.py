@@ -253,7 +253,7 @@ def _path(session: Session, world: WorldView, start: str, to: Destination) -> Pa
             raise NotFound(kind="node", id=to.node_id)
         return world.setting.routes.path(start, to.node_id)
     except Unreachable as exc:
-        raise NoWayThere(start=exc.start, goal=exc.goal) from exc
+        raise NoWayThere(start=start, goal=exc.facts[1]) from exc
 
 
 def _path_into(world: WorldView, start: str, facility: Facility) -> Path:

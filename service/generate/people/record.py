@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from service.errors import FileUnusable, usable
 from service.exchange.place import write_all
-from service.export.problem import FileUnusable, usable
 from service.generate.dataset import DatasetInUse
 from service.generate.people.plan import Plan
 from service.locales import Phrase

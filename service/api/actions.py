@@ -2,8 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Header
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
@@ -33,12 +32,6 @@ from world.actions import Option, Refusal
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _ACTED: TypeAdapter[SleptOut | MovedOut | DoingOut] = TypeAdapter(ActedOut)
-
-_ACTIONS: dict[str, Example] = {
-    "sleep": {"value": {"type": "sleep"}},
-    "walk up to an NPC": {"value": {"type": "move", "npc_id": "npc_taro"}},
-    "do something where it is nearest": {"value": {"type": "do", "action_id": "eat_out"}},
-}
 
 
 @router.get("/characters/{character_id}/actions", response_model=PossibilitiesOut, responses=describe(404, 409))
@@ -84,7 +77,7 @@ async def read_actions(
 @router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(400, 404, 409))
 async def act(
     character_id: Slug,
-    body: Annotated[ActionIn, Body(openapi_examples=_ACTIONS)],
+    body: ActionIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,

@@ -1,9 +1,6 @@
 """Owns the endpoints of promises: what a person promised and was promised, and what a client says became of it."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Body
-from fastapi.openapi.models import Example
+from fastapi import APIRouter
 from sqlmodel import Session, col, select
 
 from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut
@@ -18,8 +15,6 @@ from service.store.tables import CommitmentRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
-
-_OUTCOMES: dict[str, Example] = {"it was kept": {"value": {"state": "kept"}}}
 
 
 @router.get("/people/{person_id}/commitments", response_model=CommitmentPage, responses=describe(404))
@@ -51,7 +46,7 @@ async def read_commitments(
 @router.post("/commitments/{commitment_id}", response_model=CommitmentOut, responses=describe(400, 404, 409))
 async def settle_commitment(
     commitment_id: Slug,
-    body: Annotated[CommitmentIn, Body(openapi_examples=_OUTCOMES)],
+    body: CommitmentIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from pydantic import Field
 from sqlmodel import Session, col, select
 
@@ -47,23 +46,6 @@ _WAITED: dict[int | str, dict[str, Any]] = {
     200: {"model": ConversationDetail, "description": "With wait=true: as it stands after its closing"}
 }
 
-_TALKS: dict[str, Example] = {
-    "about what the character chooses": {"value": {"character_id": "aoi", "partner_id": "npc_taro"}},
-    "as a player": {"value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"}},
-    "as a player who may choose": {
-        "value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro", "choices": 3}
-    },
-    "with a goal": {
-        "value": {
-            "character_id": "aoi",
-            "partner_id": "npc_taro",
-            "goal": "Hear how the boat is coming along",
-            "success_criteria": "He has said when it will be done",
-            "max_turns": 8,
-        }
-    },
-}
-
 
 @router.post(
     "/start",
@@ -72,7 +54,7 @@ _TALKS: dict[str, Example] = {
     responses=_WAITED | describe(400, 404, 409),
 )
 async def start_conversation(
-    body: Annotated[StartIn, Body(openapi_examples=_TALKS)],
+    body: StartIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,

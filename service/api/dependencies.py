@@ -7,7 +7,7 @@ A page has at most `limit` of a list, what comes after the cursor `after`, and `
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Unpack
 from urllib.parse import urlencode
 
 from fastapi import Depends, Header, Query, Request, Response, params
@@ -101,7 +101,16 @@ FlagIn = Annotated[
 
 
 class In(BaseModel, extra="forbid"):
-    """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
+    """What a client sends: unknown fields are errors, so that a typo is not silently dropped. `examples` are bodies by
+    name, which openapi.json shows.
+    """
+
+    examples: ClassVar[dict[str, dict[str, Any]]] = {}
+    """By the name of the class."""
+
+    def __init_subclass__(cls, examples: dict[str, Any] | None = None, **config: Unpack[ConfigDict]) -> None:
+        super().__init_subclass__(**config)
+        In.examples[cls.__name__] = examples or {}
 
 
 class Change(In):

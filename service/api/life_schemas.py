@@ -29,13 +29,13 @@ FacilityId = Annotated[str | None, Field(description="where, if it is in a facil
 Items = Annotated[list[Text], Field(max_length=50)]
 
 
-class SleepIn(In):
+class SleepIn(In, examples={"sleep": {"type": "sleep"}}):
     """Sleep: the day's conversations are cleared."""
 
     type: Literal["sleep"] = Field(description="says that it sleeps")
 
 
-class MoveIn(In):
+class MoveIn(In, examples={"walk up to an NPC": {"type": "move", "npc_id": "npc_taro"}}):
     """Walk to exactly one of a node, a facility or an NPC (up to a place beside it)."""
 
     type: Literal["move"] = Field(description="says that it walks")
@@ -44,7 +44,7 @@ class MoveIn(In):
     npc_id: Slug | None = Field(default=None, description="walk up to that NPC, to a node beside it")
 
 
-class DoIn(In):
+class DoIn(In, examples={"do something where it is nearest": {"type": "do", "action_id": "eat_out"}}):
     """Do an action of actions.json, where it is nearest or in that facility; the character walks there if it must."""
 
     type: Literal["do"] = Field(description="says that it does an action")
@@ -93,7 +93,14 @@ class DoingOut(_Acting):
 ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
 
 
-class CharacterIn(Change):
+class CharacterIn(
+    Change,
+    examples={
+        "put it somewhere, hungry": {"node_id": "quay_pier", "needs": {"satiety": 20}},
+        "give it something": {"give": ["a letter to Taro"]},
+        "let it decide by routine": {"decision": "routine"},
+    },
+):
     """What an author changes about a character."""
 
     decision: How | None = Field(
@@ -107,7 +114,7 @@ class CharacterIn(Change):
     take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
-class NpcIn(Change):
+class NpcIn(Change, examples={"mood and affinity": {"mood": "happy", "affinity": {"aoi": 20}}}):
     """What an author changes about an NPC."""
 
     mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
@@ -125,7 +132,13 @@ class AnnounceIn(In):
     minutes: Whole = Field(ge=1, le=100_000, description="for so many world minutes from now on")
 
 
-class ClockIn(In):
+class ClockIn(
+    In,
+    examples={
+        "a world minute a second": {"mode": "running", "speed": 60, "pace": "exact"},
+        "by ticks alone": {"mode": "manual"},
+    },
+):
     """How the world's clock runs; what is left out stays as it is."""
 
     mode: MayBeLeftOut[ClockMode] = None

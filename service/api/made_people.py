@@ -3,8 +3,7 @@
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from sqlmodel import Session
 
@@ -88,7 +87,13 @@ class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies iden
     busy: bool = Field(description="of a player: nobody speaks to it first")
 
 
-class PlaceIn(In):
+class PlaceIn(
+    In,
+    examples={
+        "on a node": {"node_id": "quay_pier"},
+        "where nobody is to speak to it": {"node_id": "quay_pier", "busy": True},
+    },
+):
     """Where a person is put."""
 
     node_id: Slug | None = Field(description="the node where it stands from now on; null: nowhere, seen by nobody")
@@ -100,12 +105,6 @@ class PlaceIn(In):
 
 
 _MADE: dict[int | str, dict[str, Any]] = {201: {"model": KnownPersonOut, "description": "The person was not there"}}
-
-
-_PLACES: dict[str, Example] = {
-    "on a node": {"value": {"node_id": "quay_pier"}},
-    "where nobody is to speak to it": {"value": {"node_id": "quay_pier", "busy": True}},
-}
 
 
 @router.put(
@@ -146,7 +145,7 @@ async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> Know
 @router.put("/people/{person_id}/position", response_model=KnownPersonOut, responses=describe(400, 404, 409))
 async def place_person_of_world(
     person_id: Slug,
-    body: Annotated[PlaceIn, Body(openapi_examples=_PLACES)],
+    body: PlaceIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,

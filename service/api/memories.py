@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Path, Query, Request
 from sqlmodel import Session
 
 from service.api import views
@@ -78,10 +77,6 @@ _BODY = {
             },
         },
     }
-}
-_CHANGES: dict[str, Example] = {
-    "say it otherwise": {"value": {"text": "Taro's brother was lost at sea.", "importance": 9}},
-    "it is over": {"value": {"valid_to": "2026-03-01T00:00"}},
 }
 
 
@@ -232,7 +227,7 @@ async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, 
 async def change_memory_item(
     person_id: Slug,
     memory_id: MemoryId,
-    body: Annotated[MemoryIn, Body(openapi_examples=_CHANGES)],
+    body: MemoryIn,
     deps: Serving,
     world_id: WorldId,
     by: By = "",

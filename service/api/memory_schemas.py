@@ -70,7 +70,13 @@ class MemoriesPage(Page):
     items: list[MemoryItemOut] = Field(description="the memories of this page")
 
 
-class MemoryIn(Change):
+class MemoryIn(
+    Change,
+    examples={
+        "say it otherwise": {"text": "Taro's brother was lost at sea.", "importance": 9},
+        "it is over": {"valid_to": "2026-03-01T00:00"},
+    },
+):
     """What an author changes about one memory. What is left out stays as it is."""
 
     text: MayBeLeftOut[NewText] = Field(

@@ -4,8 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Body, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session
 
 from service.api import views
@@ -49,13 +48,6 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 History = Annotated[bool, Query(description="Facts that no longer hold, too")]
 AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
 
-_CHARACTERS: dict[str, Example] = {
-    "put it somewhere, hungry": {"value": {"node_id": "quay_pier", "needs": {"satiety": 20}}},
-    "give it something": {"value": {"give": ["a letter to Taro"]}},
-    "let it decide by routine": {"value": {"decision": "routine"}},
-}
-_NPCS: dict[str, Example] = {"mood and affinity": {"value": {"mood": "happy", "affinity": {"aoi": 20}}}}
-
 
 @router.get("/characters", response_model=list[CharacterOut], responses=LINKED | describe())
 async def list_characters(
@@ -78,7 +70,7 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
 @router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
 async def change_character(
     character_id: Slug,
-    body: Annotated[CharacterIn, Body(openapi_examples=_CHARACTERS)],
+    body: CharacterIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
@@ -121,7 +113,7 @@ async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
 @router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
 async def change_npc(
     npc_id: Slug,
-    body: Annotated[NpcIn, Body(openapi_examples=_NPCS)],
+    body: NpcIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,

@@ -2,6 +2,7 @@
 they are what OpenAI's clients read.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -20,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from service.api.dependencies import NOT_BLANK
+from service.api.dependencies import NOT_BLANK, In
 from service.api.key import OPEN
 from service.api.request_id import HEADER
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull
@@ -52,6 +53,7 @@ TOLD = 20
 """Errors of one request that are told."""
 
 _REF = "#/components/schemas/{model}"
+_REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
 
 class FieldError(BaseModel):
@@ -157,6 +159,12 @@ class _Described:
                 operation["responses"] |= keyless
                 if is_openai:
                     operation["responses"].pop("422", None)
+                for content in operation.get("requestBody", {"content": {}})["content"].values():
+                    models = _REFERRED.findall(json.dumps(content["schema"]))
+                    if shown := {
+                        name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()
+                    }:
+                        content["examples"] = shown
         _, schemas = models_json_schema(
             [
                 *((problem, "serialization") for problem in (Problem, OpenAIError)),

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
 
 from service.api import views
@@ -69,46 +68,11 @@ Wait = Annotated[bool, Query(description="Answer when the turns are spoken, not 
 _WAITED: dict[int | str, dict[str, Any]] = {
     200: {"model": SceneDetail, "description": "With wait=true: as it stands after its turns"}
 }
-_SCENES: dict[str, Example] = {
-    "of the game's files": {"value": {"scene_id": "S001"}},
-    "a whole scene": {
-        "value": {
-            "scene": {
-                "sceneId": "S009",
-                "location": "A classroom",
-                "time": "After school",
-                "situation": "The evening sun falls in.",
-                "participants": [{"id": "aoi", "goal": "Say sorry"}, "npc_taro"],
-                "maxTurns": 12,
-                "interventions": [{"id": "rain", "when": {"turn": 3}, "do": {"addEvent": "It begins to rain."}}],
-            }
-        }
-    },
-}
-_TURNS: dict[str, Example] = {"the next one": {"value": {"count": 1}}, "five": {"value": {"count": 5}}}
-_REWINDS: dict[str, Example] = {
-    "go on otherwise": {"value": {"turn": 3}},
-    "in another world, and keep this one": {"value": {"turn": 3, "to_world": "what-if"}},
-}
-_INTERVENTIONS: dict[str, Example] = {
-    "how things stand": {"value": {"kind": "scene_situation_update", "text": "It suddenly begins to rain."}},
-    "something happens": {"value": {"kind": "add_event", "text": "A bell rings."}},
-    "somebody comes in": {"value": {"kind": "add_person", "person_id": "npc_harue", "spot": "at the door"}},
-    "somebody leaves": {"value": {"kind": "remove_person", "person_id": "npc_taro"}},
-    "a revelation to one": {"value": {"kind": "revelation", "person_id": "aoi", "text": "You may be simulated."}},
-    "what is to stay": {"value": {"kind": "long_term_update_request", "person_id": "aoi"}},
-    "the end": {"value": {"kind": "end_scene"}},
-}
-_PROPOSALS: dict[str, Example] = {
-    "accept": {"value": {"state": "accepted"}},
-    "accept in other words": {"value": {"state": "accepted", "text": "Taro had a brother.", "importance": 8}},
-    "refuse": {"value": {"state": "refused"}},
-}
 
 
 @router.post("", response_model=SceneDetail, status_code=201, responses=describe(400, 404, 409))
 async def begin_scene(
-    body: Annotated[SceneIn, Body(openapi_examples=_SCENES)],
+    body: SceneIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
@@ -168,7 +132,7 @@ async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldI
 )
 async def speak_turns(
     scene_id: SceneId,
-    body: Annotated[TurnsIn, Body(openapi_examples=_TURNS)],
+    body: TurnsIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
@@ -200,7 +164,7 @@ async def speak_turns(
 )
 async def intervene_in_scene(
     scene_id: SceneId,
-    body: Annotated[InterventionIn, Body(openapi_examples=_INTERVENTIONS)],
+    body: InterventionIn,
     deps: Serving,
     world_id: WorldId,
 ) -> InterventionOut:
@@ -245,9 +209,7 @@ async def end_scene(
 
 
 @router.post("/{scene_id}/rewind", response_model=RewoundOut, responses=describe(400, 404, 409))
-async def rewind_scene(
-    scene_id: SceneId, body: Annotated[SceneRewindIn, Body(openapi_examples=_REWINDS)], deps: Serving, world_id: WorldId
-) -> RewoundOut:
+async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, world_id: WorldId) -> RewoundOut:
     """Bring the scene back to before a turn, to go on otherwise. It alone goes back: what was learned, felt or promised
     in it after that is no more, while the world and its other scenes stay as they are, also what was said there of what
     was known from this one. As it was all is kept in a snapshot. With `to_world` this world goes on as it was, and
@@ -282,7 +244,7 @@ async def list_proposals(scene_id: SceneId, deps: Serving, world_id: WorldId) ->
 async def judge_proposal(
     scene_id: SceneId,
     proposal_id: Slug,
-    body: Annotated[ProposalIn, Body(openapi_examples=_PROPOSALS)],
+    body: ProposalIn,
     deps: Serving,
     world_id: WorldId,
 ) -> ProposalOut:

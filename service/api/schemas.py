@@ -85,7 +85,21 @@ class ContextIn(In):
         return tuple(filter(None, (self.text, values)))
 
 
-class StartIn(In):
+class StartIn(
+    In,
+    examples={
+        "about what the character chooses": {"character_id": "aoi", "partner_id": "npc_taro"},
+        "as a player": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"},
+        "as a player who may choose": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro", "choices": 3},
+        "with a goal": {
+            "character_id": "aoi",
+            "partner_id": "npc_taro",
+            "goal": "Hear how the boat is coming along",
+            "success_criteria": "He has said when it will be done",
+            "max_turns": 8,
+        },
+    },
+):
     """Who talks to whom, and why. Without a goal the character sets one itself; a player has none."""
 
     mode: Literal["models", "player"] = Field(
@@ -127,7 +141,13 @@ class StartIn(In):
     )
 
 
-class ActionResultIn(In):
+class ActionResultIn(
+    In,
+    examples={
+        "done": {"ok": True},
+        "not done": {"ok": False, "message": "The door is bolted from inside."},
+    },
+):
     """What became of something that a speaker asked of the game."""
 
     ok: bool = Field(strict=True, description="true: it is done, and will be remembered; false: it did not happen")
@@ -139,7 +159,7 @@ class ActionResultIn(In):
     )
 
 
-class SayIn(In):
+class SayIn(In, examples={"a question": {"text": "How is the boat coming along?", "message_id": "m-17"}}):
     """What a human says."""
 
     text: str = Field(max_length=WORDS_MAX, description="the words", examples=["How is the boat coming along?"])
@@ -152,7 +172,7 @@ class SayIn(In):
     context: ContextIn | None = Field(default=None, description="what is going on now: told before the next turn")
 
 
-class ChooseIn(In):
+class ChooseIn(In, examples={"the first line": {"choice_id": "1.0"}}):
     """Which of the lines that were suggested a human says."""
 
     choice_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
@@ -165,7 +185,13 @@ class ChooseIn(In):
     )
 
 
-class InterruptIn(In):
+class InterruptIn(
+    In,
+    examples={
+        "by characters": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17},
+        "by words": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_text": "Good morning, Mr."},
+    },
+):
     """Where a human cuts in: how much was heard of an utterance, in one of two ways."""
 
     utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
@@ -185,7 +211,7 @@ class InterruptIn(In):
         return self
 
 
-class PlaybackIn(In):
+class PlaybackIn(In, examples={"still playing": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}}):
     """What is being played to the human."""
 
     utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
@@ -193,13 +219,19 @@ class PlaybackIn(In):
     )
 
 
-class SpeakerIn(In):
+class SpeakerIn(In, examples={"a character": {"person_id": "aoi"}}):
     """For whom a human speaks from now on, or no longer."""
 
     person_id: Slug = Field(description="id of one who takes part")
 
 
-class TickIn(In):
+class TickIn(
+    In,
+    examples={
+        "an hour, told when it is over": {"ticks": 60},
+        "a day, answered at once": {"ticks": 1440, "wait": False},
+    },
+):
     """How far the clock is advanced."""
 
     ticks: Whole = Field(
@@ -215,7 +247,14 @@ class TickIn(In):
     )
 
 
-class WorldIn(Change):
+class WorldIn(
+    Change,
+    examples={
+        "the weather": {"weather": "A fine rain"},
+        "an announcement": {"announce": {"text": "The harbour festival begins at dusk.", "minutes": 600}},
+        "language and decisions": {"language": "en", "decision": "routine"},
+    },
+):
     """What of a world can be changed; what is left out stays as it is."""
 
     language: MayBeLeftOut[Language] = Field(
@@ -328,7 +367,7 @@ class MidTermOut(Out, of=OnMind, shows="content expires_at"):
     partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
 
 
-class CommitmentIn(In):
+class CommitmentIn(In, examples={"it was kept": {"state": "kept"}}):
     """What became of a promise."""
 
     state: Literal["kept", "broken", "released"] = Field(

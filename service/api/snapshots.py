@@ -1,10 +1,8 @@
 """Owns the endpoints of the way back: a world is kept, brought back to what it was, or goes on twice from there."""
 
 from collections.abc import Callable
-from typing import Annotated
 
-from fastapi import APIRouter, Body
-from fastapi.openapi.models import Example
+from fastapi import APIRouter
 from pydantic import Field
 from sqlmodel import Session
 
@@ -19,16 +17,8 @@ from service.store.tables import SnapshotRow, WorldRow
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
 
-_NAMES: dict[str, Example] = {"a save of a game": {"value": {"name": "before-the-festival"}}}
-_BRANCHES: dict[str, Example] = {
-    "as it stands": {"value": {"to_world": "what-if"}},
-    "from a snapshot": {"value": {"to_world": "what-if", "snapshot": "before-the-festival"}},
-    "at an earlier minute": {"value": {"to_world": "what-if", "at": "2026-04-01T18:00"}},
-    "before a turn": {"value": {"to_world": "what-if", "conversation_id": "0003f2a17c55d1b2", "turn": 3}},
-}
 
-
-class SnapshotIn(In):
+class SnapshotIn(In, examples={"a save of a game": {"name": "before-the-festival"}}):
     """How the world as it stands is to be called."""
 
     name: Slug = Field(description="what was kept under that name before is gone", examples=["before-the-festival"])
@@ -43,7 +33,7 @@ class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic at"):
     )
 
 
-class RestoreIn(In):
+class RestoreIn(In, examples={"a save of a game": {"name": "before-the-festival"}}):
     """To which moment."""
 
     name: Slug = Field(description="of a snapshot of this world", examples=["before-the-festival"])
@@ -57,7 +47,15 @@ class RestoredOut(Out):
     now: WorldTimeText = Field(description="its world time")
 
 
-class BranchIn(In):
+class BranchIn(
+    In,
+    examples={
+        "as it stands": {"to_world": "what-if"},
+        "from a snapshot": {"to_world": "what-if", "snapshot": "before-the-festival"},
+        "at an earlier minute": {"to_world": "what-if", "at": "2026-04-01T18:00"},
+        "before a turn": {"to_world": "what-if", "conversation_id": "0003f2a17c55d1b2", "turn": 3},
+    },
+):
     """Where the two go apart: now; at a snapshot; and of either at an earlier minute, or before a turn is spoken."""
 
     to_world: Slug = Field(description="the world to begin; there must be none of that name", examples=["what-if"])
@@ -76,9 +74,7 @@ class BranchOut(Out):
 
 
 @router.post("/snapshots", response_model=SnapshotOut, status_code=201, responses=describe(400, 404, 409))
-async def keep_world(
-    body: Annotated[SnapshotIn, Body(openapi_examples=_NAMES)], deps: Serving, world_id: WorldId
-) -> SnapshotOut:
+async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> SnapshotOut:
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
@@ -101,9 +97,7 @@ async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
 
 
 @router.post("/restore", response_model=RestoredOut, responses=describe(400, 404, 409))
-async def restore_world(
-    body: Annotated[RestoreIn, Body(openapi_examples=_NAMES)], deps: Serving, world_id: WorldId
-) -> RestoredOut:
+async def restore_world(body: RestoreIn, deps: Serving, world_id: WorldId) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
     so does what was paid. Who follows conversations is told `world.restored`, and `timeline` of `GET /world/events` is
@@ -129,9 +123,7 @@ async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Sessio
 
 
 @router.post("/branch", response_model=BranchOut, status_code=201, responses=describe(400, 404, 409))
-async def branch_world(
-    body: Annotated[BranchIn, Body(openapi_examples=_BRANCHES)], deps: Serving, world_id: WorldId
-) -> BranchOut:
+async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> BranchOut:
     """Begin another world that is this one up to a moment, and goes on by itself from there; this one goes on as it
     did.
 

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Header, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
 from sqlmodel import Session
 
@@ -64,7 +63,18 @@ class RangeIn(In):
     max: Bound = Field(description="the most, which is above it")
 
 
-class SurveyIn(In):
+class SurveyIn(
+    In,
+    examples={
+        "a choice": {"question": "Would you move to the city?", "choices": ["yes", "no"]},
+        "a number, of these two": {
+            "question": "How safe is the pier?",
+            "number": {"min": 1, "max": 5},
+            "people": ["aoi", "npc_taro"],
+        },
+        "words on what they are shown": {"stimulus": "A ferry a day, free for a year!", "people": "characters"},
+    },
+):
     """What is asked, and who. At least one of `question` and `stimulus`; at most one of `choices` and `number`: without
     both, words are answered.
     """
@@ -131,7 +141,7 @@ class SurveyOut(Out, of=Survey, shows="question stimulus"):
     csv: str = Field(description="the answers as a CSV file, which no spreadsheet takes for formulas")
 
 
-class SummaryIn(In):
+class SummaryIn(In, examples={"whom she trusts": {"question": "Whom does she trust, and why?"}}):
     """What is to be summed up."""
 
     question: Question = Field(description="what it is about", examples=["Whom does she trust, and why?"])
@@ -156,14 +166,6 @@ class SummaryOut(Out, of=Scan, shows="parts model"):
     cost: CostOut = Field(description="what the model calls came to")
 
 
-_SURVEYS: dict[str, Example] = {
-    "a choice": {"value": {"question": "Would you move to the city?", "choices": ["yes", "no"]}},
-    "a number, of these two": {
-        "value": {"question": "How safe is the pier?", "number": {"min": 1, "max": 5}, "people": ["aoi", "npc_taro"]}
-    },
-    "words on what they are shown": {"value": {"stimulus": "A ferry a day, free for a year!", "people": "characters"}},
-}
-_SUMMARY: dict[str, Example] = {"whom she trusts": {"value": {"question": "Whom does she trust, and why?"}}}
 _TABLE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"}
 }
@@ -171,7 +173,7 @@ _TABLE: dict[int | str, dict[str, Any]] = {
 
 @router.post("/surveys", response_model=SurveyOut, responses=_TABLE | describe(400, 404, 409))
 async def ask_many(
-    body: Annotated[SurveyIn, Body(openapi_examples=_SURVEYS)],
+    body: SurveyIn,
     request: Request,
     deps: Serving,
     world: World,
@@ -199,9 +201,7 @@ async def ask_many(
 
 
 @router.post("/people/{person_id}/summary", response_model=SummaryOut, responses=describe(400, 404, 502))
-async def summarise_memory(
-    person_id: Slug, body: Annotated[SummaryIn, Body(openapi_examples=_SUMMARY)], deps: Serving, world: World
-) -> SummaryOut:
+async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> SummaryOut:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
     not read; what it keeps secret is. Nothing of it is stored.

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session, func, select
 
 from service.api import views
@@ -59,20 +58,6 @@ _ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
     202: {"model": TickOut, "description": "With wait=false: the world is on its way"}
 }
 
-_CHANGES: dict[str, Example] = {
-    "the weather": {"value": {"weather": "A fine rain"}},
-    "an announcement": {"value": {"announce": {"text": "The harbour festival begins at dusk.", "minutes": 600}}},
-    "language and decisions": {"value": {"language": "en", "decision": "routine"}},
-}
-_CLOCKS: dict[str, Example] = {
-    "a world minute a second": {"value": {"mode": "running", "speed": 60, "pace": "exact"}},
-    "by ticks alone": {"value": {"mode": "manual"}},
-}
-_TICKS: dict[str, Example] = {
-    "an hour, told when it is over": {"value": {"ticks": 60}},
-    "a day, answered at once": {"value": {"ticks": 1440, "wait": False}},
-}
-
 
 @router.get("/world", response_model=WorldOut, responses=describe())
 async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
@@ -81,9 +66,7 @@ async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
 
 
 @router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
-async def change_world(
-    body: Annotated[WorldIn, Body(openapi_examples=_CHANGES)], deps: Serving, world_id: WorldId, asked: AsAsked
-) -> WorldOut:
+async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
     """Set the world's language, how its characters decide, how large prompts may be, its weather; announce something.
 
     The content's texts, the prompts and what is said from now on follow the language. Weather and announcements are in
@@ -109,9 +92,7 @@ async def change_world(
 
 
 @router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))
-async def set_clock(
-    body: Annotated[ClockIn, Body(openapi_examples=_CLOCKS)], deps: Serving, world_id: WorldId
-) -> WorldOut:
+async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
@@ -149,7 +130,7 @@ async def delete_world(deps: Serving, world_id: WorldId) -> None:
     responses=_ON_ITS_WAY | describe(400, 409),
 )
 async def tick(
-    body: Annotated[TickIn, Body(openapi_examples=_TICKS)],
+    body: TickIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,

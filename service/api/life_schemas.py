@@ -1,6 +1,6 @@
 """Owns what travels over HTTP about how people live: needs, what they do and mean to do, what is possible for them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -8,8 +8,8 @@ from service.api.dependencies import Change, In, MayBeLeftOut, Now, Out, Slug, T
 from service.content.profile import Mood
 from service.locales import Language
 from service.people.worlds import Notice
-from service.store.event_kinds import ActionId, PlannedBlock, Stopped
-from world.actions import Option
+from service.store.event_kinds import PlannedBlock, Stopped
+from world.actions import Option, Refusal
 from world.life import Segment
 from world.needs import Need
 
@@ -25,7 +25,6 @@ How = Literal["model", "routine", "client"]
 Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]
 Levels = Annotated[dict[str, Level], Field(min_length=1, max_length=50)]
 Affinities = Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
-FacilityId = Annotated[str | None, Field(description="where, if it is in a facility; else null")]
 Items = Annotated[list[Text], Field(max_length=50)]
 
 
@@ -74,12 +73,11 @@ class MovedOut(Out, of=Segment, shows="path"):
     minutes: int = Field(description="world minutes the whole way takes")
 
 
-class _Acting(Out):
-    action_id: ActionId
-    facility_id: FacilityId
+class ActingOut(Out, of=Option, shows="action_id facility_id"):
+    """An action, and where it is done."""
 
 
-class DoingOut(_Acting):
+class DoingOut(ActingOut):
     """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
     it.
     """
@@ -170,15 +168,13 @@ class AnnouncementOut(Out, of=Notice, shows="text at until"):
     """Something everybody knows of from `at` until before `until`."""
 
 
-class NeedOut(Out, of=Need, shows="lowest highest critical"):
+class NeedOut(Out, of=Need, shows="id name lowest highest critical"):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
-    id: str = Field(description="id of the need in actions.json")
-    name: str = Field(description="its name in the world's language")
     level: float = Field(description="how full it is now")
 
 
-class ActivityOut(_Acting):
+class ActivityOut(ActingOut):
     """What a character does now."""
 
     name: str = Field(description="as the author calls it, in the world's language")
@@ -190,25 +186,23 @@ class ActivityOut(_Acting):
     talking_in: str | None = Field(description="id of the conversation")
 
 
-class _Named(_Acting):
+class _Named(ActingOut, of=Refusal, shows="target_id"):
     name: str = Field(description="the action's name, in the reader's language")
     facility_name: str | None = Field(description="that facility's name; else null")
-    target_id: str | None = Field(description="who would be spoken to; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")
 
 
-class OptionOut(_Named, of=Option, shows="node_id target_id walk_minutes minutes"):
+class OptionOut(_Named, of=Option, shows="node_id walk_minutes minutes"):
     """Something possible now."""
 
     place: str = Field(description="name of that node and its surroundings")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 
-class RefusalOut(_Named):
+class RefusalOut(_Named, of=Refusal, shows="facts"):
     """Something that is not possible now."""
 
     reason: str = Field(examples=["closed", "too_little"], description="why not, as a stable word")
-    facts: dict[str, Any] = Field(description="what the reason is about: which need, which hours, who")
     text: str = Field(description="why not, as a sentence in the reader's language")
 
 

@@ -14,7 +14,7 @@ from service.api.life import talking_in
 from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
-from service.content.profile import Mood, PersonKind, Profile
+from service.content.profile import PersonKind, Profile
 from service.conversation.transcript import conversations_open
 from service.errors import WrongPhase
 from service.people.person import person_row, standing_players
@@ -71,7 +71,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies identity facts"):
+class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies identity facts mood"):
     """A person of any kind: who it is, and where it stands."""
 
     kind: PersonKind = Field(
@@ -81,7 +81,6 @@ class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies iden
         description="true: made at run time, and can be changed and removed; false: in a file of content"
     )
     secrets: list[SecretOut] = Field(description="what is true of it as well, and told to some only")
-    mood: Mood = Field(description="the mood it falls back into")
     position: PositionOut | None = Field(description="where it is now; null: nowhere, and nobody sees it")
     talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
     busy: bool = Field(description="of a player: nobody speaks to it first")

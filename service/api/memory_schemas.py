@@ -91,16 +91,12 @@ class MemoryIn(
     )
 
 
-class AuditOut(Out, of=MemoryAuditRow, shows="id before after reason at"):
+class AuditOut(Out, of=MemoryAuditRow, shows="id memory_id before after reason at written_at"):
     """What was done to a person's memory by hand, once."""
 
     action: Action = Field(description="what was done")
     kind: Kind | None = Field(description="what the memory is; null: a past was given")
-    memory_id: str | None = Field(description="what the memory is called; null: a past was given")
     by: str = Field(validation_alias="author", description="who did it, as the caller said; empty: it did not say")
-    written_at: str = Field(
-        description="the machine's time at which it was done, in UTC", examples=["2026-04-01T12:00:00Z"]
-    )
 
 
 class AuditPage(Page):

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args
 
-from pydantic import BeforeValidator, Field, JsonValue, computed_field, model_validator
+from pydantic import BeforeValidator, Field, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.dependencies import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
@@ -31,7 +31,7 @@ from service.people.attitude import Attitude
 from service.people.worlds import WorldView
 from service.settings import ContextTokens
 from service.store.event_kinds import FactRejected, Payload, for_every_kind
-from service.store.phase import EndReason, Loudness, Phase
+from service.store.phase import Loudness
 from service.store.tables import (
     ActionCallRow,
     CommitmentRow,
@@ -42,7 +42,6 @@ from service.store.tables import (
     SummaryRow,
     TurnRow,
     UsageRow,
-    WorldRow,
 )
 from service.usage import Usage
 from world.life import Position
@@ -281,10 +280,8 @@ class GoalOut(Out, of=Goal, shows="goal success_criteria"):
     given: bool = Field(description="False: the character set it itself")
 
 
-class SuggestionOut(Out, of=Suggestion, shows="text"):
+class SuggestionOut(Out, of=Suggestion, shows="id text"):
     """A line that a human may say next."""
-
-    id: str = Field(description="by which it is chosen", examples=["1.0"])
 
 
 def _known(emotion: object) -> object:
@@ -301,11 +298,10 @@ def _usually(value: Any, description: str, example: object) -> Any:
 class TurnOut(
     Out,
     of=TurnRow,
-    shows="speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms at",
+    shows="turn speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms at",
 ):
     """One utterance."""
 
-    turn: int = Field(description="its place in the conversation, counted from 0")
     emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
         description="how the speaker shows itself while saying it"
     )
@@ -379,14 +375,10 @@ class CommitmentOut(
     Out,
     of=CommitmentRow,
     shows="id by_id to_id what place node_id has_hour ended_in moved_to conversation_id turn due_at since_at "
-    "made_at expires_at ended_at",
+    "made_at expires_at ended_at state",
 ):
     """A promise. What was not said is empty, or null."""
 
-    state: Literal["open", "kept", "broken", "moved", "released", "lapsed"] = Field(
-        description="open, or what became of it; moved: another one stands in its place; lapsed: its time went by and "
-        "nobody said"
-    )
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
 
 
@@ -459,12 +451,10 @@ class ChangesOut(_SideChanges):
 class HeldOut(
     Out,
     of=ConversationRow,
-    shows="max_turns started_at models",
+    shows="phase end_reason max_turns started_at models",
 ):
     """What is told of a conversation of any kind."""
 
-    phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
-    end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
     failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
     rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
     cost: CostOut = Field(description="what its model calls came to")
@@ -517,11 +507,11 @@ class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"
     messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
 
 
-class ActionCallOut(Out, of=ActionCallRow, shows="id person_id action_id words why message awaited deadline state"):
+class ActionCallOut(
+    Out, of=ActionCallRow, shows="id turn person_id action_id args words why message awaited deadline state"
+):
     """Something that a speaker asked of the game."""
 
-    turn: int = Field(description="the turn with which it was asked, from 0")
-    args: dict[str, JsonValue] = Field(description="its arguments, in the form that actions.json says")
     reason: Literal["client", "not_offered", "arguments"] | None = Field(
         description="why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it "
         "did not fail"
@@ -601,12 +591,10 @@ class TickOut(Page):
     events: list[AnyEventOut] = Field(description="what happened in that time, oldest first")
 
 
-class PositionOut(Out, of=Position, shows="node_id"):
+class PositionOut(Out, of=Position, shows="node_id toward progress"):
     """On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done."""
 
     place: str = Field(description="name of that node and its surroundings")
-    toward: str | None = Field(default=None, description="the next node of its way; null: it stands")
-    progress: float = Field(default=0.0, description="how much of the way to `toward` is done, 0 up to 1")
     walking_to: str | None = Field(default=None, description="the node where its way ends; null: it stands")
     arrives_at: WorldTimeText | None = Field(
         default=None, description="the world time at which it is there; null: it stands"
@@ -640,10 +628,9 @@ class WorldNow(Out, of=WorldView, shows="id language now"):
     conversations_running: int = Field(description="how many conversations are being spoken now")
 
 
-class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
+class WorldOut(WorldNow, of=WorldView, shows="started_at label weather decision context_tokens circumstances"):
     """A world's clock and how it is played."""
 
-    label: str = Field(description="date and time as a person would say them")
     tick_minutes: int = Field(description="how many world minutes a tick is")
     models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
@@ -655,12 +642,7 @@ class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
-    decision: Decides = Field(description="how characters decide that say nothing of their own")
-    context_tokens: int | None = Field(
-        description="about how many tokens a prompt of a talk may take in it; null: as the settings say"
-    )
     announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
-    circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
 
 class NodeOut(Out, of=Node, shows="id map_id name x y"):
@@ -694,8 +676,8 @@ class MapOut(Out):
 class OneMemoryOut(
     Out,
     of=MemoryRow,
-    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at "
-    "kept_from",
+    shows="text about? subject_id told_by via importance? level partner_id? conversation_id? quote slot topics turns "
+    "evidence replaced_by valid_from valid_to known_from known_until expires_at kept_from",
 ):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 
@@ -710,17 +692,7 @@ class OneMemoryOut(
         description="as the person is told of it in a prompt, with its teller and when: true whatever is the case",
         examples=["(yesterday) What Harue has told you: Misaki was her best friend."],
     )
-    about: str | None = Field(description="whom or what it is about, by name; null: nobody")
-    told_by: str | None = Field(
-        description="id of the person who told it, or spoke the turn; null: nobody, several together, or nobody of "
-        "this world",
-        examples=["npc_taro"],
-    )
     speaker_name: str | None = Field(description="of a turn: name of who said it")
-    via: list[str] = Field(
-        description="ids of those through whose hands it is known to have come to the teller: who began it first",
-        examples=[["mio"]],
-    )
     mode: Mode | None = Field(description="how it was meant")
     support: Support | None = Field(
         description="what it rests on. author: its author says so; perceived: it was perceived; these stand by "
@@ -728,18 +700,11 @@ class OneMemoryOut(
         "wrote it, and as that look did not find it said; null: it is a turn"
     )
     source: Source | None = Field(description="what it came of; null: it is a view of a talk")
-    importance: int | None = Field(description="1, small talk, to 10, what changes a life")
     confidence: float | None = Field(
         description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
         examples=[0.64],
     )
-    level: Importance | None = Field(description="of mid_term: how much it matters, and how long it lasts")
     overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
-    partner_id: str | None = Field(description="with whom it had to do, or whom the talk was with; null: nobody")
-    conversation_id: str | None = Field(description="id of the conversation it comes of; null: it is of none")
-    evidence: list[str] = Field(
-        description="what it was drawn from, where that is no turn", examples=[["talk:6f1c0a94d2b7", "memory:9f0a3c52"]]
-    )
     ago: str = Field(description="the world time since it is known, in the world's language")
 
 
@@ -868,13 +833,10 @@ class MemoryOut(PersonMemoryOut):
     npc_id: str | None = Field(description="an older name of `about`")
 
 
-class UsageOut(CostOut, of=UsageRow, shows="failures cached_tokens estimated"):
+class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens estimated"):
     """Model calls and tokens of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
-    role: str = Field(
-        description="what the calls were for: character, npc, closing, decision, attitude, long_term, survey, quality"
-    )
 
 
 class LeftOut(Out):

@@ -24,10 +24,9 @@ class SnapshotIn(In, examples={"a save of a game": {"name": "before-the-festival
     name: Slug = Field(description="what was kept under that name before is gone", examples=["before-the-festival"])
 
 
-class SnapshotOut(Out, of=SnapshotRow, shows="made_at automatic at"):
+class SnapshotOut(Out, of=SnapshotRow, shows="name made_at automatic at"):
     """A world as it was kept."""
 
-    name: str = Field(description="by which it is restored", examples=["before-the-festival"])
     size: int = Field(
         description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
     )

@@ -31,7 +31,7 @@ from service.people.person import segment_of
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
 from world.errors import BadWorldTime
-from world.life import Segment, position_at, walking_at
+from world.life import Position, Segment, position_at, walking_at
 from world.time import WorldTime, parse_time
 
 
@@ -84,7 +84,7 @@ def position_of(session: Session, world: WorldView, person_id: str, players: Map
     if person_id in world.cast.homes:
         return position(world, segment_of(session, world, person_id), world.now)
     node_id = world.map.posts.get(person_id) or players.get(person_id)
-    return None if node_id is None else PositionOut.of(None, node_id=node_id, place=world.map.label(node_id))
+    return None if node_id is None else PositionOut.of(Position(node_id=node_id), place=world.map.label(node_id))
 
 
 def today(row: SummaryRow, world: WorldView) -> TodayOut:

@@ -18,6 +18,7 @@ from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall
 from service.store.tables import TurnRow
+from world.actions import Option
 
 router = APIRouter(dependencies=[KNOWN_QUERY])
 
@@ -74,14 +75,11 @@ class TurnWhyOut(AnswerCostOut, of=TurnRow, shows="turn speaker_id speaker_name 
     messages: Messages
 
 
-class ChoiceOut(Out):
+class ChoiceOut(Out, of=Option, shows="action_id facility_id target_id"):
     """Something a character could choose."""
 
     number: int = Field(description="as the model was offered it, from 1")
-    action_id: str = Field(description="of actions.json, or built in (walk, talk, wait)")
     node_id: str | None = Field(description="where it is done; null: in the facility, or where the person is")
-    facility_id: str | None = Field(description="in which facility; null: in none")
-    target_id: str | None = Field(description="whom it would speak to; null: nobody")
     chosen: bool = Field(description="whether the model chose it")
 
 

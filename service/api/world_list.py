@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session, col, func, select
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, Slug, WorldId, WorldTimeText
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, Slug, WorldId
 from service.api.problem import describe
 from service.api.schemas import Page, WorldNow
 from service.api.snapshots import SnapshotOut
@@ -25,11 +25,9 @@ WorldState = Literal["standing", "moving", "running", "stopped"]
 stopped it."""
 
 
-class WorldSummary(WorldNow):
+class WorldSummary(WorldNow, of=WorldRow, shows="branched_from branched_at"):
     """A world that has begun; `GET /world` tells more of it."""
 
-    branched_from: str | None = Field(default=None, description="the world that it was before they went on apart")
-    branched_at: WorldTimeText | None = Field(default=None, description="up to this world time they are the same")
     state: WorldState = Field(
         description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
         "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"
@@ -88,13 +86,9 @@ def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]
     counted = counted.group_by(col(ConversationRow.world_id), col(ConversationRow.phase))
     count = {(world_id, phase): number for world_id, phase, number in session.exec(counted)}
     return [
-        WorldSummary(
-            id=row.id,
+        WorldSummary.of(
+            row,
             name=world.cast.world_name,
-            language=world.language,
-            now=world.now,
-            branched_from=row.branched_from,
-            branched_at=row.branched_at,
             state=_state(row),
             characters=len(world.cast.characters),
             npcs=len(world.cast.npcs),

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, IdempotencyKey, Serving, Slug, WorldId, once_of
+from service.api.dependencies import KNOWN_QUERY, AsAsked, IdempotencyKey, Serving, Slug, WorldId, describe, once_of
 from service.api.life_schemas import (
     ActedOut,
     ActionIn,
@@ -20,7 +20,6 @@ from service.api.life_schemas import (
     SleepIn,
     SleptOut,
 )
-from service.api.problem import describe
 from service.decision.options import action_name, option_line, why
 from service.locales import language_accepted
 from service.people.worlds import WorldView

@@ -3,8 +3,7 @@
 from fastapi import APIRouter
 from sqlmodel import Session, col, select
 
-from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut, describe
 from service.api.schemas import CommitmentIn, CommitmentOut, CommitmentPage
 from service.errors import CommitmentOver, NotFound
 from service.people.commitments import as_commitment, settle

@@ -15,10 +15,10 @@ from service.api.dependencies import (
     Serving,
     Slug,
     WorldId,
+    describe,
     no_such_page,
     once_of,
 )
-from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen

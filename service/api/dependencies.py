@@ -146,6 +146,33 @@ else:  # no union with null, of which pydantic would tell two errors wherever th
 After = Annotated[str | None, Query(max_length=200, description="`next` of the page before; left out: the first page")]
 AtMost = Annotated[int | None, Query(ge=1, le=1000, description="At most so many; left out: all of them")]
 
+MEDIA_TYPE = "application/problem+json"
+REF = "#/components/schemas/{model}"
+
+
+def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI entries for the problems an endpoint can answer with; 422 and 503 are always among them."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="Problem")}}}
+    titles = {
+        400: "The body cannot be read",
+        401: "The service has a key, and it is not shown",
+        404: "Not there",
+        409: "The world is not in a state for this",
+        413: "The body is too long",
+        422: "The request is wrong",
+        502: "The language model failed",
+        503: "Something this needs is away or not configured",
+    }
+    return {status: {"description": titles[status], "content": content} for status in sorted({*statuses, 422, 503})}
+
+
+def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_Described`)."""
+    described = describe(400, *statuses)
+    content = {"application/json": {"schema": {"$ref": REF.format(model="OpenAIError")}}}
+    return {status: {**told, "content": content} for status, told in described.items()}
+
+
 LINKED: dict[int | str, dict[str, Any]] = {
     200: {
         "headers": {

@@ -19,9 +19,9 @@ from service.api.dependencies import (
     Whole,
     WorldId,
     WorldTimeText,
+    describe,
     once_of,
 )
-from service.api.problem import describe
 from service.content.fields import Flag
 from service.errors import Invalid, KeyReused
 from service.locales import Phrase

@@ -168,9 +168,10 @@ class AnnouncementOut(Out, of=Notice, shows="text at until"):
     """Something everybody knows of from `at` until before `until`."""
 
 
-class NeedOut(Out, of=Need, shows="id name lowest highest critical"):
+class NeedOut(Out, of=Need, shows="name lowest highest critical"):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
+    id: str = Field(description="id of the need in actions.json")
     level: float = Field(description="how full it is now")
 
 

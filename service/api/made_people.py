@@ -9,9 +9,19 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import end_by_client
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, In, Out, Serving, Slug, World, WorldId
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    ApiDependencies,
+    AsAsked,
+    In,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldId,
+    describe,
+)
 from service.api.life import talking_in
-from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
 from service.content.profile import PersonKind, Profile

@@ -1,14 +1,14 @@
 """Owns the endpoints by which an author gives a person a past, searches a memory, and changes one memory at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, After, ApiDependencies, Serving, Slug, World, WorldId, cut
+from service.api.dependencies import KNOWN_QUERY, After, ApiDependencies, Serving, Slug, World, WorldId, cut, describe
 from service.api.guard import JSON_LINES
 from service.api.memory_schemas import (
     AuditOut,
@@ -20,7 +20,7 @@ from service.api.memory_schemas import (
     SearchOut,
     SeededOut,
 )
-from service.api.problem import describe, media_type
+from service.api.problem import media_type
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
 from service.memory.lexical import is_named, normal
@@ -32,12 +32,6 @@ from service.store.tables import MemoryRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
-
-LINES_AT_ONCE = 500
-"""Lines that are read between two looks at what else is to be done."""
-
-LONGEST_UNBROKEN = 1024 * 1024
-"""Bytes without the end of a line: no more is held of one."""
 
 Kinds = Annotated[list[Kind] | None, Query(description="Of these kinds only; left out: of all")]
 By = Annotated[str, Query(max_length=100, description="Who does it, for the audit: any name")]
@@ -93,7 +87,7 @@ async def give_past(
     model is asked, and what is answered is found by its words.
 
     As `application/json` one object, or as `application/x-ndjson` a line each (a `statement`, a `text` that was said,
-    or the `summary` of a talk), which is read as it comes:
+    or the `summary` of a talk):
 
         {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro"}
         {"id": "f1", "conversation": "feast", "speaker": "Sato", "text": "Did you hear it?", "at": "2025-10-12T20:00"}
@@ -267,41 +261,19 @@ async def delete_memory_item(
 
 async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
     """Raises: TooManyLines."""
+    body = await request.body()
     if media_type(request.headers) in JSON_LINES:
-        return await _lines_as_they_come(request.stream())
-    lines = await asyncio.to_thread(read_past, await request.body())
-    if len(lines) > MOST_LINES:
-        raise TooManyLines(most=MOST_LINES)
+        numbered = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
+        _require_few(numbered)
+        return await asyncio.to_thread(read_lines, numbered)
+    lines = await asyncio.to_thread(read_past, body)
+    _require_few(lines)
     return lines
 
 
-async def _lines_as_they_come(pieces: AsyncIterator[bytes]) -> list[Given | WrongLine]:
-    """A line is read when it is there; only what became of it, and the line that is not complete, are held."""
-    found: list[Given | WrongLine] = []
-    some: list[tuple[int, bytes]] = []
-    number = count = 0
-    async for line in _split(pieces):
-        number += 1
-        if line.strip():
-            count += 1
-            some.append((number, line))
-        if count > MOST_LINES:
-            raise TooManyLines(most=MOST_LINES)
-        if len(some) == LINES_AT_ONCE:
-            found += await asyncio.to_thread(read_lines, some)
-            some = []
-    return found + await asyncio.to_thread(read_lines, some)
-
-
-async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a text that comes in pieces. Of one that is much too long the first part is given."""
-    rest = b""
-    async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line
-        rest = rest[:LONGEST_UNBROKEN]
-    yield rest
+def _require_few(lines: Sequence[object]) -> None:
+    if len(lines) > MOST_LINES:
+        raise TooManyLines(most=MOST_LINES)
 
 
 async def _change(

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, Now, Out, Serving, Slug, World
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, Now, Out, Serving, Slug, World, describe
 from service.api.schemas import OneMemoryOut, Page, Summary
 from service.memory.lexical import normal
 from service.memory.record import FACTS, Episode, Group, Kind, Memory

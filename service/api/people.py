@@ -19,11 +19,11 @@ from service.api.dependencies import (
     Slug,
     WorldId,
     cut,
+    describe,
     link_next,
 )
 from service.api.life import life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
-from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
 from service.content.profile import Profile
 from service.memory.authoring import memory_id

@@ -8,8 +8,7 @@ from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug, describe
 from service.api.schemas import (
     ActionCallOut,
     ActionResultIn,

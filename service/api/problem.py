@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from service.api.dependencies import NOT_BLANK, In
+from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe, describe_openai
 from service.api.key import OPEN
 from service.api.request_id import HEADER
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull
@@ -31,7 +31,6 @@ from service.memory.seed_lines import Past, Statement, Summary, Turn
 from service.store.session import is_full
 from world.ids import SLUG
 
-MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
 
 OPENAI = "/v1"
@@ -52,7 +51,6 @@ _CHOICES = ("expected", "expected_tags")
 TOLD = 20
 """Errors of one request that are told."""
 
-_REF = "#/components/schemas/{model}"
 _REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
 
@@ -96,29 +94,6 @@ class OpenAIError(BaseModel):
     """An error under /v1."""
 
     error: OpenAIErrorBody = Field(description="the error")
-
-
-def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI entries for the problems an endpoint can answer with; 422 and 503 are always among them."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
-    titles = {
-        400: "The body cannot be read",
-        401: "The service has a key, and it is not shown",
-        404: "Not there",
-        409: "The world is not in a state for this",
-        413: "The body is too long",
-        422: "The request is wrong",
-        502: "The language model failed",
-        503: "Something this needs is away or not configured",
-    }
-    return {status: {"description": titles[status], "content": content} for status in sorted({*statuses, 422, 503})}
-
-
-def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_Described`)."""
-    described = describe(400, *statuses)
-    content = {"application/json": {"schema": {"$ref": _REF.format(model="OpenAIError")}}}
-    return {status: {**told, "content": content} for status, told in described.items()}
 
 
 def language_of(request: HTTPConnection) -> Language:
@@ -170,7 +145,7 @@ class _Described:
                 *((problem, "serialization") for problem in (Problem, OpenAIError)),
                 *((line, "validation") for line in (Past, Statement, Turn, Summary)),
             ],
-            ref_template=_REF,
+            ref_template=REF,
         )
         described["components"]["schemas"].update(schemas["$defs"])
         if self._keyed:

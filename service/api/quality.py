@@ -6,8 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, describe
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView

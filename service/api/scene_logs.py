@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, Serving, WorldId
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, Serving, WorldId, describe
 from service.api.scene_schemas import SceneId
 from service.conversation.scene_log import (
     Form,

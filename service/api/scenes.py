@@ -17,9 +17,9 @@ from service.api.dependencies import (
     Slug,
     WorldId,
     cut,
+    describe,
     once_of,
 )
-from service.api.problem import describe
 from service.api.scene_schemas import (
     AuthoredSceneOut,
     InterventionIn,

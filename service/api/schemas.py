@@ -31,7 +31,7 @@ from service.people.attitude import Attitude
 from service.people.worlds import WorldView
 from service.settings import ContextTokens
 from service.store.event_kinds import FactRejected, Payload, for_every_kind
-from service.store.phase import Loudness
+from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
     CommitmentRow,
@@ -298,10 +298,11 @@ def _usually(value: Any, description: str, example: object) -> Any:
 class TurnOut(
     Out,
     of=TurnRow,
-    shows="turn speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms at",
+    shows="speaker_id speaker_name text model prompt_tokens completion_tokens duration_ms at",
 ):
     """One utterance."""
 
+    turn: int = Field(description="its place in the conversation, counted from 0")
     emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
         description="how the speaker shows itself while saying it"
     )
@@ -451,10 +452,12 @@ class ChangesOut(_SideChanges):
 class HeldOut(
     Out,
     of=ConversationRow,
-    shows="phase end_reason max_turns started_at models",
+    shows="max_turns started_at models",
 ):
     """What is told of a conversation of any kind."""
 
+    phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
+    end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
     failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
     rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
     cost: CostOut = Field(description="what its model calls came to")
@@ -508,10 +511,11 @@ class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"
 
 
 class ActionCallOut(
-    Out, of=ActionCallRow, shows="id turn person_id action_id args words why message awaited deadline state"
+    Out, of=ActionCallRow, shows="id person_id action_id args words why message awaited deadline state"
 ):
     """Something that a speaker asked of the game."""
 
+    turn: int = Field(description="the turn with which it was asked, from 0")
     reason: Literal["client", "not_offered", "arguments"] | None = Field(
         description="why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it "
         "did not fail"

@@ -7,8 +7,18 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, In, Out, Serving, Slug, Whole, WorldId, WorldTimeText
-from service.api.problem import describe
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    ApiDependencies,
+    In,
+    Out,
+    Serving,
+    Slug,
+    Whole,
+    WorldId,
+    WorldTimeText,
+    describe,
+)
 from service.errors import Invalid, WorldExists
 from service.locales import Phrase
 from service.runtime import snapshots

@@ -23,8 +23,9 @@ from service.api.dependencies import (
     Slug,
     World,
     WorldTimeText,
+    describe,
 )
-from service.api.problem import describe, language_of
+from service.api.problem import language_of
 from service.api.schemas import CostOut, FailureOut
 from service.conversation.asking import (
     AnswerForm,

@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World, describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns

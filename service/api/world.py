@@ -19,13 +19,13 @@ from service.api.dependencies import (
     World,
     WorldId,
     cut,
+    describe,
     link_next,
     once_of,
 )
 from service.api.events import LIMIT_MAX, page_of_step
 from service.api.life import life_states
 from service.api.life_schemas import ClockIn, ClockOut
-from service.api.problem import describe
 from service.api.schemas import (
     BudgetOut,
     FacilityOut,

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session, col, func, select
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, Slug, WorldId
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Serving, Slug, WorldId, describe
 from service.api.schemas import Page, WorldNow
 from service.api.snapshots import SnapshotOut
 from service.runtime.compare import Comparison, compare

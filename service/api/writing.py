@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, PLAIN, In, Serving, Slug, World, WorldTimeText
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, PLAIN, In, Serving, Slug, World, WorldTimeText, describe
 from service.api.schemas import CostOut
 from service.conversation.writing import Form, Wanted, write
 from service.locales import Language

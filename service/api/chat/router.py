@@ -24,8 +24,8 @@ from service.api.chat.schemas import (
     chunk,
 )
 from service.api.chat.speech import Speech
-from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
-from service.api.problem import describe_openai, language_of, openai_error, problem_of
+from service.api.dependencies import IdempotencyKey, Serving, WorldId, describe_openai, once_of
+from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
 from service.locales import Language

@@ -31,11 +31,10 @@ from service.api import (
     quality,
     scene_logs,
     scenes,
-    snapshots,
     surveys,
     why,
     world,
-    world_list,
+    worlds,
     writing,
 )
 from service.api.chat import router as chat
@@ -117,9 +116,8 @@ ROUTES = tuple(
         player.router,
         client_events.router,
         world.router,
-        world_list.router,
+        worlds.router,
         game.router,
-        snapshots.router,
         quality.router,
         events.router,
         why.router,

@@ -44,6 +44,7 @@ KataribeError
 ├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
 ├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
 ├── StoreFull               503   there is no room left where the database is kept
+├── StoreUnavailable        503   the database cannot be reached, or not be written to
 ├── AnswerFailed            503   what a chat client's user said could not be answered: it may be said again
 ├── Stopping                503   the service stops while a request still waits
 ├── Unexpected              500   something that has no name here went wrong whenever it was tried
@@ -336,6 +337,10 @@ class DatabaseGone(KataribeError, status=503):
 
 
 class StoreFull(KataribeError, status=503):
+    """No facts."""
+
+
+class StoreUnavailable(KataribeError, status=503):
     """No facts."""
 
 

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from sqlmodel import Session, col, select
 
 from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut, describe
-from service.api.schemas import CommitmentIn, CommitmentOut, CommitmentPage
+from service.api.schemas import CommitmentIn, CommitmentOut, Page
 from service.errors import CommitmentOver, NotFound
 from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
@@ -16,10 +16,10 @@ from world.time import WorldTime
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 
-@router.get("/people/{person_id}/commitments", response_model=CommitmentPage, responses=describe(404))
+@router.get("/people/{person_id}/commitments", response_model=Page[CommitmentOut], responses=describe(404))
 async def read_commitments(
     person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
-) -> CommitmentPage:
+) -> Page[CommitmentOut]:
     """What the person promised and was promised, NPC or character: what is open first, the soonest first, then what is
     over.
 
@@ -29,7 +29,7 @@ async def read_commitments(
     lapses.
     """
 
-    def work(session: Session, world: WorldView) -> CommitmentPage:
+    def work(session: Session, world: WorldView) -> Page[CommitmentOut]:
         world.cast.person(person_id)
         involved = (col(CommitmentRow.by_id) == person_id) | (col(CommitmentRow.to_id) == person_id)
         query = select(CommitmentRow).where(CommitmentRow.world_id == world_id, involved)
@@ -37,7 +37,7 @@ async def read_commitments(
         rows = session.exec(made.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all()
         ordered = sorted(rows, key=lambda row: row.state != CommitmentState.OPEN)
         found, following = cut(ordered, lambda row: row.id, after, limit)
-        return CommitmentPage(items=[_out(row) for row in found], next=following)
+        return Page[CommitmentOut](items=[_out(row) for row in found], next=following)
 
     return await deps.read(world_id, work)
 

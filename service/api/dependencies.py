@@ -113,7 +113,7 @@ class In(BaseModel, extra="forbid"):
         In.examples[cls.__name__] = examples or {}
 
 
-class Change(In):
+class ChangeIn(In):
     """What a client changes: what is left out stays as it is, and something is given."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
@@ -167,7 +167,7 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_Described`)."""
+    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_described` in problem.py)."""
     described = describe(400, *statuses)
     content = {"application/json": {"schema": {"$ref": REF.format(model="OpenAIError")}}}
     return {status: {**told, "content": content} for status, told in described.items()}
@@ -201,6 +201,17 @@ def cut(
             raise no_such_page(after)
     found = items[start:] if limit is None else items[start : start + limit]
     return found, key_of(found[-1]) if start + len(found) < len(items) else None
+
+
+def refuse(*wrongs: tuple[bool, str, str]) -> None:
+    """Each of `wrongs`: whether it is so, the field, and the key of the sentence that says why.
+
+    Raises:
+        Invalid: one of them is so; the first is told.
+    """
+    for is_so, field, reason in wrongs:
+        if is_so:
+            raise Invalid(field=field, reason=Phrase(reason))
 
 
 def no_such_page(cursor: str, name: str = "after") -> Invalid:

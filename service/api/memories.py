@@ -5,30 +5,49 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, After, ApiDependencies, Serving, Slug, World, WorldId, cut, describe
-from service.api.guard import JSON_LINES
-from service.api.memory_schemas import (
-    AuditOut,
-    AuditPage,
-    HitOut,
-    MemoriesPage,
-    MemoryIn,
-    MemoryItemOut,
-    SearchOut,
-    SeededOut,
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    NOT_BLANK,
+    After,
+    ApiDependencies,
+    ChangeIn,
+    MayBeLeftOut,
+    Now,
+    OneToTen,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldId,
+    WorldTimeText,
+    cut,
+    describe,
 )
+from service.api.guard import JSON_LINES
 from service.api.problem import media_type
+from service.api.schemas import OneMemoryOut, Page, RecalledOut
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
-from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
+from service.memory.authoring import (
+    Action,
+    Author,
+    Change,
+    audit_rows,
+    called,
+    change_memory,
+    find,
+    memory_id,
+    seeds_of,
+)
 from service.memory.lexical import is_named, normal
 from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
-from service.store.tables import MemoryRow
+from service.store.tables import MemoryAuditRow, MemoryRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -42,6 +61,99 @@ MemoryId = Annotated[
 About = Annotated[str | None, Query(max_length=100, description="About whom or what: a person's id, or any name")]
 Forgotten = Annotated[bool, Query(description="What has faded, too; `forgotten_at` says since when")]
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
+
+MOST_TEXT = 2000
+
+NewText = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=NOT_BLANK)]
+
+
+class SeededOut(Out, of=Seeded, shows="statements turns summaries insights known"):
+    """What became of a past. All of it that is not `waiting` is found by its words."""
+
+    person_id: str = Field(description="id of the one who remembers it now")
+    waiting: int = Field(
+        description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
+    )
+    pending_vectors: int = Field(
+        description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
+    )
+
+
+class MemoryItemOut(OneMemoryOut):
+    """One memory, and what it came of where it was given."""
+
+    given_id: str | None = Field(description="the caller's own id of the line it came of; null: it was learned here")
+    given_conversation: str | None = Field(
+        description="the caller's own id of the talk that line was of; null: it was of none"
+    )
+    forgotten_at: WorldTimeText | None = Field(
+        description="the world time since which it has faded; null: it is remembered"
+    )
+
+
+class HitOut(MemoryItemOut, RecalledOut):
+    """A memory that a search found, and what its score is the sum of."""
+
+
+class SearchOut(Out):
+    """What a search found. Nothing that bears on the query: `found` is false."""
+
+    person_id: str = Field(description="id of the one who remembers")
+    query: str = Field(description="what was looked for")
+    about: str | None = Field(description="about whom or what it was asked")
+    now: Now
+    as_of: WorldTimeText = Field(description="the world time whose knowledge was searched")
+    found: bool = Field(description="whether any hit bears on the query")
+    hits: list[HitOut] = Field(description="the memories found, the best first")
+
+
+class MemoriesPage(Page[MemoryItemOut]):
+    """A person's memories one by one, the latest first."""
+
+    person_id: str = Field(description="id of the one who remembers")
+    total: int = Field(description="how many there are of what was asked for, on all pages")
+    waiting: int = Field(
+        description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
+    )
+    pending_vectors: int = Field(
+        description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
+    )
+
+
+class MemoryIn(
+    ChangeIn,
+    examples={
+        "say it otherwise": {"text": "Taro's brother was lost at sea.", "importance": 9},
+        "it is over": {"valid_to": "2026-03-01T00:00"},
+    },
+):
+    """What an author changes about one memory. What is left out stays as it is."""
+
+    text: MayBeLeftOut[NewText] = Field(
+        default=None, description="what it says: its author says so from then on, whoever told it"
+    )
+    importance: MayBeLeftOut[OneToTen] = Field(
+        default=None, description="of no turn or summary: from 1, small talk, to 10, what changes a life"
+    )
+    valid_to: Annotated[str, Field(max_length=19)] | None = Field(
+        default=None,
+        description="of no turn or summary: the world time from which it is no longer true; null: it holds again",
+    )
+
+
+class AuditOut(Out, of=MemoryAuditRow, shows="id memory_id before after reason at written_at"):
+    """What was done to a person's memory by hand, once."""
+
+    action: Action = Field(description="what was done")
+    kind: Kind | None = Field(description="what the memory is; null: a past was given")
+    by: str = Field(validation_alias="author", description="who did it, as the caller said; empty: it did not say")
+
+
+class AuditPage(Page[AuditOut]):
+    """What was done to a person's memory by hand, the latest first."""
+
+    person_id: str = Field(description="id of the one who remembers")
+
 
 _PAST = {
     "statements": [

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
@@ -15,17 +16,20 @@ from service.api.dependencies import (
     ApiDependencies,
     AsAsked,
     AtMost,
+    ChangeIn,
+    MayBeLeftOut,
     Serving,
     Slug,
+    Text,
+    Whole,
     WorldId,
     cut,
     describe,
     link_next,
 )
-from service.api.life import life_states, talking_in
-from service.api.life_schemas import CharacterIn, NpcIn
+from service.api.life import How, life_states, talking_in
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
-from service.content.profile import Profile
+from service.content.profile import Mood, Profile
 from service.memory.authoring import memory_id
 from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import recall, todays_summaries
@@ -47,6 +51,50 @@ Looked = Annotated[str, Query(max_length=500, description="What to look for; emp
 Limit = Annotated[int, Query(ge=1, le=100)]
 History = Annotated[bool, Query(description="Facts that no longer hold, too")]
 AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
+
+
+Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]
+
+
+Levels = Annotated[dict[str, Level], Field(min_length=1, max_length=50)]
+
+
+Affinities = Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
+
+
+Items = Annotated[list[Text], Field(max_length=50)]
+
+
+class CharacterIn(
+    ChangeIn,
+    examples={
+        "put it somewhere, hungry": {"node_id": "quay_pier", "needs": {"satiety": 20}},
+        "give it something": {"give": ["a letter to Taro"]},
+        "let it decide by routine": {"decision": "routine"},
+    },
+):
+    """What an author changes about a character."""
+
+    decision: How | None = Field(
+        default=None, description="how it decides from now on; null: as its file or its world says"
+    )
+    node_id: MayBeLeftOut[Slug] = Field(default=None, description="the node it stands on from now on")
+    needs: MayBeLeftOut[Levels] = Field(
+        default=None, description="levels by the id of the need, cut off at the need's bounds"
+    )
+    give: Items = Field(default=[], description="things it carries from now on, in words")
+    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
+
+
+class NpcIn(ChangeIn, examples={"mood and affinity": {"mood": "happy", "affinity": {"aoi": 20}}}):
+    """What an author changes about an NPC."""
+
+    mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
+    affinity: MayBeLeftOut[Affinities] = Field(
+        default=None, description="its affinity by the character's id, -100..100"
+    )
+    give: Items = Field(default=[], description="things it carries from now on, in words")
+    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
 @router.get("/characters", response_model=list[CharacterOut], responses=LINKED | describe())

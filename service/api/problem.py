@@ -5,6 +5,7 @@ they are what OpenAI's clients read.
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from starlette.types import Scope
 from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe, describe_openai
 from service.api.key import OPEN
 from service.api.request_id import HEADER
-from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull
+from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull, StoreUnavailable
 from service.locales import Language, Listed, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
@@ -50,6 +51,9 @@ _CHOICES = ("expected", "expected_tags")
 
 TOLD = 20
 """Errors of one request that are told."""
+
+LINES = (Past, Statement, Turn, Summary)
+"""What a past is given in."""
 
 _REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
@@ -109,50 +113,33 @@ def install(app: FastAPI, *, keyed: bool) -> None:
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(OperationalError)(_store)
     app.exception_handler(Exception)(_bug)
-    app.openapi = _Described(app.openapi, keyed=keyed)  # type: ignore[method-assign]  # the way FastAPI documents
+    app.openapi = cache(partial(_described, app.openapi, keyed=keyed))  # type: ignore[method-assign]  # the way FastAPI documents
 
 
-class _Described:
-    """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or is read as it comes, cannot
+def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> dict[str, Any]:
+    """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or has a body of its own, cannot
     bring a model of its own. And with the key, which the guard asks for, so that generated clients send it; and what
     they are answered without it, so that they notice.
     """
-
-    def __init__(self, describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> None:
-        self._describe_app, self._keyed = describe_app, keyed
-        self._described: dict[str, Any] | None = None
-
-    def __call__(self) -> dict[str, Any]:
-        described = self._describe_app()
-        if described is self._described:
-            return described
-        self._described = described
-        for path, methods in described["paths"].items():
-            is_openai = path.startswith(f"{OPENAI}/")
-            keyless = {"401": (describe_openai if is_openai else describe)(401)[401]} if path not in OPEN else {}
-            for operation in methods.values():
-                operation["responses"] |= keyless
-                if is_openai:
-                    operation["responses"].pop("422", None)
-                for content in operation.get("requestBody", {"content": {}})["content"].values():
-                    models = _REFERRED.findall(json.dumps(content["schema"]))
-                    if shown := {
-                        name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()
-                    }:
-                        content["examples"] = shown
-        _, schemas = models_json_schema(
-            [
-                *((problem, "serialization") for problem in (Problem, OpenAIError)),
-                *((line, "validation") for line in (Past, Statement, Turn, Summary)),
-            ],
-            ref_template=REF,
-        )
-        described["components"]["schemas"].update(schemas["$defs"])
-        if self._keyed:
-            described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
-            for operation in (one for path in described["paths"].values() for one in path.values()):
-                operation["security"] = [{"HTTPBearer": []}]
-        return described
+    described = describe_app()
+    for path, operation in ((path, one) for path, methods in described["paths"].items() for one in methods.values()):
+        is_openai = path.startswith(f"{OPENAI}/")
+        if path not in OPEN:
+            operation["responses"]["401"] = (describe_openai if is_openai else describe)(401)[401]
+        if is_openai:
+            operation["responses"].pop("422", None)
+        if keyed:
+            operation["security"] = [{"HTTPBearer": []}]
+        for content in operation.get("requestBody", {"content": {}})["content"].values():
+            models = _REFERRED.findall(json.dumps(content["schema"]))
+            bodies = {name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()}
+            content |= {"examples": bodies} if bodies else {}
+    told = (*((one, "serialization") for one in (Problem, OpenAIError)), *((one, "validation") for one in LINES))
+    _, schemas = models_json_schema(told, ref_template=REF)
+    described["components"]["schemas"].update(schemas["$defs"])
+    if keyed:
+        described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
+    return described
 
 
 def problem_of(error: KataribeError, language: Language) -> Problem:
@@ -245,20 +232,12 @@ def _allowed(request: Request) -> str:
 
 
 async def _store(request: Request, error: OperationalError) -> JSONResponse:
-    if is_full(error):
-        return _answer(request.scope, problem_of(StoreFull(), language_of(request)))
-    problem = Problem(
-        type=TYPE_PREFIX + "store-unavailable",
-        title="Store unavailable",
-        status=503,
-        detail=sentence(language_of(request), "answers.store_away"),
-    )
-    return _answer(request.scope, problem)
+    return answer(request.scope, StoreFull() if is_full(error) else StoreUnavailable())
 
 
 async def _bug(request: Request, _: Exception) -> JSONResponse:
     """A bug of ours: the log has it, the client is not shown our insides."""
-    return _answer(request.scope, problem_of(KataribeError(), language_of(request)))
+    return answer(request.scope, KataribeError())
 
 
 def openai_error(problem: Problem) -> OpenAIError:

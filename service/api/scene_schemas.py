@@ -182,10 +182,9 @@ class AuthoredSceneOut(Out, of=Scene, shows="id location time situation"):
     people: dict[str, str] = Field(description="names of those who are in it when it begins, by their ids")
 
 
-class ScenesOut(Page):
-    """Scenes of the world; every page has those of the game's files."""
+class ScenesOut(Page[SceneOut]):
+    """Scenes that were begun in the world, the newest first; every page has those of the game's files."""
 
-    items: list[SceneOut] = Field(description="those that were begun, the newest first")
     authored: list[AuthoredSceneOut] = Field(description="those of the game's files")
 
 

@@ -19,6 +19,7 @@ from service.api.dependencies import (
     cut,
     describe,
     once_of,
+    refuse,
 )
 from service.api.scene_schemas import (
     AuthoredSceneOut,
@@ -37,7 +38,7 @@ from service.api.scene_schemas import (
     TurnsIn,
 )
 from service.api.schemas import FailureOut
-from service.api.snapshots import branch_to, rewritten
+from service.api.worlds import branch_to, rewritten
 from service.content.scenes import Effect, Scene
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
@@ -81,8 +82,7 @@ async def begin_scene(
     """Begin a scene: one of the game's files, or a whole one. It stands before its first turn; nobody in it is kept
     from living meanwhile.
     """
-    if (body.scene_id is None) == (body.scene is None):
-        raise Invalid(field="body.scene_id", reason=Phrase("answers.invalid_fields.one_scene"))
+    refuse(((body.scene_id is None) == (body.scene is None), "body.scene_id", "answers.invalid_fields.one_scene"))
     deps.require_models()
     conversation = deps.conversation
     request = once_of(world_id, key, "scene", body.model_dump())

@@ -1,13 +1,25 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args
 
-from pydantic import BeforeValidator, Field, computed_field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.dependencies import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
-from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
+from service.api.dependencies import (
+    PLAIN,
+    ChangeIn,
+    FlagIn,
+    In,
+    MayBeLeftOut,
+    Now,
+    Out,
+    Slug,
+    Text,
+    Whole,
+    WorldTimeText,
+)
+from service.api.life import ActivityOut, LifeOut
 from service.content.profile import (
     CharacterProfile,
     Decides,
@@ -28,9 +40,9 @@ from service.locales import Language
 from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
-from service.people.worlds import WorldView
+from service.people.worlds import Notice, WorldView
 from service.settings import ContextTokens
-from service.store.event_kinds import FactRejected, Payload, for_every_kind
+from service.store.event_kinds import FactRejected, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
@@ -47,6 +59,7 @@ from service.usage import Usage
 from world.life import Position
 from world.places import Edge, Facility, Node
 
+Item = TypeVar("Item")
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
 Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
@@ -246,8 +259,65 @@ class TickIn(
     )
 
 
+ClockMode = Annotated[Literal["manual", "running"], Field(description="manual: by ticks alone; running: by itself")]
+
+
+ClockPace = Annotated[
+    Literal["exact", "realtime"],
+    Field(
+        description="exact: the clock waits for what is decided and said; realtime: it does not, and drops answers "
+        "that come too late"
+    ),
+]
+
+
+class AnnounceIn(In):
+    """Something everybody knows of for so many world minutes from now on, such as a festival."""
+
+    text: Text = Field(description="what everybody knows, as a sentence")
+    minutes: Whole = Field(ge=1, le=100_000, description="for so many world minutes from now on")
+
+
+class ClockIn(
+    In,
+    examples={
+        "a world minute a second": {"mode": "running", "speed": 60, "pace": "exact"},
+        "by ticks alone": {"mode": "manual"},
+    },
+):
+    """How the world's clock runs; what is left out stays as it is."""
+
+    mode: MayBeLeftOut[ClockMode] = None
+    speed: MayBeLeftOut[Annotated[float, Field(ge=0.001, le=100_000, allow_inf_nan=False, strict=True)]] = Field(
+        default=None, description="world minutes that pass in a real minute"
+    )
+    pace: MayBeLeftOut[ClockPace] = None
+
+
+class StoppedOut(Out):
+    """Why the service has stopped a running clock."""
+
+    reason: Stopped = Field(description="budget_exhausted: the day's budget of model calls is used up")
+    detail: str = Field(description="why, as a sentence in the world's language")
+
+
+class ClockOut(Out):
+    """How the world's clock runs."""
+
+    mode: ClockMode
+    speed: float = Field(description="world minutes that pass in a real minute")
+    pace: ClockPace
+    stopped: StoppedOut | None = Field(
+        default=None, description="why it stands, where the service itself has stopped it; null once it was set again"
+    )
+
+
+class AnnouncementOut(Out, of=Notice, shows="text at until"):
+    """Something everybody knows of from `at` until before `until`."""
+
+
 class WorldIn(
-    Change,
+    ChangeIn,
     examples={
         "the weather": {"weather": "A fine rain"},
         "an announcement": {"announce": {"text": "The harbour festival begins at dusk.", "minutes": 600}},
@@ -396,13 +466,13 @@ class AttitudeOut(Out):
 
 
 class TowardsChangesOut(Out):
-    """What a conversation of more than two has changed about how one of them stands to another."""
+    """What a conversation has changed about how one who took part stands to another."""
 
     affinity: StepOut = Field(description="how much it likes that one, -100..100")
     stance: str = Field(
         description="how it stands to that one from now on, in a sentence said to it; empty: nothing stands out"
     )
-    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
+    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
 
 
 class _Taken(Out):
@@ -413,34 +483,28 @@ class _Taken(Out):
     rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
 
 
-class _SideChanges(_Taken, TowardsChangesOut):
-    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
-    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
+class PartnerChangesOut(_Taken, TowardsChangesOut):
+    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
 
 
-class PartnerChangesOut(_SideChanges):
-    """What a talk of two characters has changed for the one that was spoken to."""
+class _FeltOut(_Taken):
+    mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
+    learned_facts: list[KeptFactOut] = Field(
+        description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
+    )
 
-    affinity: StepOut = Field(description="of the one who began the talk, towards this one")
 
-
-class TakenOut(_Taken):
+class TakenOut(_FeltOut):
     """What one of more than two takes away: of what it perceived alone."""
 
-    mood: StepOut = Field(description="its mood")
     towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
-    learned_facts: list[KeptFactOut] = Field(description="what it told about itself that was not known as a fact")
 
 
-class ChangesOut(_SideChanges):
+class ChangesOut(PartnerChangesOut, _FeltOut):
     """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
     """
 
-    mood: StepOut = Field(description="the partner's mood")
-    learned_facts: list[KeptFactOut] = Field(
-        description="what the NPC told about itself that it did not have as a fact"
-    )
     partner: PartnerChangesOut | None = Field(
         default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
     )
@@ -467,17 +531,10 @@ class _WithPartner(Out):
     partner_id: str = Field(description="id of the one spoken with")
     partner_name: str = Field(description="name of the one spoken with")
 
-    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
-    @property
-    def npc_id(self) -> str:
-        """An older name of `partner_id`."""
-        return self.partner_id
-
-    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
-    @property
-    def npc_name(self) -> str:
-        """An older name of `partner_name`."""
-        return self.partner_name
+    npc_id: str = Field(default_factory=lambda told: told["partner_id"], description="an older name of `partner_id`")
+    npc_name: str = Field(
+        default_factory=lambda told: told["partner_name"], description="an older name of `partner_name`"
+    )
 
 
 class ConversationOut(
@@ -539,16 +596,16 @@ class ConversationDetail(ConversationOut):
     changes: ChangesOut | None = Field(description="what it has changed; null: it is not closed yet")
 
 
-class Page(Out):
+class Paged(Out):
     """A part of a list. `next` is the cursor of the page that follows; null on the last."""
 
     next: str | None = Field(default=None, description="the `after` of the next page; null: this is the last")
 
 
-class ConversationPage(Page):
-    """Conversations, newest first."""
+class Page(Paged, Generic[Item]):
+    """A part of a list."""
 
-    items: list[ConversationOut] = Field(description="the conversations of this page")
+    items: list[Item] = Field(description="what is on this page")
 
 
 class EventOut(Out, of=EventRow, shows="id at kind person_id"):
@@ -566,16 +623,9 @@ else:
     AnyEventOut = Annotated[Union[tuple(EVENTS.values())], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
-class CommitmentPage(Page):
-    """Promises, those that are open first."""
-
-    items: list[CommitmentOut] = Field(description="the promises of this page")
-
-
-class EventPage(Page):
+class EventPage(Page[AnyEventOut]):
     """Events in the order asked for."""
 
-    items: list[AnyEventOut] = Field(description="the events of this page")
     timeline: int = Field(
         description="where it is another one than on the page before, the world was brought back to an earlier moment "
         "meanwhile (`POST /world/restore`): read its events anew",
@@ -583,7 +633,7 @@ class EventPage(Page):
     )
 
 
-class TickOut(Page):
+class TickOut(Paged):
     """What a step of time brought. `now` is where the clock is, `until` where it goes; `next` is the `after` with which
     `GET /world/events` tells the events that are not here.
     """
@@ -616,7 +666,7 @@ class PersonOut(Out, of=Profile, shows="id name"):
     activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
 
-class PeopleOut(Page):
+class PeopleOut(Paged):
     """Everybody at one moment, characters first; players who are nowhere are left out."""
 
     at: WorldTimeText = Field(description="the world time that is shown")
@@ -800,7 +850,7 @@ class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_orien
     )
 
 
-class PersonMemoryOut(Page):
+class PersonMemoryOut(Paged):
     """What a person, NPC or character, remembers. `next` pages the facts."""
 
     person_id: str = Field(description="id of the one who remembers")

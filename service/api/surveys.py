@@ -24,6 +24,7 @@ from service.api.dependencies import (
     World,
     WorldTimeText,
     describe,
+    refuse,
 )
 from service.api.problem import language_of
 from service.api.schemas import CostOut, FailureOut
@@ -229,17 +230,14 @@ async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, worl
 
 def _survey(body: SurveyIn) -> Survey:
     """Raises: Invalid: nothing is asked, or in two ways; bounds between which there is nothing; a choice twice."""
-    if body.question is None and body.stimulus is None:
-        raise Invalid(field="body.question", reason=Phrase("answers.invalid_fields.nothing_asked"))
-    if body.choices is not None and body.number is not None:
-        raise Invalid(field="body.number", reason=Phrase("answers.invalid_fields.one_answer"))
-    if body.choices is not None and len(set(body.choices)) < len(body.choices):
-        raise Invalid(field="body.choices", reason=Phrase("answers.invalid_fields.same_choices"))
-    if body.number is not None and body.number.min >= body.number.max:
-        raise Invalid(field="body.number.max", reason=Phrase("answers.invalid_fields.no_range"))
-    form = AnswerForm(choices=tuple(body.choices or ()))
-    if body.number is not None:
-        form = AnswerForm(least=body.number.min, most=body.number.max)
+    choices, number = body.choices or [], body.number
+    refuse(
+        (body.question is None and body.stimulus is None, "body.question", "answers.invalid_fields.nothing_asked"),
+        (bool(choices) and number is not None, "body.number", "answers.invalid_fields.one_answer"),
+        (len(set(choices)) < len(choices), "body.choices", "answers.invalid_fields.same_choices"),
+        (number is not None and number.min >= number.max, "body.number.max", "answers.invalid_fields.no_range"),
+    )
+    form = AnswerForm(choices=tuple(choices), least=number.min if number else None, most=number.max if number else None)
     return Survey(question=body.question or "", stimulus=body.stimulus or "", form=form)
 
 

@@ -25,9 +25,10 @@ from service.api.dependencies import (
 )
 from service.api.events import LIMIT_MAX, page_of_step
 from service.api.life import life_states
-from service.api.life_schemas import ClockIn, ClockOut
 from service.api.schemas import (
     BudgetOut,
+    ClockIn,
+    ClockOut,
     FacilityOut,
     LeftOut,
     MapOut,

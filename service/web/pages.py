@@ -123,11 +123,10 @@ class Page:
 async def _page(
     request: Request,
     world_id: Annotated[str | None, Query()] = None,
-    world: Annotated[str | None, Query(description="an older name of `world_id`")] = None,
     x_world_id: Annotated[str | None, Header()] = None,
     lang: Annotated[str | None, Query()] = None,
 ) -> Page:
-    named = {name for name in (world_id, world, x_world_id) if name is not None} or {MAIN_WORLD}
+    named = {name for name in (world_id, x_world_id) if name is not None} or {MAIN_WORLD}
     valid = len(named) == 1 and all(map(is_slug, named))
     found = named.pop() if valid else MAIN_WORLD
     return Page(
@@ -240,11 +239,8 @@ async def worlds_page(page: Asked) -> Response:
 
 
 @router.get("/view/characters/{character_id}")
-async def memory_page(character_id: str, page: Asked, about: str | None = None, npc_id: str | None = None) -> Response:
-    """How the character lives now, and what it remembers about an NPC or another character. `npc_id` is an older name
-    of `about`.
-    """
-    about = about or npc_id
+async def memory_page(character_id: str, page: Asked, about: str | None = None) -> Response:
+    """How the character lives now, and what it remembers about an NPC or another character."""
     others = _others(page.world, character_id)
     character = page.world.cast.characters.get(character_id)
     if character is None or (about is not None and about not in others):

@@ -1,10 +1,13 @@
-"""Owns the endpoints of the way back: a world is kept, brought back to what it was, or goes on twice from there."""
+"""Owns the endpoints of worlds side by side: those that have begun, how two of them differ; a world is kept, brought
+back to what it was, or goes on twice from there.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import Field
-from sqlmodel import Session
+from sqlmodel import Session, col, func, select
 
 from service.api import views
 from service.api.dependencies import (
@@ -18,14 +21,16 @@ from service.api.dependencies import (
     WorldId,
     WorldTimeText,
     describe,
+    refuse,
 )
-from service.errors import Invalid, WorldExists
-from service.locales import Phrase
+from service.api.schemas import Page, WorldNow
+from service.errors import WorldExists
 from service.runtime import snapshots
+from service.runtime.compare import Comparison, compare
 from service.runtime.rewind import Moment
-from service.store.tables import SnapshotRow, WorldRow
+from service.store.tables import ConversationRow, SnapshotRow, WorldRow
 
-router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
+router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class SnapshotIn(In, examples={"a save of a game": {"name": "before-the-festival"}}):
@@ -82,7 +87,7 @@ class BranchOut(Out):
     branched_at: WorldTimeText = Field(description="up to this world time they are the same")
 
 
-@router.post("/snapshots", response_model=SnapshotOut, status_code=201, responses=describe(400, 404, 409))
+@router.post("/world/snapshots", response_model=SnapshotOut, status_code=201, responses=describe(400, 404, 409))
 async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> SnapshotOut:
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
@@ -90,7 +95,7 @@ async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> Snap
     return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name))
 
 
-@router.get("/snapshots", response_model=list[SnapshotOut], responses=describe())
+@router.get("/world/snapshots", response_model=list[SnapshotOut], responses=describe())
 async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
     """The snapshots of the world, by world time. A world is kept by itself when a day begins, and so many days as
     `KATARIBE_WORLD__DAILY_SNAPSHOTS` says.
@@ -99,13 +104,13 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
     return [SnapshotOut.of(one) for one in found]
 
 
-@router.delete("/snapshots/{name}", status_code=204, responses=describe(404))
+@router.delete("/world/snapshots/{name}", status_code=204, responses=describe(404))
 async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
     """Let go of a snapshot; the world stays as it is."""
     await deps.conversation.database.write(lambda s: snapshots.remove(s, world_id, name))
 
 
-@router.post("/restore", response_model=RestoredOut, responses=describe(400, 404, 409))
+@router.post("/world/restore", response_model=RestoredOut, responses=describe(400, 404, 409))
 async def restore_world(body: RestoreIn, deps: Serving, world_id: WorldId) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
@@ -131,7 +136,7 @@ async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Sessio
     deps.world_runner.world(world_id).move()
 
 
-@router.post("/branch", response_model=BranchOut, status_code=201, responses=describe(400, 404, 409))
+@router.post("/world/branch", response_model=BranchOut, status_code=201, responses=describe(400, 404, 409))
 async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> BranchOut:
     """Begin another world that is this one up to a moment, and goes on by itself from there; this one goes on as it
     did.
@@ -164,11 +169,95 @@ async def branch_to(
 
 def _moment(body: BranchIn) -> Moment | None:
     """Raises: Invalid: it names two, or half of one."""
-    of_turn = (body.conversation_id is None, body.turn is None)
-    if of_turn[0] != of_turn[1] or (body.at is not None and not of_turn[0]):
-        raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.one_moment"))
+    has_turn = body.turn is not None
+    halved = has_turn != (body.conversation_id is not None)
+    refuse((halved or (body.at is not None and has_turn), "body.at", "answers.invalid_fields.one_moment"))
     if body.conversation_id is not None:
         return Moment(conversation_id=body.conversation_id, turn=body.turn or 0)
-    if body.at is None:
-        return None
-    return Moment(at=views.moment(body.at, "body.at"))
+    return None if body.at is None else Moment(at=views.moment(body.at, "body.at"))
+
+
+SNAPSHOTS_SHOWN = 20
+"""Most of a world's snapshots that the list has."""
+
+WorldState = Literal["standing", "moving", "running", "stopped"]
+"""Whether a world's clock goes on: not; to where it was told to go; by itself; not any more, for the service has
+stopped it."""
+
+
+class WorldSummary(WorldNow, of=WorldRow, shows="branched_from branched_at"):
+    """A world that has begun; `GET /world` tells more of it."""
+
+    state: WorldState = Field(
+        description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
+        "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"
+    )
+    conversations: int = Field(description="how many conversations it has had")
+    snapshots: list[SnapshotOut] = Field(
+        description="its newest snapshots by world time, twenty at most (`GET /world/snapshots` has all)"
+    )
+
+
+@router.get("/worlds", response_model=Page[WorldSummary], responses=describe())
+async def list_worlds(
+    deps: Serving,
+    after: Annotated[Slug | None, Query(description="`next` of the page before; left out: the first page")] = None,
+    limit: Annotated[int, Query(ge=1, le=200, description="At most so many worlds")] = 50,
+) -> Page[WorldSummary]:
+    """The worlds that have begun, in the order of their ids.
+
+    A world begins when something is first written to it, and is gone with `DELETE /world`.
+    """
+
+    def work(session: Session) -> Page[WorldSummary]:
+        query = select(WorldRow).order_by(col(WorldRow.id)).limit(limit + 1)
+        if after is not None:
+            query = query.where(col(WorldRow.id) > after)
+        rows = session.exec(query).all()
+        items = _summaries(session, deps, rows[:limit])
+        return Page[WorldSummary](items=items, next=rows[limit - 1].id if len(rows) > limit else None)
+
+    return await deps.conversation.database.read(work)
+
+
+@router.get("/world/compare", response_model=Comparison, responses=describe(404))
+async def compare_worlds(
+    deps: Serving,
+    world_id: WorldId,
+    with_: Annotated[Slug, Query(alias="with", description="the other world", examples=["what-if"])],
+    limit: Annotated[int, Query(ge=1, le=200, description="At most so many differences of each kind")] = 20,
+) -> Comparison:
+    """Compare the world with another one, as two branches are: what was said, what people remember, how they stand to
+    each other, what they promised. Each as it is at its own world time.
+    """
+    return await compare(deps.conversation, world_id, with_, limit)
+
+
+def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]) -> list[WorldSummary]:
+    ids = [row.id for row in rows]
+    counted = select(ConversationRow.world_id, ConversationRow.phase, func.count())
+    counted = counted.where(col(ConversationRow.world_id).in_(ids))
+    counted = counted.group_by(col(ConversationRow.world_id), col(ConversationRow.phase))
+    count = {(world_id, phase): number for world_id, phase, number in session.exec(counted)}
+    return [
+        WorldSummary.of(
+            row,
+            name=world.cast.world_name,
+            state=_state(row),
+            characters=len(world.cast.characters),
+            npcs=len(world.cast.npcs),
+            conversations=sum(number for (world_id, _), number in count.items() if world_id == row.id),
+            conversations_running=count.get((row.id, "running"), 0),
+            snapshots=[SnapshotOut.of(one) for one in snapshots.snapshots(session, row.id)[-SNAPSHOTS_SHOWN:]],
+        )
+        for row in rows
+        for world in (deps.conversation.worlds.as_world(session, row),)
+    ]
+
+
+def _state(row: WorldRow) -> WorldState:
+    if row.clock_stopped is not None:
+        return "stopped"
+    if row.clock_mode == "running":
+        return "running"
+    return "moving" if (row.target or row.now) > row.now else "standing"

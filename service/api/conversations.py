@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
-from pydantic import Field
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -37,7 +36,6 @@ from service.store.tables import ConversationKey, ConversationRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
-ConversationId = Annotated[str, Field(pattern="^[0-9a-f]{28}$")]
 Wait = Annotated[bool, Query(description="Answer when the conversation is closed, not at once")]
 
 _WAITED: dict[int | str, dict[str, Any]] = {
@@ -48,7 +46,6 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/start",
     status_code=202,
-    response_model=ConversationDetail,
     responses=_WAITED | describe(400, 404, 409),
 )
 async def start_conversation(
@@ -56,7 +53,7 @@ async def start_conversation(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
     wait: Wait = False,
 ) -> ConversationDetail:
     """Let a character talk to the NPC, or to the other character, it stands next to.
@@ -87,7 +84,7 @@ async def start_conversation(
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
-@router.get("", response_model=Page[ConversationOut], responses=describe())
+@router.get("", responses=describe())
 async def list_conversations(
     deps: Serving,
     world_id: WorldId,
@@ -95,7 +92,7 @@ async def list_conversations(
     partner_id: Slug | None = None,
     person_id: Annotated[Slug | None, Query(description="who takes part, whoever began it")] = None,
     phase: Phase | None = None,
-    after: Annotated[ConversationId | None, Query(description="`next` of the page before")] = None,
+    after: Annotated[str | None, Query(pattern="^[0-9a-f]{28}$", description="`next` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[ConversationOut]:
     """Conversations of the world, newest first."""
@@ -114,19 +111,19 @@ async def list_conversations(
                 raise no_such_page(after)
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
         rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
-        items = [views.conversation(row, world) for row in rows[:limit]]
+        items = [ConversationOut.of(row, **views.of_conversation(row, world)) for row in rows[:limit]]
         return Page[ConversationOut](items=items, next=rows[limit - 1].id if len(rows) > limit else None)
 
     return await deps.read(world_id, work)
 
 
-@router.get("/{conversation_id}", response_model=ConversationDetail, responses=describe(404))
+@router.get("/{conversation_id}", responses=describe(404))
 async def read_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
     """A conversation with its transcript and, once closed, what it changed."""
     return await views.read_conversation(deps, world_id, conversation_id)
 
 
-@router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
+@router.post("/{conversation_id}/end", responses=describe(404, 409))
 async def end_conversation(
     conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> ConversationDetail:
@@ -157,7 +154,6 @@ async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
 @router.post(
     "/{conversation_id}/close",
     status_code=202,
-    response_model=ConversationDetail,
     responses=_WAITED | describe(404, 409),
 )
 async def close_conversation(
@@ -179,7 +175,7 @@ async def close_conversation(
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
-@router.get("/{conversation_id}/turns/{turn}/prompt", response_model=PromptOut, responses=describe(404))
+@router.get("/{conversation_id}/turns/{turn}/prompt", responses=describe(404))
 async def read_prompt(
     conversation_id: Slug, turn: Annotated[int, Path(ge=0, le=1000)], deps: Serving, world_id: WorldId
 ) -> PromptOut:

@@ -301,20 +301,6 @@ def _world_id(
     return x_world_id or world_id or MAIN_WORLD
 
 
-def _key(
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            min_length=1,
-            max_length=255,
-            pattern=r"^[\x21-\x7e]+$",
-            description="A second request with the same key and body gets the first one's answer and changes nothing",
-        ),
-    ] = None,
-) -> str | None:
-    return idempotency_key
-
-
 async def _asked(request: Request) -> Asked:
     return Asked(
         method=request.method,
@@ -343,7 +329,16 @@ Conversation = Annotated[ConversationKey, Depends(_conversation_key)]
 """Which conversation the path names."""
 AsAsked = Annotated[Asked, Depends(_asked)]
 """The request as the log of its world keeps it."""
-IdempotencyKey = Annotated[str | None, Depends(_key)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="idempotency-key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="A second request with the same key and body gets the first one's answer and changes nothing",
+    ),
+]
 
 
 def once_of(world_id: str, key: str | None, operation: str, body: Any) -> Once | None:

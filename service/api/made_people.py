@@ -113,13 +113,9 @@ class PlaceIn(
     )
 
 
-_MADE: dict[int | str, dict[str, Any]] = {201: {"model": KnownPersonOut, "description": "The person was not there"}}
-
-
 @router.put(
     "/people/{person_id}",
-    response_model=KnownPersonOut,
-    responses=_MADE | describe(400, 404, 409),
+    responses={201: {"model": KnownPersonOut, "description": "The person was not there"}, **describe(400, 404, 409)},
     openapi_extra=_BODY,
 )
 async def put_person_of_world(
@@ -145,13 +141,13 @@ async def put_person_of_world(
     return known
 
 
-@router.get("/people/{person_id}", response_model=KnownPersonOut, responses=describe(404))
+@router.get("/people/{person_id}", responses=describe(404))
 async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> KnownPersonOut:
     """A person of any kind: who it is. `GET /characters/{id}` and `GET /npcs/{id}` tell more of those."""
     return await deps.read(world_id, lambda session, world: _known(session, world, person_id))
 
 
-@router.put("/people/{person_id}/position", response_model=KnownPersonOut, responses=describe(400, 404, 409))
+@router.put("/people/{person_id}/position", responses=describe(400, 404, 409))
 async def place_person_of_world(
     person_id: Slug,
     body: PlaceIn,

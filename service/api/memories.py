@@ -62,10 +62,6 @@ About = Annotated[str | None, Query(max_length=100, description="About whom or w
 Forgotten = Annotated[bool, Query(description="What has faded, too; `forgotten_at` says since when")]
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
 
-MOST_TEXT = 2000
-
-NewText = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=NOT_BLANK)]
-
 
 class SeededOut(Out, of=Seeded, shows="statements turns summaries insights known"):
     """What became of a past. All of it that is not `waiting` is found by its words."""
@@ -129,7 +125,7 @@ class MemoryIn(
 ):
     """What an author changes about one memory. What is left out stays as it is."""
 
-    text: MayBeLeftOut[NewText] = Field(
+    text: MayBeLeftOut[Annotated[str, Field(min_length=1, max_length=2000, pattern=NOT_BLANK)]] = Field(
         default=None, description="what it says: its author says so from then on, whoever told it"
     )
     importance: MayBeLeftOut[OneToTen] = Field(
@@ -155,23 +151,6 @@ class AuditPage(Page[AuditOut]):
     person_id: str = Field(description="id of the one who remembers")
 
 
-_PAST = {
-    "statements": [
-        {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro", "importance": 8},
-        {"id": "s2", "statement": "The lamp oil is kept under the stairs.", "at": "2025-11-03T18:30"},
-    ],
-    "transcripts": [
-        {
-            "conversation": "festival-night",
-            "at": "2025-10-12T20:00",
-            "summary": "Taro told of the bell that rang under the water.",
-            "turns": [
-                {"id": "f1", "speaker": "Old Sato", "text": "Did you hear it too?"},
-                {"id": "f2", "speaker": "taro", "text": "The bell. It rang under the water, twice."},
-            ],
-        }
-    ],
-}
 # Of the lines (application/x-ndjson) the text tells: makers of clients do not know such a body, and warn of it.
 _BODY = {
     "requestBody": {
@@ -179,7 +158,40 @@ _BODY = {
         "content": {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/Past"},
-                "examples": {"statements and a talk": {"value": _PAST}},
+                "examples": {
+                    "statements and a talk": {
+                        "value": {
+                            "statements": [
+                                {
+                                    "id": "s1",
+                                    "statement": "Taro's brother drowned in the bay.",
+                                    "about": "taro",
+                                    "importance": 8,
+                                },
+                                {
+                                    "id": "s2",
+                                    "statement": "The lamp oil is kept under the stairs.",
+                                    "at": "2025-11-03T18:30",
+                                },
+                            ],
+                            "transcripts": [
+                                {
+                                    "conversation": "festival-night",
+                                    "at": "2025-10-12T20:00",
+                                    "summary": "Taro told of the bell that rang under the water.",
+                                    "turns": [
+                                        {"id": "f1", "speaker": "Old Sato", "text": "Did you hear it too?"},
+                                        {
+                                            "id": "f2",
+                                            "speaker": "taro",
+                                            "text": "The bell. It rang under the water, twice.",
+                                        },
+                                    ],
+                                }
+                            ],
+                        }
+                    }
+                },
             },
         },
     }
@@ -188,7 +200,6 @@ _BODY = {
 
 @router.post(
     "/people/{person_id}/memory",
-    response_model=SeededOut,
     responses=describe(400, 404, 413),
     openapi_extra=_BODY,
 )
@@ -221,7 +232,7 @@ async def give_past(
     return SeededOut.of(done, person_id=person_id, waiting=waiting, pending_vectors=pending)
 
 
-@router.get("/people/{person_id}/memory/search", response_model=SearchOut, responses=describe(404))
+@router.get("/people/{person_id}/memory/search", responses=describe(404))
 async def search_memory(
     person_id: Slug,
     deps: Serving,
@@ -271,7 +282,7 @@ async def search_memory(
     )
 
 
-@router.get("/people/{person_id}/memory/audit", response_model=AuditPage, responses=describe(404))
+@router.get("/people/{person_id}/memory/audit", responses=describe(404))
 async def read_memory_audit(
     person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: Most = 100
 ) -> AuditPage:
@@ -289,7 +300,7 @@ async def read_memory_audit(
     return await deps.read(world_id, work)
 
 
-@router.get("/people/{person_id}/memories", response_model=MemoriesPage, responses=describe(404))
+@router.get("/people/{person_id}/memories", responses=describe(404))
 async def list_memories(
     person_id: Slug,
     deps: Serving,
@@ -320,7 +331,7 @@ async def list_memories(
     )
 
 
-@router.get("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(404))
+@router.get("/people/{person_id}/memories/{memory_id}", responses=describe(404))
 async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
     """One memory of a person, as it is now; one that has faded, too."""
     world.cast.person(person_id)
@@ -329,7 +340,7 @@ async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, 
     return await _shown(deps, world, group, item)
 
 
-@router.patch("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(400, 404))
+@router.patch("/people/{person_id}/memories/{memory_id}", responses=describe(400, 404))
 async def change_memory_item(
     person_id: Slug,
     memory_id: MemoryId,
@@ -439,11 +450,13 @@ def _touches(item: Item, name: str | None, person_id: str) -> bool:
     return is_named(name, item.text)
 
 
-_Gone = Mapping[tuple[Kind, str], WorldTime]
-"""Since when what has faded is forgotten."""
-
-
-def _item(item: Item, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> MemoryItemOut:
+def _item(
+    item: Item,
+    person_id: str,
+    world: WorldView,
+    given: Mapping[str, MemoryRow],
+    gone: Mapping[tuple[Kind, str], WorldTime],
+) -> MemoryItemOut:
     line = given.get(memory_id(item))
     return MemoryItemOut(
         **views.memory(item, world, person_id),

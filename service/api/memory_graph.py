@@ -64,7 +64,7 @@ class MemoryGraphOut(Paged):
     episodes: list[EpisodeOut] = Field(description="conversations, newest first")
 
 
-@router.get("/characters/{character_id}/memory/graph", response_model=MemoryGraphOut, responses=describe(404))
+@router.get("/characters/{character_id}/memory/graph", responses=describe(404))
 async def read_memory_graph(
     character_id: Slug,
     deps: Serving,

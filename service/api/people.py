@@ -28,7 +28,15 @@ from service.api.dependencies import (
     link_next,
 )
 from service.api.life import How, life_states, talking_in
-from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
+from service.api.schemas import (
+    CharacterOut,
+    LastMeetingOut,
+    MemoryOut,
+    NpcOut,
+    OneMemoryOut,
+    PersonMemoryOut,
+    RelationOut,
+)
 from service.content.profile import Mood, Profile
 from service.memory.authoring import memory_id
 from service.memory.mid_term import mid_term_memories, self_told
@@ -42,6 +50,7 @@ from service.runtime.client_actions import set_decision, take_control
 from service.runtime.made_people import forget_character
 from service.runtime.world_session import WorldSession
 from world.life import neighbours
+from world.time import WorldTime
 
 T = TypeVar("T")
 
@@ -51,15 +60,6 @@ Looked = Annotated[str, Query(max_length=500, description="What to look for; emp
 Limit = Annotated[int, Query(ge=1, le=100)]
 History = Annotated[bool, Query(description="Facts that no longer hold, too")]
 AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
-
-
-Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]
-
-
-Levels = Annotated[dict[str, Level], Field(min_length=1, max_length=50)]
-
-
-Affinities = Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
 
 
 Items = Annotated[list[Text], Field(max_length=50)]
@@ -79,9 +79,12 @@ class CharacterIn(
         default=None, description="how it decides from now on; null: as its file or its world says"
     )
     node_id: MayBeLeftOut[Slug] = Field(default=None, description="the node it stands on from now on")
-    needs: MayBeLeftOut[Levels] = Field(
-        default=None, description="levels by the id of the need, cut off at the need's bounds"
-    )
+    needs: MayBeLeftOut[
+        Annotated[
+            dict[str, Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]],
+            Field(min_length=1, max_length=50),
+        ]
+    ] = Field(default=None, description="levels by the id of the need, cut off at the need's bounds")
     give: Items = Field(default=[], description="things it carries from now on, in words")
     take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
@@ -90,14 +93,14 @@ class NpcIn(ChangeIn, examples={"mood and affinity": {"mood": "happy", "affinity
     """What an author changes about an NPC."""
 
     mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
-    affinity: MayBeLeftOut[Affinities] = Field(
-        default=None, description="its affinity by the character's id, -100..100"
-    )
+    affinity: MayBeLeftOut[
+        Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
+    ] = Field(default=None, description="its affinity by the character's id, -100..100")
     give: Items = Field(default=[], description="things it carries from now on, in words")
     take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
-@router.get("/characters", response_model=list[CharacterOut], responses=LINKED | describe())
+@router.get("/characters", responses=LINKED | describe())
 async def list_characters(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[CharacterOut]:
@@ -106,7 +109,7 @@ async def list_characters(
     return await _listed(deps, world_id, _characters, "characters", request, response, after, limit)
 
 
-@router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
+@router.get("/characters/{character_id}", responses=describe(404))
 async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -> CharacterOut:
     """A character as it stands now: where it is, what it does and means to do, its needs, what is on its mind.
 
@@ -115,7 +118,7 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
+@router.patch("/characters/{character_id}", responses=describe(400, 404, 409))
 async def change_character(
     character_id: Slug,
     body: CharacterIn,
@@ -143,7 +146,7 @@ async def change_character(
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.get("/npcs", response_model=list[NpcOut], responses=LINKED | describe())
+@router.get("/npcs", responses=LINKED | describe())
 async def list_npcs(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[NpcOut]:
@@ -152,13 +155,13 @@ async def list_npcs(
     return await _listed(deps, world_id, _npcs, "npcs", request, response, after, limit)
 
 
-@router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
+@router.get("/npcs/{npc_id}", responses=describe(404))
 async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
     return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, [world.cast.npc(npc_id).id])[0])
 
 
-@router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
+@router.patch("/npcs/{npc_id}", responses=describe(400, 404, 409))
 async def change_npc(
     npc_id: Slug,
     body: NpcIn,
@@ -177,7 +180,7 @@ async def change_npc(
     return await deps.world_runner.command(world_id, work, asked=asked)
 
 
-@router.get("/people/{person_id}/memory", response_model=PersonMemoryOut, responses=describe(404))
+@router.get("/people/{person_id}/memory", responses=describe(404))
 async def read_person_memory(
     person_id: Slug,
     deps: Serving,
@@ -197,7 +200,7 @@ async def read_person_memory(
     return await _remembered(deps, world_id, person_id, about, query=query, page=(after, limit), history=history, at=at)
 
 
-@router.get("/characters/{character_id}/memory", response_model=MemoryOut, responses=describe(404))
+@router.get("/characters/{character_id}/memory", responses=describe(404))
 async def read_memory(
     character_id: Slug,
     deps: Serving,
@@ -256,7 +259,7 @@ async def _remembered(
     memory = await recall(
         deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, limit=most, **asked
     )
-    recent, own = memory.recent, memory.recent.attitude
+    recent, own, last = memory.recent, memory.recent.attitude, memory.recent.last_summary
     reachable = memory.unavailable is None
     facts, following = cut(memory.facts, lambda found: memory_id(found.item), after if reachable else None, limit)
     return PersonMemoryOut.of(
@@ -272,7 +275,8 @@ async def _remembered(
             conversation_count=own.times_met,
             stance=stance(own, world.name_of(about), world.language),
         ),
-        last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
+        last_meeting=last
+        and LastMeetingOut.of(last, elapsed_minutes=world.now - last.at, ago=views.ago_in(WorldTime(last.at), world)),
         facts=[views.recalled(found, world, person_id) for found in facts],
         turns=[views.recalled(found, world, person_id) for found in memory.turns],
         insights=[OneMemoryOut(**views.memory(one, world, person_id)) for one in memory.insights],

@@ -52,9 +52,6 @@ _CHOICES = ("expected", "expected_tags")
 TOLD = 20
 """Errors of one request that are told."""
 
-LINES = (Past, Statement, Turn, Summary)
-"""What a past is given in."""
-
 _REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
 
@@ -134,8 +131,13 @@ def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> di
             models = _REFERRED.findall(json.dumps(content["schema"]))
             bodies = {name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()}
             content |= {"examples": bodies} if bodies else {}
-    told = (*((one, "serialization") for one in (Problem, OpenAIError)), *((one, "validation") for one in LINES))
-    _, schemas = models_json_schema(told, ref_template=REF)
+    _, schemas = models_json_schema(
+        [
+            *((one, "serialization") for one in (Problem, OpenAIError)),
+            *((one, "validation") for one in (Past, Statement, Turn, Summary)),
+        ],
+        ref_template=REF,
+    )
     described["components"]["schemas"].update(schemas["$defs"])
     if keyed:
         described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}

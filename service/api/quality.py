@@ -82,7 +82,7 @@ class QualityOut(Out):
     failures: int = Field(description="calls of it that gave nothing that could be used")
 
 
-@router.get("/quality", response_model=QualityOut, responses=describe())
+@router.get("/quality", responses=describe())
 async def read_quality(
     deps: Serving,
     world_id: WorldId,

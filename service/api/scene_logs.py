@@ -34,17 +34,7 @@ from world.time import WorldTime
 
 router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
-LogForm = Literal["json", "yaml"] | Form
 _TYPES = {"json": "application/json", "yaml": "application/yaml", "script": "text/markdown", "text": "text/plain"}
-_SUFFIXES = {"json": "json", "yaml": "yaml", "script": "md", "text": "txt"}
-
-AsForm = Annotated[
-    LogForm, Query(alias="as", description="JSON or YAML; a script in Markdown; plain text for a word processor")
-]
-View = Annotated[
-    str | None, Query(description="A person who takes part: only what it perceived and thought", examples=["aoi"])
-]
-Thoughts = Annotated[bool, Query(description="Whether a script tells what people think")]
 
 
 @router.get(
@@ -56,9 +46,14 @@ async def read_scene_log(
     scene_id: SceneId,
     deps: Serving,
     world_id: WorldId,
-    form: AsForm = "json",
-    view: View = None,
-    thoughts: Thoughts = False,
+    form: Annotated[
+        Literal["json", "yaml"] | Form,
+        Query(alias="as", description="JSON or YAML; a script in Markdown; plain text for a word processor"),
+    ] = "json",
+    view: Annotated[
+        str | None, Query(description="A person who takes part: only what it perceived and thought", examples=["aoi"])
+    ] = None,
+    thoughts: Annotated[bool, Query(description="Whether a script tells what people think")] = False,
 ) -> Response:
     """What happened in a scene, to be taken away: as JSON in Project Anima's shape, or the same as YAML
     (`application/yaml`), as a script (`text/markdown`), as plain text for a word processor (`text/plain`).
@@ -71,11 +66,12 @@ async def read_scene_log(
         return as_yaml(log) if form == "yaml" else as_script(log, form, world.language, thoughts=thoughts)
 
     text = await deps.read(world_id, work)
-    name = ".".join(filter(None, (scene_id, view, _SUFFIXES[form])))
+    suffix = {"script": "md", "text": "txt"}.get(form, form)
+    name = ".".join(filter(None, (scene_id, view, suffix)))
     return Response(text, media_type=_TYPES[form], headers={"Content-Disposition": f'inline; filename="{name}"'})
 
 
-@router.get("/{scene_id}/report", response_model=SceneReport, responses=describe(404))
+@router.get("/{scene_id}/report", responses=describe(404))
 async def read_scene_report(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneReport:
     """How people felt from turn to turn, how each came to stand to each other one, and the lines that turned it. All of
     it is counted from what was said: no model judges it.

@@ -71,13 +71,13 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", response_model=SceneDetail, status_code=201, responses=describe(400, 404, 409))
+@router.post("", status_code=201, responses=describe(400, 404, 409))
 async def begin_scene(
     body: SceneIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
 ) -> SceneDetail:
     """Begin a scene: one of the game's files, or a whole one. It stands before its first turn; nobody in it is kept
     from living meanwhile.
@@ -102,7 +102,7 @@ async def begin_scene(
     return await read(deps, world_id, scene_id)
 
 
-@router.get("", response_model=ScenesOut, responses=describe())
+@router.get("", responses=describe())
 async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None) -> ScenesOut:
     """The scenes that were begun in this world, and those of the game's files."""
 
@@ -121,15 +121,13 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
     return await deps.read(world_id, work)
 
 
-@router.get("/{scene_id}", response_model=SceneDetail, responses=describe(404))
+@router.get("/{scene_id}", responses=describe(404))
 async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneDetail:
     """A scene with its turns, what was done to it, and what may stay with its people for long."""
     return await read(deps, world_id, scene_id)
 
 
-@router.post(
-    "/{scene_id}/turns", response_model=SceneDetail, status_code=202, responses=_WAITED | describe(400, 404, 409)
-)
+@router.post("/{scene_id}/turns", status_code=202, responses=_WAITED | describe(400, 404, 409))
 async def speak_turns(
     scene_id: SceneId,
     body: TurnsIn,
@@ -158,7 +156,6 @@ async def speak_turns(
 
 @router.post(
     "/{scene_id}/interventions",
-    response_model=InterventionOut,
     status_code=201,
     responses=describe(400, 404, 409, 502),
 )
@@ -197,7 +194,7 @@ async def intervene_in_scene(
     return await deps.read(world_id, told)
 
 
-@router.post("/{scene_id}/end", response_model=SceneDetail, status_code=202, responses=_WAITED | describe(404, 409))
+@router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(404, 409))
 async def end_scene(
     scene_id: SceneId, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> SceneDetail:
@@ -208,7 +205,7 @@ async def end_scene(
     return await read(deps, world_id, scene_id)
 
 
-@router.post("/{scene_id}/rewind", response_model=RewoundOut, responses=describe(400, 404, 409))
+@router.post("/{scene_id}/rewind", responses=describe(400, 404, 409))
 async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, world_id: WorldId) -> RewoundOut:
     """Bring the scene back to before a turn, to go on otherwise. It alone goes back: what was learned, felt or promised
     in it after that is no more, while the world and its other scenes stay as they are, also what was said there of what
@@ -234,13 +231,13 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 
 
-@router.get("/{scene_id}/proposals", response_model=list[ProposalOut], responses=describe(404))
+@router.get("/{scene_id}/proposals", responses=describe(404))
 async def list_proposals(scene_id: SceneId, deps: Serving, world_id: WorldId) -> list[ProposalOut]:
     """What may be added to what is people's for long, after this scene; it holds only once it is accepted."""
     return (await read(deps, world_id, scene_id)).proposals
 
 
-@router.post("/{scene_id}/proposals/{proposal_id}", response_model=ProposalOut, responses=describe(400, 404))
+@router.post("/{scene_id}/proposals/{proposal_id}", responses=describe(400, 404))
 async def judge_proposal(
     scene_id: SceneId,
     proposal_id: Slug,

@@ -61,11 +61,9 @@ from world.places import Edge, Facility, Node
 
 Item = TypeVar("Item")
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
-Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 
 
-DataName = Annotated[str, Field(pattern=r"^[\w.-]{1,40}$")]
 CONTEXT_MAX = 500
 """Most characters of what a game says is going on."""
 
@@ -78,7 +76,7 @@ class ContextIn(In):
     text: Annotated[str, Field(max_length=300), PLAIN] = Field(
         default="", description="in words", examples=["Ken is wounded and carries the blue jar."]
     )
-    data: Annotated[dict[DataName, FlagIn], Field(max_length=10)] = Field(
+    data: Annotated[dict[Annotated[str, Field(pattern=r"^[\w.-]{1,40}$")], FlagIn], Field(max_length=10)] = Field(
         default_factory=dict, description="and as values, each under a name", examples=[{"hp": 3, "night": True}]
     )
 
@@ -477,7 +475,7 @@ class TowardsChangesOut(Out):
 
 class _Taken(Out):
     summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
-    topics: Topics
+    topics: list[str] = Field(description="what was talked about, a few words each")
     facts: list[KeptFactOut] = Field(description="what it now remembers")
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
     rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")

@@ -51,8 +51,6 @@ router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
 MOST_BARS = 10
-IMPORTANCE = 4
-"""Of 1 to 10: how much it matters to somebody that it was asked, where that is to be remembered."""
 
 Question = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
 Bound = Annotated[float, Field(ge=-100_000, le=100_000)]
@@ -168,12 +166,14 @@ class SummaryOut(Out, of=Scan, shows="parts model"):
     cost: CostOut = Field(description="what the model calls came to")
 
 
-_TABLE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"}
-}
-
-
-@router.post("/surveys", response_model=SurveyOut, responses=_TABLE | describe(400, 404, 409))
+@router.post(
+    "/surveys",
+    response_model=SurveyOut,
+    responses={
+        200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"},
+        **describe(400, 404, 409),
+    },
+)
 async def ask_many(
     body: SurveyIn,
     request: Request,
@@ -202,7 +202,7 @@ async def ask_many(
     return out
 
 
-@router.post("/people/{person_id}/summary", response_model=SummaryOut, responses=describe(400, 404, 502))
+@router.post("/people/{person_id}/summary", responses=describe(400, 404, 502))
 async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> SummaryOut:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
@@ -269,7 +269,8 @@ async def _remember(
 
     def work(session: Session, world_session: WorldSession) -> None:
         for person_id, text in said.items():
-            seen = Observation(text=text, importance=IMPORTANCE, seen_by=[person_id])
+            # of 1 to 10: that it was asked matters little to somebody
+            seen = Observation(text=text, importance=4, seen_by=[person_id])
             observe(session, deps.conversation.memory, world_session, seen)
 
     await deps.world_runner.command(world.id, work, asked=asked)

@@ -8,10 +8,8 @@ from sqlmodel import Session
 from service.api.dependencies import ApiDependencies
 from service.api.schemas import (
     ConversationDetail,
-    ConversationOut,
     FailureOut,
     GoalOut,
-    LastMeetingOut,
     MidTermOut,
     OneMemoryOut,
     PositionOut,
@@ -48,11 +46,6 @@ def address(world_id: str, path: str) -> str:
     return path if world_id == MAIN_WORLD else f"{path}?world_id={world_id}"
 
 
-def conversation(row: ConversationRow, world: WorldView) -> ConversationOut:
-    """A conversation without its turns."""
-    return ConversationOut.of(row, **_of_conversation(row, world))
-
-
 async def read_conversation(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
     """A conversation as it stands, with its turns and changes. Raises: NotFound."""
 
@@ -61,7 +54,7 @@ async def read_conversation(deps: ApiDependencies, world_id: str, conversation_i
         turns = turns_of(session, row.key)
         asked = calls_in(session, row.key)
         told = {"turns": turns, "actions": asked, "changes": row.changes or None}
-        return ConversationDetail.of(row, **_of_conversation(row, world), **told)
+        return ConversationDetail.of(row, **of_conversation(row, world), **told)
 
     return await deps.read(world_id, work)
 
@@ -122,17 +115,12 @@ def on_mind(one: OnMind) -> MidTermOut:
     return MidTermOut.of(one, importance=one.level, created_at=one.since, partner_id=one.partner_id or None)
 
 
-def last_meeting(row: SummaryRow, world: WorldView) -> LastMeetingOut:
-    """The last closed conversation of two."""
-    return LastMeetingOut.of(row, elapsed_minutes=world.now - row.at, ago=ago_in(WorldTime(row.at), world))
-
-
 def ago_in(then: WorldTime, world: WorldView) -> str:
     """The world time since then, as the world's language says it."""
     return ago(then, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
-def _of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
+def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
     """What the row calls otherwise, or does not have."""
     has_goal = row.goal is not None and row.success_criteria is not None
     failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))

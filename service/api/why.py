@@ -123,7 +123,6 @@ class EventWhyOut(Out):
 
 @router.get(
     "/conversations/{conversation_id}/turns/{turn}/why",
-    response_model=TurnWhyOut,
     responses=describe(404),
     tags=["conversations"],
 )
@@ -140,56 +139,49 @@ async def why_said(
     knew = why.knew
     return TurnWhyOut.of(
         why.turn,
-        words=list(turns.in_words(world, why)),
+        words=turns.in_words(world, why),
         goal=why.goal.goal if why.goal else why.wanted or None,
-        perceived=list(why.perceived),
+        perceived=why.perceived,
         towards=TowardsOut.of(knew, partner_id=why.partner_id) if knew else None,
         mood=knew.mood if knew else None,
-        memories=_remembered(why.memories),
-        reminded=_remembered(why.reminded),
-        told=list(why.told),
+        memories=why.memories,
+        reminded=why.reminded,
+        told=why.told,
         messages=why.messages,
     )
 
 
-@router.get("/events/{event_id}/why", response_model=EventWhyOut, responses=describe(404), tags=["world"])
+@router.get("/events/{event_id}/why", responses=describe(404), tags=["world"])
 async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world: ToldWorld) -> EventWhyOut:
     """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
     thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
     why = await events.why_happened(deps.conversation, world, event_id)
-    said = why.source and why.source.turn
-    return EventWhyOut(
+    said, asked = why.source and why.source.turn, why.question
+    return EventWhyOut.of(
+        why,
         event=EVENTS[why.event.kind].model_validate(why.event),
         words=events.in_words(world, why),
         led_by=why.led.id if why.led else None,
-        question=_question(why.question) if why.question else None,
+        question=asked
+        and QuestionOut.of(
+            asked.row,
+            offered=[
+                ChoiceOut.of(one, number=number, node_id=one.node_id or None, chosen=number == asked.basis.chosen)
+                for number, one in enumerate(asked.basis.options, 1)
+            ],
+            refused=asked.basis.refusals,
+            places=asked.basis.places,
+            needs=asked.basis.needs,
+            memories=asked.memories,
+            messages=asked.row.prompt,
+        ),
         source=why.source
         and SourceOut(
             conversation_id=why.source.conversation.id,
             turn=said.turn if said else None,
             text=said.text if said else None,
         ),
-        evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
-    )
-
-
-def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:
-    return [RememberedOut.model_validate(one) for one in found]
-
-
-def _question(question: events.Question) -> QuestionOut:
-    basis = question.basis
-    return QuestionOut.of(
-        question.row,
-        offered=[
-            ChoiceOut.of(option, number=number, node_id=option.node_id or None, chosen=number == basis.chosen)
-            for number, option in enumerate(basis.options, 1)
-        ],
-        refused=[ImpossibleOut.model_validate(one) for one in basis.refusals],
-        places=list(basis.places),
-        needs=basis.needs,
-        memories=_remembered(question.memories),
-        messages=question.row.prompt,
+        evidence=[one for _, evidence in why.drawn for one in evidence],
     )

@@ -1,6 +1,6 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session, func, select
@@ -55,18 +55,14 @@ from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
-_ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
-    202: {"model": TickOut, "description": "With wait=false: the world is on its way"}
-}
 
-
-@router.get("/world", response_model=WorldOut, responses=describe())
+@router.get("/world", responses=describe())
 async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """The world's clock and how it is played. A world that nobody has written to is at its beginning."""
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
-@router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
+@router.patch("/world", responses=describe(400, 409))
 async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
     """Set the world's language, how its characters decide, how large prompts may be, its weather; announce something.
 
@@ -92,7 +88,7 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: A
     return await deps.world_runner.command(world_id, work, asked=asked)
 
 
-@router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))
+@router.put("/world/clock", responses=describe(400, 409))
 async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
@@ -105,7 +101,7 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
-@router.post("/world/stop", response_model=WorldOut, responses=describe())
+@router.post("/world/stop", responses=describe())
 async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the world stand: at the last minute that is settled, with the clock set to manual.
 
@@ -127,15 +123,17 @@ async def delete_world(deps: Serving, world_id: WorldId) -> None:
 
 @router.post(
     "/world/tick",
-    response_model=TickOut,
-    responses=_ON_ITS_WAY | describe(400, 409),
+    responses={
+        202: {"model": TickOut, "description": "With wait=false: the world is on its way"},
+        **describe(400, 409),
+    },
 )
 async def tick(
     body: TickIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
     kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
     person_id: Annotated[Slug | None, Query(description="Only that person's events")] = None,
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX, description="At most so many events, the first")] = LIMIT_MAX,
@@ -167,7 +165,7 @@ async def tick(
     )
 
 
-@router.get("/world/map", response_model=MapOut, responses=describe())
+@router.get("/world/map", responses=describe())
 async def read_map(world: World) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
     places = world.map
@@ -188,7 +186,7 @@ async def read_map(world: World) -> MapOut:
     )
 
 
-@router.get("/world/people", response_model=PeopleOut, responses=describe())
+@router.get("/world/people", responses=describe())
 async def read_people(
     deps: Serving,
     world_id: WorldId,
@@ -224,7 +222,7 @@ async def read_people(
     return await deps.read(world_id, work)
 
 
-@router.get("/usage", response_model=list[UsageOut], responses=LINKED | describe())
+@router.get("/usage", responses=LINKED | describe())
 async def read_usage(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[UsageOut]:
@@ -235,7 +233,7 @@ async def read_usage(
     return [UsageOut.of(row, day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10]) for row in rows]
 
 
-@router.get("/usage/budget", response_model=BudgetOut, responses=describe())
+@router.get("/usage/budget", responses=describe())
 async def read_budget(deps: Serving) -> BudgetOut:
     """What is left of the day's budget of model calls: over all worlds, of the day in UTC by the machine's clock.
 

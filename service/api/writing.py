@@ -12,8 +12,6 @@ from service.locales import Language
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[KNOWN_QUERY])
 
-ABOUT_MAX = 300
-
 
 class WriteIn(
     In,
@@ -28,7 +26,7 @@ class WriteIn(
     kind: Form = Field(
         description="bark: a short line said in passing; letter: to somebody, signed; diary: of the writer's day"
     )
-    about: Annotated[str, Field(max_length=ABOUT_MAX), PLAIN] = Field(
+    about: Annotated[str, Field(max_length=300), PLAIN] = Field(
         default="", description="what about; left out: whatever is on the writer's mind", examples=["the festival"]
     )
     to: Slug | None = Field(default=None, description="id of the person whom a letter is for; only with a letter")
@@ -46,7 +44,7 @@ class WrittenOut(CostOut):
     model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
 
 
-@router.post("/{person_id}/write", response_model=WrittenOut, responses=describe(400, 404))
+@router.post("/{person_id}/write", responses=describe(400, 404))
 async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World) -> WrittenOut:
     """Words in character that are no conversation, by one model call: what the writer does not know does not come into
     them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.

@@ -4,10 +4,9 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Coroutine
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, Body, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import format_sse_event
 
@@ -36,15 +35,9 @@ T = TypeVar("T")
 router = APIRouter(prefix="/v1", tags=["chat clients"])
 
 _DONE = format_sse_event(data_str="[DONE]")
-_STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
-_REQUESTS: dict[str, Example] = {
-    "the first words": {
-        "value": {"model": "npc:npc_taro@ken", "messages": [{"role": "user", "content": "How is the boat?"}]}
-    },
-}
 
 
-@router.get("/models", response_model=ModelList, responses=describe_openai())
+@router.get("/models", responses=describe_openai())
 async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     """Everybody to talk to, as a chat client lists its models."""
 
@@ -54,7 +47,7 @@ async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     return ModelList(data=await deps.read(world_id, lambda _, world: [_model(world, one) for one in people(world)]))
 
 
-@router.get("/models/{model}", response_model=ModelOut, responses=describe_openai(404))
+@router.get("/models/{model}", responses=describe_openai(404))
 async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
     """One of those to talk to, by the name it is asked for."""
     wanted = Wanted.of(model)
@@ -62,13 +55,17 @@ async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
     return found.model_copy(update={"id": model})
 
 
-@router.post("/chat/completions", response_model=Completion, responses=_STREAMED | describe_openai(404, 409))
+@router.post(
+    "/chat/completions",
+    response_model=Completion,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **describe_openai(404, 409)},
+)
 async def complete_chat(
-    body: Annotated[ChatIn, Body(openapi_examples=_REQUESTS)],
+    body: ChatIn,
     request: Request,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Talk to somebody with any client of OpenAI's chat completions.
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.api.dependencies import Out
+from service.api.dependencies import In, Out
 from service.usage import Usage
 
 
@@ -42,7 +42,16 @@ class StreamOptions(BaseModel, extra="allow"):
     include_usage: bool | None = Field(default=None, description="the last chunk says what the answer cost")
 
 
-class ChatIn(BaseModel, extra="allow"):
+class ChatIn(
+    In,
+    extra="allow",
+    examples={
+        "the first words": {
+            "model": "npc:npc_taro@ken",
+            "messages": [{"role": "user", "content": "How is the boat?"}],
+        }
+    },
+):
     """What an OpenAI client sends. Whatever else it sends (sampling, stop, tools) is taken and not used."""
 
     model: str = Field(min_length=1, description="whom to talk to: npc:<id>, or npc:<id>@<player>")

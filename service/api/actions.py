@@ -24,7 +24,7 @@ from service.api.life import ActingOut
 from service.decision.options import action_name, option_line, why
 from service.locales import Language, language_accepted
 from service.people.worlds import WorldView
-from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
+from service.runtime.client_actions import do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
 from world.actions import Option, Refusal
@@ -189,8 +189,7 @@ def _act(
 ) -> dict[str, Any]:
     now = world_session.world.now
     if isinstance(body, MoveIn):
-        to = Destination(node_id=body.node_id, facility_id=body.facility_id, npc_id=body.npc_id)
-        segment = walk(session, world_session, character_id, to)
+        segment = walk(session, world_session, character_id, **body.model_dump(exclude={"type"}))
         minutes = segment.arrival - segment.start
         return MovedOut.of(segment, arrives_at=segment.arrival, minutes=minutes).model_dump()
     if isinstance(body, DoIn):

@@ -45,7 +45,7 @@ from service.memory.record import Group
 from service.people.attitude import attitudes_of, moods, stance
 from service.people.person import person_row, positions, segment_of
 from service.people.worlds import WorldView
-from service.runtime.author_changes import Amendment, amend, amend_npc
+from service.runtime.author_changes import amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
 from service.runtime.made_people import forget_character
 from service.runtime.world_session import WorldSession
@@ -139,8 +139,7 @@ async def change_character(
             take_control(session, world_session, character_id)
         elif "decision" in body.model_fields_set:
             set_decision(session, world_session, character_id, body.decision)
-        wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
-        amend(session, world_session, character_id, wanted)
+        amend(session, world_session, character_id, **body.model_dump(exclude={"decision"}))
 
     await deps.world_runner.command(world_id, work, asked=asked)
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
@@ -172,8 +171,7 @@ async def change_npc(
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
 
     def work(session: Session, world_session: WorldSession) -> NpcOut:
-        wanted = Amendment(give=body.give, take=body.take)
-        amend_npc(session, world_session, npc_id, wanted, mood=body.mood, affinity=body.affinity or {})
+        amend_npc(session, world_session, npc_id, **body.model_dump())
         session.flush()
         return _npcs(session, deps.conversation.worlds.open(session, world_id), deps, [npc_id])[0]
 

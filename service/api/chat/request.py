@@ -7,7 +7,7 @@ import json
 import re
 import time
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped, Stored
 from service.conversation.transcript import end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
-from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt
+from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
 from service.errors import AnswerFailed, Invalid, ModelError, NoSuchModel, NotFound, Stopping
 from service.locales import Phrase
 from service.people.worlds import WorldView
@@ -339,23 +339,11 @@ async def _aside(speech: Speech, deps: ApiDependencies, world_id: str, wanted: W
     """A text beside the conversation, of which nothing comes but its cost."""
     world = await deps.read(world_id, lambda _, world: world)
     role = world.cast.actor(wanted.partner_id).kind
-    thread = f"{world_id}/{wanted.partner_id}"
-    prompt = replace(aside_prompt(_aside_context(world, wanted, body), role), thread=thread)
-    spent, failures = Usage(calls=1, estimated=True), 0
-    try:
-        answer = await deps.conversation.models.for_role(role).complete(
-            prompt, lambda text, _: speech.tell(text.lstrip())
-        )
-        spent = answer.usage
-    except ModelError as exc:
-        spent, failures = exc.usage, 1
-        raise
-    finally:
-        if spent.calls:
-            await deps.conversation.database.write(
-                lambda s: count(s, world_id, world.day, role, spent, failures=failures)
-            )
-    return Spoken(text=answer.value.utterance.strip(), usage=spent)
+    prompt = aside_prompt(_aside_context(world, wanted, body), role)
+    answer = await counted(
+        deps.conversation, world, wanted.partner_id, prompt, role, hear=lambda text, _: speech.tell(text.lstrip())
+    )
+    return Spoken(text=answer.value.utterance.strip(), usage=answer.usage)
 
 
 def _aside_context(world: WorldView, wanted: Wanted, body: ChatIn) -> AsideContext:

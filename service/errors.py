@@ -159,6 +159,17 @@ class Invalid(KataribeError, status=422):
     """Facts: `field`, `reason`."""
 
 
+def refuse(*wrongs: tuple[object, str, Phrase | str]) -> None:
+    """Each of `wrongs`: whether it is so, the field, and the sentence, or its key, that says what is wrong with it.
+
+    Raises:
+        Invalid: one of them is so; the first is told.
+    """
+    for is_so, field, reason in wrongs:
+        if is_so:
+            raise Invalid(field=field, reason=Phrase(reason) if isinstance(reason, str) else reason)
+
+
 class NeverTold(Invalid):
     """Facts: `seq`, `newest`."""
 

@@ -16,7 +16,6 @@ from service.api.dependencies import (
     describe,
     no_such_page,
     once_of,
-    refuse,
 )
 from service.api.schemas import ConversationDetail, ConversationOut, Page, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
@@ -27,6 +26,7 @@ from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
+from service.errors import refuse
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_session import WorldSession

@@ -20,7 +20,7 @@ from starlette.requests import HTTPConnection
 
 from service.content.fields import MARKUP, Flag
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import Invalid, ModelNotConfigured
+from service.errors import Invalid, ModelNotConfigured, refuse
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldView
@@ -203,17 +203,6 @@ def cut(
     return found, key_of(found[-1]) if start + len(found) < len(items) else None
 
 
-def refuse(*wrongs: tuple[bool, str, str]) -> None:
-    """Each of `wrongs`: whether it is so, the field, and the key of the sentence that says why.
-
-    Raises:
-        Invalid: one of them is so; the first is told.
-    """
-    for is_so, field, reason in wrongs:
-        if is_so:
-            raise Invalid(field=field, reason=Phrase(reason))
-
-
 def no_such_page(cursor: str, name: str = "after") -> Invalid:
     """The error for a cursor that belongs to no page of the list."""
     return Invalid(field=f"query.{name}", reason=Phrase("answers.invalid_fields.no_such_page", id=cursor))
@@ -295,9 +284,8 @@ def _world_id(
     ] = None,
 ) -> str:
     """Raises: Invalid: the header names one world, the query another."""
-    if None not in (x_world_id, world_id) and x_world_id != world_id:
-        reason = Phrase("answers.invalid_fields.two_worlds", header=x_world_id, query=world_id)
-        raise Invalid(field="query.world_id", reason=reason)
+    reason = Phrase("answers.invalid_fields.two_worlds", header=x_world_id, query=world_id)
+    refuse((None not in (x_world_id, world_id) and x_world_id != world_id, "query.world_id", reason))
     return x_world_id or world_id or MAIN_WORLD
 
 

@@ -19,7 +19,6 @@ from service.api.dependencies import (
     cut,
     describe,
     once_of,
-    refuse,
 )
 from service.api.scene_schemas import (
     AuthoredSceneOut,
@@ -45,7 +44,7 @@ from service.conversation.long_term import judge, proposals_of, propose
 from service.conversation.scenes import begin, following, go_on, read_scene, scenes_of, staged
 from service.conversation.transcript import conversation_of, turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
-from service.errors import Invalid, NotFound, SceneOver
+from service.errors import NotFound, SceneOver, refuse
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
 from service.people.proposals import Proposal
@@ -298,12 +297,13 @@ def _effect(body: InterventionIn) -> Effect:
         "text": body.kind in ("scene_situation_update", "add_event", "revelation"),
         "spot": body.kind == "add_person",
     }
-    for name, is_taken in takes.items():
-        given = getattr(body, name) is not None
-        if given and not is_taken:
-            raise Invalid(field=f"body.{name}", reason=Phrase("answers.invalid_fields.not_of_kind", kind=body.kind))
-        if is_taken and not given and name != "spot":
-            raise Invalid(field=f"body.{name}", reason=Phrase("answers.invalid_fields.of_kind", kind=body.kind))
+    given = body.model_dump(include={*takes}, exclude_none=True)
+    too_much = Phrase("answers.invalid_fields.not_of_kind", kind=body.kind)
+    missing = Phrase("answers.invalid_fields.of_kind", kind=body.kind)
+    refuse(
+        *((name in given and not takes[name], f"body.{name}", too_much) for name in takes),
+        *((takes[name] and name not in given, f"body.{name}", missing) for name in ("person_id", "text")),
+    )
     return Effect(kind=body.kind, person_id=body.person_id, text=body.text or "", spot=body.spot or "")
 
 

@@ -24,7 +24,6 @@ from service.api.dependencies import (
     World,
     WorldTimeText,
     describe,
-    refuse,
 )
 from service.api.problem import language_of
 from service.api.schemas import CostOut, FailureOut
@@ -38,7 +37,7 @@ from service.conversation.asking import (
     require_actor,
     summarise,
 )
-from service.errors import Invalid
+from service.errors import refuse
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
@@ -246,9 +245,8 @@ def _asked_of(world: WorldView, people: str | Sequence[str]) -> list[str]:
     kinds = {"npcs": [*world.cast.npcs], "characters": [*world.cast.characters]}
     kinds["all"] = kinds["npcs"] + kinds["characters"]
     ids = list(kinds[people]) if isinstance(people, str) else list(dict.fromkeys(people))
-    if len(ids) > MOST_PEOPLE:
-        reason = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
-        raise Invalid(field="body.people", reason=reason)
+    too_many = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
+    refuse((len(ids) > MOST_PEOPLE, "body.people", too_many))
     return [require_actor(world, one).id for one in ids]
 
 

@@ -41,7 +41,7 @@ from service.api.schemas import (
     WorldIn,
     WorldOut,
 )
-from service.errors import Invalid
+from service.errors import refuse
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.people.person import standing_players
@@ -198,9 +198,8 @@ async def read_people(
 
     def work(session: Session, world: WorldView) -> PeopleOut:
         moment = world.now if at is None else views.moment(at, "query.at")
-        if moment > world.now:
-            reason = Phrase("answers.invalid_fields.not_past", text=at, now=iso(world.now))
-            raise Invalid(field="query.at", reason=reason)
+        not_past = Phrase("answers.invalid_fields.not_past", text=at, now=iso(world.now))
+        refuse((moment > world.now, "query.at", not_past))
         missing = deps.conversation.models_missing
         lives = life_states(session, world, models_missing=missing) if moment == world.now else None
         then = world.at(moment)

@@ -21,10 +21,9 @@ from service.api.dependencies import (
     WorldId,
     WorldTimeText,
     describe,
-    refuse,
 )
 from service.api.schemas import Page, WorldNow
-from service.errors import WorldExists
+from service.errors import WorldExists, refuse
 from service.runtime import snapshots
 from service.runtime.compare import Comparison, compare
 from service.runtime.rewind import Moment

@@ -36,7 +36,7 @@ from service.conversation.stream import Discarded, Ended, Listener, Said, Speaki
 from service.conversation.transcript import end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
 from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
-from service.errors import AnswerFailed, Invalid, ModelError, NoSuchModel, NotFound, Stopping
+from service.errors import AnswerFailed, ModelError, NoSuchModel, NotFound, Stopping, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
@@ -104,22 +104,18 @@ def check(body: ChatIn) -> None:
     would be no JSON, and what the client then says of it would be said to the person, and remembered.
     """
     last, where = body.messages[-1], f"body.messages.{len(body.messages) - 1}"
-    if last.role in ("tool", "function"):
-        raise Invalid(field=f"{where}.role", reason=Phrase("answers.invalid_fields.tool_answers"))
-    strange = next((one for one in last.text if unicodedata.category(one) == "Cc" and one not in "\n\r\t"), None)
-    reason = None
-    if last.foreign is not None:
-        reason = Phrase("answers.invalid_fields.no_text_part", type=last.foreign[:40])
-    elif not last.text.strip():
-        reason = Phrase("answers.invalid_fields.nothing_said")
-    elif strange is not None:
-        reason = Phrase("content.control_character", code=f"U+{ord(strange):04X}")
-    elif last.role == "user" and len(last.text) > WORDS_MAX:
-        reason = Phrase("content.text_too_long", count=len(last.text), most=WORDS_MAX)
-    if reason is not None:
-        raise Invalid(field=f"{where}.content", reason=reason)
-    if is_said(last) and body.wants_no_words is not None:
-        raise Invalid(field=f"body.{body.wants_no_words}", reason=Phrase("answers.invalid_fields.words_only"))
+    strange = next((one for one in last.text if unicodedata.category(one) == "Cc" and one not in "\n\r\t"), "")
+    no_text = Phrase("answers.invalid_fields.no_text_part", type=(last.foreign or "")[:40])
+    control = Phrase("content.control_character", code="".join(f"U+{ord(one):04X}" for one in strange))
+    too_long = Phrase("content.text_too_long", count=len(last.text), most=WORDS_MAX)
+    refuse(
+        (last.role in ("tool", "function"), f"{where}.role", "answers.invalid_fields.tool_answers"),
+        (last.foreign is not None, f"{where}.content", no_text),
+        (not last.text.strip(), f"{where}.content", "answers.invalid_fields.nothing_said"),
+        (strange, f"{where}.content", control),
+        (last.role == "user" and len(last.text) > WORDS_MAX, f"{where}.content", too_long),
+        (is_said(last) and body.wants_no_words, f"body.{body.wants_no_words}", "answers.invalid_fields.words_only"),
+    )
 
 
 async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
@@ -133,8 +129,8 @@ async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
     def is_known(_: Session, world: WorldView) -> bool:
         wanted.partner(world)
         found = world.cast.find(wanted.player_id)
-        if found is not None and found.kind != "player":
-            raise Invalid(field="body.model", reason=Phrase("answers.invalid_fields.no_player", id=wanted.player_id))
+        no_player = Phrase("answers.invalid_fields.no_player", id=wanted.player_id)
+        refuse((found is not None and found.kind != "player", "body.model", no_player))
         return found is not None
 
     if await deps.read(world_id, is_known):

@@ -29,7 +29,7 @@ from service.api.dependencies import (
 )
 from service.api.guard import JSON_LINES
 from service.api.problem import media_type
-from service.api.schemas import OneMemoryOut, Page, RecalledOut
+from service.api.schemas import OfOwner, OneMemoryOut, Page, RecalledOut
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import (
     Action,
@@ -63,16 +63,19 @@ Forgotten = Annotated[bool, Query(description="What has faded, too; `forgotten_a
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
 
 
-class SeededOut(Out, of=Seeded, shows="statements turns summaries insights known"):
-    """What became of a past. All of it that is not `waiting` is found by its words."""
+class BehindOut(OfOwner):
+    """How far what is made of a memory is behind it."""
 
-    person_id: str = Field(description="id of the one who remembers it now")
     waiting: int = Field(
         description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
     )
     pending_vectors: int = Field(
         description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
     )
+
+
+class SeededOut(BehindOut, of=Seeded, shows="statements turns summaries insights known"):
+    """What became of a past. All of it that is not `waiting` is found by its words."""
 
 
 class MemoryItemOut(OneMemoryOut):
@@ -91,10 +94,9 @@ class HitOut(MemoryItemOut, RecalledOut):
     """A memory that a search found, and what its score is the sum of."""
 
 
-class SearchOut(Out):
+class SearchOut(OfOwner):
     """What a search found. Nothing that bears on the query: `found` is false."""
 
-    person_id: str = Field(description="id of the one who remembers")
     query: str = Field(description="what was looked for")
     about: str | None = Field(description="about whom or what it was asked")
     now: Now
@@ -103,17 +105,10 @@ class SearchOut(Out):
     hits: list[HitOut] = Field(description="the memories found, the best first")
 
 
-class MemoriesPage(Page[MemoryItemOut]):
+class MemoriesPage(BehindOut, Page[MemoryItemOut]):
     """A person's memories one by one, the latest first."""
 
-    person_id: str = Field(description="id of the one who remembers")
     total: int = Field(description="how many there are of what was asked for, on all pages")
-    waiting: int = Field(
-        description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
-    )
-    pending_vectors: int = Field(
-        description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
-    )
 
 
 class MemoryIn(
@@ -145,10 +140,8 @@ class AuditOut(Out, of=MemoryAuditRow, shows="id memory_id before after reason a
     by: str = Field(validation_alias="author", description="who did it, as the caller said; empty: it did not say")
 
 
-class AuditPage(Page[AuditOut]):
+class AuditPage(OfOwner, Page[AuditOut]):
     """What was done to a person's memory by hand, the latest first."""
-
-    person_id: str = Field(description="id of the one who remembers")
 
 
 # Of the lines (application/x-ndjson) the text tells: makers of clients do not know such a body, and warn of it.

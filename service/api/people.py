@@ -65,8 +65,15 @@ AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as the
 Items = Annotated[list[Text], Field(max_length=50)]
 
 
+class CarriedIn(ChangeIn):
+    """What an author gives somebody, or takes."""
+
+    give: Items = Field(default=[], description="things it carries from now on, in words")
+    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
+
+
 class CharacterIn(
-    ChangeIn,
+    CarriedIn,
     examples={
         "put it somewhere, hungry": {"node_id": "quay_pier", "needs": {"satiety": 20}},
         "give it something": {"give": ["a letter to Taro"]},
@@ -85,19 +92,15 @@ class CharacterIn(
             Field(min_length=1, max_length=50),
         ]
     ] = Field(default=None, description="levels by the id of the need, cut off at the need's bounds")
-    give: Items = Field(default=[], description="things it carries from now on, in words")
-    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
-class NpcIn(ChangeIn, examples={"mood and affinity": {"mood": "happy", "affinity": {"aoi": 20}}}):
+class NpcIn(CarriedIn, examples={"mood and affinity": {"mood": "happy", "affinity": {"aoi": 20}}}):
     """What an author changes about an NPC."""
 
     mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
     affinity: MayBeLeftOut[
         Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
     ] = Field(default=None, description="its affinity by the character's id, -100..100")
-    give: Items = Field(default=[], description="things it carries from now on, in words")
-    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
 @router.get("/characters", responses=LINKED | describe())

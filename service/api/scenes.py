@@ -98,7 +98,7 @@ async def begin_scene(
 
     scene_id = await conversation.database.write(work)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
-    return await read(deps, world_id, scene_id)
+    return await read_scene_of_world(scene_id, deps, world_id)
 
 
 @router.get("", responses=describe())
@@ -123,7 +123,18 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
 @router.get("/{scene_id}", responses=describe(404))
 async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneDetail:
     """A scene with its turns, what was done to it, and what may stay with its people for long."""
-    return await read(deps, world_id, scene_id)
+
+    def work(session: Session, world: WorldView) -> SceneDetail:
+        scene, row = staged(session, world_id, scene_id)
+        return SceneDetail.of(
+            row,
+            **_of_scene(session, scene, row, world),
+            turns=[_turn(row, turn) for turn in turns_of(session, row.key)],
+            interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
+            proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
+        )
+
+    return await deps.read(world_id, work)
 
 
 @router.post("/{scene_id}/turns", status_code=202, responses=_WAITED | describe(400, 404, 409))
@@ -150,7 +161,7 @@ async def speak_turns(
 
     await _carry_on(deps, await conversation.database.write(work), response, wait=wait)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
-    return await read(deps, world_id, scene_id)
+    return await read_scene_of_world(scene_id, deps, world_id)
 
 
 @router.post(
@@ -201,7 +212,7 @@ async def end_scene(
     await intervene_in_scene(scene_id, InterventionIn(kind="end_scene"), deps, world_id)
     key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
     await _carry_on(deps, key, response, wait=wait)
-    return await read(deps, world_id, scene_id)
+    return await read_scene_of_world(scene_id, deps, world_id)
 
 
 @router.post("/{scene_id}/rewind", responses=describe(400, 404, 409))
@@ -221,19 +232,19 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     if body.to_world is not None:
         moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
         await branch_to(deps, world_id, body.to_world, None, moment)
-        scene = await read(deps, body.to_world, scene_id)
+        scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))
     await snapshots.keep(conversation, world_id, kept)
     await rewritten(deps, world_id, lambda s: snapshots.take_back(s, key, body.turn))
-    scene = await read(deps, world_id, scene_id)
+    scene = await read_scene_of_world(scene_id, deps, world_id)
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 
 
 @router.get("/{scene_id}/proposals", responses=describe(404))
 async def list_proposals(scene_id: SceneId, deps: Serving, world_id: WorldId) -> list[ProposalOut]:
     """What may be added to what is people's for long, after this scene; it holds only once it is accepted."""
-    return (await read(deps, world_id, scene_id)).proposals
+    return (await read_scene_of_world(scene_id, deps, world_id)).proposals
 
 
 @router.post("/{scene_id}/proposals/{proposal_id}", responses=describe(400, 404))
@@ -258,22 +269,6 @@ async def judge_proposal(
     found = await conversation.database.write(work)
     await deps.bring_on(world_id)
     return found
-
-
-async def read(deps: ApiDependencies, world_id: str, scene_id: str) -> SceneDetail:
-    """A scene as it stands. Raises: NotFound."""
-
-    def work(session: Session, world: WorldView) -> SceneDetail:
-        scene, row = staged(session, world_id, scene_id)
-        return SceneDetail.of(
-            row,
-            **_of_scene(session, scene, row, world),
-            turns=[_turn(row, turn) for turn in turns_of(session, row.key)],
-            interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
-            proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
-        )
-
-    return await deps.read(world_id, work)
 
 
 async def _carry_on(deps: ApiDependencies, key: ConversationKey, response: Response, *, wait: bool) -> None:

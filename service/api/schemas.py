@@ -195,8 +195,16 @@ class ChooseIn(In, examples={"the first line": {"choice_id": "1.0"}}):
     )
 
 
+class PlaybackIn(In, examples={"still playing": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}}):
+    """What is being played to the human."""
+
+    utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        description="as the conversation's events name it"
+    )
+
+
 class InterruptIn(
-    In,
+    PlaybackIn,
     examples={
         "by characters": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17},
         "by words": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_text": "Good morning, Mr."},
@@ -204,9 +212,6 @@ class InterruptIn(
 ):
     """Where a human cuts in: how much was heard of an utterance, in one of two ways."""
 
-    utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        description="as the conversation's events name it"
-    )
     heard_chars: Annotated[Whole, Field(ge=0, le=100_000)] | None = Field(
         default=None, description="how many Unicode code points of it were heard", examples=[17]
     )
@@ -219,14 +224,6 @@ class InterruptIn(
         if (self.heard_chars is None) == (self.heard_text is None):
             raise PydanticCustomError("heard_one", "exactly one of heard_chars and heard_text")
         return self
-
-
-class PlaybackIn(In, examples={"still playing": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}}):
-    """What is being played to the human."""
-
-    utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        description="as the conversation's events name it"
-    )
 
 
 class SpeakerIn(In, examples={"a character": {"person_id": "aoi"}}):
@@ -848,10 +845,15 @@ class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_orien
     )
 
 
-class PersonMemoryOut(Paged):
-    """What a person, NPC or character, remembers. `next` pages the facts."""
+class OfOwner(Out):
+    """Something of a person's memory."""
 
     person_id: str = Field(description="id of the one who remembers")
+
+
+class PersonMemoryOut(OfOwner, Paged):
+    """What a person, NPC or character, remembers. `next` pages the facts."""
+
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
     about: str | None = Field(description="about whom it was asked")
     now: Now

@@ -82,10 +82,8 @@ class ChoiceOut(Out, of=Option, shows="action_id facility_id target_id"):
     chosen: bool = Field(description="whether the model chose it")
 
 
-class ImpossibleOut(Out, of=ActionFailed, shows="action_id facility_id target_id"):
+class ImpossibleOut(Out, of=ActionFailed, shows="action_id reason facility_id target_id"):
     """Something that was not possible."""
-
-    reason: str = Field(description="why it was not possible, as a word: closed, no_seat, too_little, …")
 
 
 class QuestionOut(AnswerCostOut, of=Basis, shows="places needs"):

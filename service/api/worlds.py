@@ -33,9 +33,11 @@ router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class SnapshotIn(In, examples={"a save of a game": {"name": "before-the-festival"}}):
-    """How the world as it stands is to be called."""
+    """A snapshot by its name."""
 
-    name: Slug = Field(description="what was kept under that name before is gone", examples=["before-the-festival"])
+    name: Slug = Field(
+        description="where one is kept, what had that name before is gone", examples=["before-the-festival"]
+    )
 
 
 class SnapshotOut(Out, of=SnapshotRow, shows="name made_at automatic at"):
@@ -44,12 +46,6 @@ class SnapshotOut(Out, of=SnapshotRow, shows="name made_at automatic at"):
     size: int = Field(
         description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
     )
-
-
-class RestoreIn(In, examples={"a save of a game": {"name": "before-the-festival"}}):
-    """To which moment."""
-
-    name: Slug = Field(description="of a snapshot of this world", examples=["before-the-festival"])
 
 
 class RestoredOut(Out):
@@ -110,7 +106,7 @@ async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
 
 
 @router.post("/world/restore", responses=describe(400, 404, 409))
-async def restore_world(body: RestoreIn, deps: Serving, world_id: WorldId) -> RestoredOut:
+async def restore_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
     so does what was paid. Who follows conversations is told `world.restored`, and `timeline` of `GET /world/events` is

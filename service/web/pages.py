@@ -17,13 +17,11 @@ from starlette.exceptions import HTTPException
 
 from service.content.scenes import InterventionKind
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.transcript import conversation_of
-from service.errors import NotFound
 from service.locales import Language, language_accepted, languages, room, sentence
 from service.people.worlds import WorldView
 from service.runtime.content_reload import ContentReload
 from service.store.event_kinds import PAYLOADS
-from service.store.tables import MAIN_WORLD, SceneRow
+from service.store.tables import MAIN_WORLD, ConversationRow, SceneRow
 from world.actions import BUILT_IN
 from world.ids import is_slug
 
@@ -174,11 +172,9 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""
 
     def names(session: Session) -> dict[str, str] | None:
-        try:
-            row = conversation_of(session, page.world_id, conversation_id)
-        except NotFound:
-            return None
-        return {"character": page.world.name_of(row.opener_id), "npc": page.world.name_of(row.partner_id)}
+        row = session.get(ConversationRow, (page.world_id, conversation_id))
+        name_of = page.world.name_of
+        return {"character": name_of(row.opener_id), "npc": name_of(row.partner_id)} if row else None
 
     people = await page.deps.database.read(names)
     if people is None:

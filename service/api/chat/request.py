@@ -88,15 +88,14 @@ class Wanted:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Begun:
     """What is to be answered: in which conversation (None: beside it), as which turn. `length`: so many characters of
-    the turn were said before.
+    the turn were said before, and more of it is asked for (None: it is a new turn).
     """
 
     id: str
     created: int
-    gesture: Gesture
     conversation_id: str | None = None
     turn: int = 0
-    length: int = 0
+    length: int | None = None
 
 
 def check(body: ChatIn) -> None:
@@ -161,7 +160,7 @@ async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: Chat
     for turn in task.said:
         deps.conversation.stream.tell(ConversationKey(turn.world_id, turn.conversation_id), Said(row=turn))
     deps.conversation.stream.tell_people(world_id, (wanted.player_id,))
-    return Begun(**{**begun, "gesture": Gesture(begun["gesture"])})
+    return Begun(**begun)
 
 
 @dataclass(kw_only=True)
@@ -186,7 +185,7 @@ class _Beginning:
         is_answered = bool(turns) and turns[-1].model != Speaker.HUMAN
         standing = Standing(last_request=said[-1].message_id, is_answered=is_answered) if said else None
         gesture = gesture_of(self.body.messages, standing)
-        begun = {"id": f"chatcmpl-{new_id()}", "created": int(time.time()), "gesture": gesture}
+        begun = {"id": f"chatcmpl-{new_id()}", "created": int(time.time())}
         if gesture is Gesture.ASIDE:
             return begun
         if row is not None and row.awaits is None:
@@ -241,8 +240,8 @@ async def make(
     if begun.conversation_id is None:
         return await _aside(speech, deps, world_id, wanted, body)
     key = ConversationKey(world_id, begun.conversation_id)
-    if begun.gesture is Gesture.CONTINUE:
-        return await _more(speech, deps, key, begun)
+    if begun.length is not None:
+        return await _more(speech, deps, key, begun.turn, begun.length)
     return await _turn(speech, deps, key, begun.turn)
 
 
@@ -302,19 +301,19 @@ async def _turn_said(deps: ApiDependencies, key: ConversationKey, index: int) ->
     return turn
 
 
-async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, begun: Begun) -> Spoken:
+async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, index: int, begun: int) -> Spoken:
     """More of the last turn, added to it; of one who leaves, as much as it has heard."""
     worlds, database = deps.conversation.worlds, deps.conversation.database
     said = await database.read(lambda s: read_transcript(s, worlds, key))
     if said is None:
         raise NotFound(kind="conversation", id=key.conversation_id)
-    last = said.turns[begun.turn]
-    if len(last.text) > begun.length:  # the request was sent again
-        return Spoken(text=last.text[begun.length :], usage=Usage())
+    last = said.turns[index]
+    if len(last.text) > begun:  # the request was sent again
+        return Spoken(text=last.text[begun:], usage=Usage())
     seat = said.row.seat_of(last.speaker_id)
     known = await gather(deps.conversation, said)
     role, joint = known.contexts[seat].speaker.kind, " " if last.text[-1].isascii() else ""
-    add = partial(lengthen, worlds=worlds, key=key, index=begun.turn, begun=begun.length, role=role)
+    add = partial(lengthen, worlds=worlds, key=key, index=index, begun=begun, role=role)
     try:
         answer = await go_on(deps.conversation, known, said, seat, lambda text, _: speech.tell(joint + text.lstrip()))
     except asyncio.CancelledError:

@@ -81,7 +81,11 @@ async def complete_chat(
     speech = Speech(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))
     if not body.stream:
         spoken = await _unless_gone(request, speech, speech.spoken())
-        return Response() if spoken is None else _whole(body, begun, spoken.text, ChatUsage.spent(spoken.usage))
+        if spoken is None:
+            return Response()
+        choices = [Choice(message=AnswerMessage(content=spoken.text))]
+        told = {"id": begun.id, "created": begun.created, "model": body.model}
+        return JSONResponse(Completion(**told, choices=choices, usage=ChatUsage.spent(spoken.usage)).model_dump())
     pieces = speech.pieces()
     first = await _unless_gone(request, speech, anext(pieces, ""))  # what fails before the first word is no stream yet
     return EventStream.of(_events(body, begun, speech, first or "", pieces, language_of(request)))
@@ -105,17 +109,6 @@ async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any,
         if not waiting.done():
             waiting.cancel()
             speech.leave()
-
-
-def _whole(body: ChatIn, begun: Begun, text: str, usage: ChatUsage) -> JSONResponse:
-    answer = Completion(
-        id=begun.id,
-        created=begun.created,
-        model=body.model,
-        choices=[Choice(message=AnswerMessage(content=text))],
-        usage=usage,
-    )
-    return JSONResponse(answer.model_dump())
 
 
 async def _events(

@@ -122,7 +122,7 @@ class PossibilitiesOut(Out):
     refusals: list[RefusalOut] = Field(description="what it cannot do now, and why")
 
 
-@router.get("/characters/{character_id}/actions", responses=describe(404, 409))
+@router.get("/characters/{character_id}/actions", responses=describe(409))
 async def read_actions(
     character_id: Slug,
     deps: Serving,
@@ -162,7 +162,7 @@ async def read_actions(
     return await deps.conversation.database.read(work)
 
 
-@router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(400, 404, 409))
+@router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(409))
 async def act(
     character_id: Slug,
     body: ActionIn,

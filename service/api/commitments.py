@@ -16,7 +16,7 @@ from world.time import WorldTime
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 
-@router.get("/people/{person_id}/commitments", responses=describe(404))
+@router.get("/people/{person_id}/commitments")
 async def read_commitments(
     person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> Page[CommitmentOut]:
@@ -42,7 +42,7 @@ async def read_commitments(
     return await deps.read(world_id, work)
 
 
-@router.post("/commitments/{commitment_id}", responses=describe(400, 404, 409))
+@router.post("/commitments/{commitment_id}", responses=describe(409))
 async def settle_commitment(
     commitment_id: Slug,
     body: CommitmentIn,

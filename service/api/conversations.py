@@ -46,7 +46,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/start",
     status_code=202,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(404, 409),
 )
 async def start_conversation(
     body: StartIn,
@@ -84,7 +84,7 @@ async def start_conversation(
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
-@router.get("", responses=describe())
+@router.get("")
 async def list_conversations(
     deps: Serving,
     world_id: WorldId,
@@ -117,13 +117,13 @@ async def list_conversations(
     return await deps.read(world_id, work)
 
 
-@router.get("/{conversation_id}", responses=describe(404))
+@router.get("/{conversation_id}")
 async def read_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
     """A conversation with its transcript and, once closed, what it changed."""
     return await views.read_conversation(deps, world_id, conversation_id)
 
 
-@router.post("/{conversation_id}/end", responses=describe(404, 409))
+@router.post("/{conversation_id}/end", responses=describe(409))
 async def end_conversation(
     conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> ConversationDetail:
@@ -154,7 +154,7 @@ async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
 @router.post(
     "/{conversation_id}/close",
     status_code=202,
-    responses=_WAITED | describe(404, 409),
+    responses=_WAITED | describe(409),
 )
 async def close_conversation(
     conversation_id: Slug,
@@ -175,7 +175,7 @@ async def close_conversation(
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
-@router.get("/{conversation_id}/turns/{turn}/prompt", responses=describe(404))
+@router.get("/{conversation_id}/turns/{turn}/prompt")
 async def read_prompt(
     conversation_id: Slug, turn: Annotated[int, Path(ge=0, le=1000)], deps: Serving, world_id: WorldId
 ) -> PromptOut:
@@ -200,7 +200,7 @@ async def _exists(conversation_id: Slug, deps: Serving, world_id: WorldId) -> No
 @router.get(
     "/{conversation_id}/events",
     response_class=EventStream,
-    responses={200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}}, **describe(404)},
+    responses={200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}}},
     dependencies=[Depends(_exists)],
 )
 async def stream_conversation(

@@ -151,7 +151,7 @@ REF = "#/components/schemas/{model}"
 
 
 def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI entries for the problems an endpoint can answer with; 422 and 503 are always among them."""
+    """OpenAPI entries for these problems. What any endpoint of its kind can answer is told without it (problem.py)."""
     content = {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="Problem")}}}
     titles = {
         400: "The body cannot be read",
@@ -163,14 +163,7 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
         502: "The language model failed",
         503: "Something this needs is away or not configured",
     }
-    return {status: {"description": titles[status], "content": content} for status in sorted({*statuses, 422, 503})}
-
-
-def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_described` in problem.py)."""
-    described = describe(400, *statuses)
-    content = {"application/json": {"schema": {"$ref": REF.format(model="OpenAIError")}}}
-    return {status: {**told, "content": content} for status, told in described.items()}
+    return {status: {"description": titles[status], "content": content} for status in statuses}
 
 
 LINKED: dict[int | str, dict[str, Any]] = {

@@ -110,7 +110,7 @@ class FlagsOut(Out):
     flags: dict[str, Flag] = Field(description="what each is, by its name; what is not here is not so")
 
 
-@router.post("/observations", responses=describe(400, 404, 409))
+@router.post("/observations", responses=describe(404, 409))
 async def tell_observation(body: ObservationIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> ObservationOut:
     """Tell what happened before people's eyes, at the next settled minute. Those who were there remember it, and can
     speak of it; others know nothing of it. Who decides for itself and can be interrupted decides anew, as when
@@ -136,13 +136,13 @@ async def tell_observation(body: ObservationIn, deps: Serving, world_id: WorldId
     return ObservationOut(**told)
 
 
-@router.get("/flags", responses=describe())
+@router.get("/flags")
 async def read_flags(deps: Serving, world_id: WorldId) -> FlagsOut:
     """What the game holds to be so in this world."""
     return await deps.read(world_id, lambda _, world: FlagsOut(flags=dict(world.flags)))
 
 
-@router.put("/flags", responses=describe(400, 409))
+@router.put("/flags", responses=describe(409))
 async def put_flags(body: FlagsIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> FlagsOut:
     """Set flags of the world from the next settled minute on; those that are not named stay as they are. By them lore
     becomes known, or is no longer told (docs/content.md). The same again changes nothing.

@@ -115,7 +115,7 @@ class PlaceIn(
 
 @router.put(
     "/people/{person_id}",
-    responses={201: {"model": KnownPersonOut, "description": "The person was not there"}, **describe(400, 404, 409)},
+    responses={201: {"model": KnownPersonOut, "description": "The person was not there"}, **describe(409)},
     openapi_extra=_BODY,
 )
 async def put_person_of_world(
@@ -141,13 +141,13 @@ async def put_person_of_world(
     return known
 
 
-@router.get("/people/{person_id}", responses=describe(404))
+@router.get("/people/{person_id}")
 async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> KnownPersonOut:
     """A person of any kind: who it is. `GET /characters/{id}` and `GET /npcs/{id}` tell more of those."""
     return await deps.read(world_id, lambda session, world: _known(session, world, person_id))
 
 
-@router.put("/people/{person_id}/position", responses=describe(400, 404, 409))
+@router.put("/people/{person_id}/position", responses=describe(409))
 async def place_person_of_world(
     person_id: Slug,
     body: PlaceIn,
@@ -174,7 +174,7 @@ async def place_person_of_world(
     return known
 
 
-@router.delete("/people/{person_id}", status_code=204, responses=describe(404, 409))
+@router.delete("/people/{person_id}", status_code=204, responses=describe(409))
 async def remove_person_of_world(
     person_id: Slug,
     deps: Serving,

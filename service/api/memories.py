@@ -193,7 +193,7 @@ _BODY = {
 
 @router.post(
     "/people/{person_id}/memory",
-    responses=describe(400, 404, 413),
+    responses=describe(413),
     openapi_extra=_BODY,
 )
 async def give_past(
@@ -225,7 +225,7 @@ async def give_past(
     return SeededOut.of(done, person_id=person_id, waiting=waiting, pending_vectors=pending)
 
 
-@router.get("/people/{person_id}/memory/search", responses=describe(404))
+@router.get("/people/{person_id}/memory/search")
 async def search_memory(
     person_id: Slug,
     deps: Serving,
@@ -275,7 +275,7 @@ async def search_memory(
     )
 
 
-@router.get("/people/{person_id}/memory/audit", responses=describe(404))
+@router.get("/people/{person_id}/memory/audit")
 async def read_memory_audit(
     person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: Most = 100
 ) -> AuditPage:
@@ -293,7 +293,7 @@ async def read_memory_audit(
     return await deps.read(world_id, work)
 
 
-@router.get("/people/{person_id}/memories", responses=describe(404))
+@router.get("/people/{person_id}/memories")
 async def list_memories(
     person_id: Slug,
     deps: Serving,
@@ -324,7 +324,7 @@ async def list_memories(
     )
 
 
-@router.get("/people/{person_id}/memories/{memory_id}", responses=describe(404))
+@router.get("/people/{person_id}/memories/{memory_id}")
 async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
     """One memory of a person, as it is now; one that has faded, too."""
     world.cast.person(person_id)
@@ -333,7 +333,7 @@ async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, 
     return await _shown(deps, world, group, item)
 
 
-@router.patch("/people/{person_id}/memories/{memory_id}", responses=describe(400, 404))
+@router.patch("/people/{person_id}/memories/{memory_id}")
 async def change_memory_item(
     person_id: Slug,
     memory_id: MemoryId,
@@ -363,7 +363,7 @@ async def change_memory_item(
     return await _shown(deps, world, Group(world_id=world_id, person_id=person_id), item)
 
 
-@router.delete("/people/{person_id}/memories/{memory_id}", status_code=204, responses=describe(404))
+@router.delete("/people/{person_id}/memories/{memory_id}", status_code=204)
 async def delete_memory_item(
     person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
 ) -> None:

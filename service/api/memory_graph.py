@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, Now, Out, Serving, Slug, World, describe
+from service.api.dependencies import KNOWN_QUERY, Now, Out, Serving, Slug, World
 from service.api.schemas import OneMemoryOut, Paged, Summary
 from service.memory.lexical import normal
 from service.memory.record import FACTS, Episode, Group, Kind, Memory
@@ -64,7 +64,7 @@ class MemoryGraphOut(Paged):
     episodes: list[EpisodeOut] = Field(description="conversations, newest first")
 
 
-@router.get("/characters/{character_id}/memory/graph", responses=describe(404))
+@router.get("/characters/{character_id}/memory/graph")
 async def read_memory_graph(
     character_id: Slug,
     deps: Serving,

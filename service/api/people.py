@@ -103,7 +103,7 @@ class NpcIn(CarriedIn, examples={"mood and affinity": {"mood": "happy", "affinit
     ] = Field(default=None, description="its affinity by the character's id, -100..100")
 
 
-@router.get("/characters", responses=LINKED | describe())
+@router.get("/characters", responses=LINKED)
 async def list_characters(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[CharacterOut]:
@@ -112,7 +112,7 @@ async def list_characters(
     return await _listed(deps, world_id, _characters, "characters", request, response, after, limit)
 
 
-@router.get("/characters/{character_id}", responses=describe(404))
+@router.get("/characters/{character_id}")
 async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -> CharacterOut:
     """A character as it stands now: where it is, what it does and means to do, its needs, what is on its mind.
 
@@ -121,7 +121,7 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.patch("/characters/{character_id}", responses=describe(400, 404, 409))
+@router.patch("/characters/{character_id}", responses=describe(409))
 async def change_character(
     character_id: Slug,
     body: CharacterIn,
@@ -148,7 +148,7 @@ async def change_character(
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.get("/npcs", responses=LINKED | describe())
+@router.get("/npcs", responses=LINKED)
 async def list_npcs(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[NpcOut]:
@@ -157,13 +157,13 @@ async def list_npcs(
     return await _listed(deps, world_id, _npcs, "npcs", request, response, after, limit)
 
 
-@router.get("/npcs/{npc_id}", responses=describe(404))
+@router.get("/npcs/{npc_id}")
 async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
     return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, [world.cast.npc(npc_id).id])[0])
 
 
-@router.patch("/npcs/{npc_id}", responses=describe(400, 404, 409))
+@router.patch("/npcs/{npc_id}", responses=describe(409))
 async def change_npc(
     npc_id: Slug,
     body: NpcIn,
@@ -181,7 +181,7 @@ async def change_npc(
     return await deps.world_runner.command(world_id, work, asked=asked)
 
 
-@router.get("/people/{person_id}/memory", responses=describe(404))
+@router.get("/people/{person_id}/memory")
 async def read_person_memory(
     person_id: Slug,
     deps: Serving,
@@ -201,7 +201,7 @@ async def read_person_memory(
     return await _remembered(deps, world_id, person_id, about, query=query, page=(after, limit), history=history, at=at)
 
 
-@router.get("/characters/{character_id}/memory", responses=describe(404))
+@router.get("/characters/{character_id}/memory")
 async def read_memory(
     character_id: Slug,
     deps: Serving,
@@ -221,7 +221,7 @@ async def read_memory(
     return MemoryOut.of(memory, character_id=character_id, npc_id=npc_id)
 
 
-@router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
+@router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(409))
 async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 

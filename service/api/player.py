@@ -38,7 +38,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description
 @router.post(
     "/{conversation_id}/say",
     status_code=202,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(409),
 )
 async def say_in_conversation(
     key: Conversation,
@@ -60,7 +60,7 @@ async def say_in_conversation(
 @router.post(
     "/{conversation_id}/choose",
     status_code=202,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(409),
 )
 async def choose_in_conversation(
     key: Conversation,
@@ -80,7 +80,7 @@ async def choose_in_conversation(
     return await _said(deps, key, work, response, wait=wait)
 
 
-@router.post("/{conversation_id}/interrupt", responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/interrupt", responses=describe(409))
 async def interrupt_conversation(
     key: Conversation,
     body: InterruptIn,
@@ -98,7 +98,7 @@ async def interrupt_conversation(
     return await views.read_conversation(deps, *key)
 
 
-@router.post("/{conversation_id}/playback", status_code=204, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/playback", status_code=204, responses=describe(409))
 async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving) -> None:
     """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
     await deps.conversation.database.write(
@@ -106,7 +106,7 @@ async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving) ->
     )
 
 
-@router.post("/{conversation_id}/take-over", responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/take-over", responses=describe(409))
 async def take_over_speaker(
     key: Conversation,
     body: SpeakerIn,
@@ -116,7 +116,7 @@ async def take_over_speaker(
     return await _speaks(deps, key, body.person_id, Speaker.HUMAN)
 
 
-@router.post("/{conversation_id}/hand-back", responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/hand-back", responses=describe(409))
 async def hand_back_speaker(
     key: Conversation,
     body: SpeakerIn,
@@ -126,7 +126,7 @@ async def hand_back_speaker(
     return await _speaks(deps, key, body.person_id, Speaker.MODEL)
 
 
-@router.post("/{conversation_id}/actions/{call_id}/result", responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/actions/{call_id}/result", responses=describe(409))
 async def say_what_became_of_action(
     key: Conversation,
     call_id: Slug,

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe, describe_openai
+from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe
 from service.api.key import OPEN
 from service.api.request_id import HEADER
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull, StoreUnavailable
@@ -114,20 +114,29 @@ def install(app: FastAPI, *, keyed: bool) -> None:
 
 
 def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> dict[str, Any]:
-    """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or has a body of its own, cannot
-    bring a model of its own. And with the key, which the guard asks for, so that generated clients send it; and what
-    they are answered without it, so that they notice.
+    """The app's OpenAPI with the problems that any endpoint of its kind can answer, and with the schemas of problems,
+    and of a past: what is no JSON, or has a body of its own, cannot bring a model of its own. And with the key, which
+    the guard asks for, so that generated clients send it.
     """
     described = describe_app()
     for path, operation in ((path, one) for path, methods in described["paths"].items() for one in methods.values()):
-        is_openai = path.startswith(f"{OPENAI}/")
-        if path not in OPEN:
-            operation["responses"]["401"] = (describe_openai if is_openai else describe)(401)[401]
+        responses, sent = operation["responses"], operation.get("requestBody", {"content": {}})
+        is_openai, is_health = path.startswith(f"{OPENAI}/"), operation["tags"] == ["health"]
+        is_answered = {
+            400: "requestBody" in operation or is_openai,
+            401: path not in OPEN,
+            404: "{" in path,
+            422: not is_openai and not is_health,
+            503: not is_health,
+        }
+        responses.pop("422", None)
+        responses |= {str(status): told for status, told in describe(*filter(is_answered.get, is_answered)).items()}
         if is_openai:
-            operation["responses"].pop("422", None)
+            openai = {"application/json": {"schema": {"$ref": REF.format(model="OpenAIError")}}}
+            responses |= {key: {**told, "content": openai} for key, told in responses.items() if key >= "400"}
         if keyed:
             operation["security"] = [{"HTTPBearer": []}]
-        for content in operation.get("requestBody", {"content": {}})["content"].values():
+        for content in sent["content"].values():
             models = _REFERRED.findall(json.dumps(content["schema"]))
             bodies = {name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()}
             content |= {"examples": bodies} if bodies else {}
@@ -138,7 +147,9 @@ def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> di
         ],
         ref_template=REF,
     )
-    described["components"]["schemas"].update(schemas["$defs"])
+    described["components"]["schemas"] |= schemas["$defs"]
+    for replaced in ("HTTPValidationError", "ValidationError"):
+        described["components"]["schemas"].pop(replaced, None)
     if keyed:
         described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
     return described

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, describe
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
@@ -78,7 +78,7 @@ class QualityOut(Out, of=Summary, shows="checked means spans failures"):
     cost: CostOut = Field(description="all that the checks came to, with what was made again")
 
 
-@router.get("/quality", responses=describe())
+@router.get("/quality")
 async def read_quality(
     deps: Serving,
     world_id: WorldId,

@@ -40,7 +40,7 @@ _TYPES = {"json": "application/json", "yaml": "application/yaml", "script": "tex
 @router.get(
     "/{scene_id}/log",
     response_model=SceneLog,
-    responses=describe(400, 404) | {200: {"content": {_TYPES[name]: {} for name in ("script", "text", "yaml")}}},
+    responses=describe(400) | {200: {"content": {_TYPES[name]: {} for name in ("script", "text", "yaml")}}},
 )
 async def read_scene_log(
     scene_id: SceneId,
@@ -71,7 +71,7 @@ async def read_scene_log(
     return Response(text, media_type=_TYPES[form], headers={"Content-Disposition": f'inline; filename="{name}"'})
 
 
-@router.get("/{scene_id}/report", responses=describe(404))
+@router.get("/{scene_id}/report")
 async def read_scene_report(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneReport:
     """How people felt from turn to turn, how each came to stand to each other one, and the lines that turned it. All of
     it is counted from what was said: no model judges it.

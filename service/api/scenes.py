@@ -70,7 +70,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", status_code=201, responses=describe(400, 404, 409))
+@router.post("", status_code=201, responses=describe(404, 409))
 async def begin_scene(
     body: SceneIn,
     response: Response,
@@ -101,7 +101,7 @@ async def begin_scene(
     return await read_scene_of_world(scene_id, deps, world_id)
 
 
-@router.get("", responses=describe())
+@router.get("")
 async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None) -> ScenesOut:
     """The scenes that were begun in this world, and those of the game's files."""
 
@@ -120,7 +120,7 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
     return await deps.read(world_id, work)
 
 
-@router.get("/{scene_id}", responses=describe(404))
+@router.get("/{scene_id}")
 async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneDetail:
     """A scene with its turns, what was done to it, and what may stay with its people for long."""
 
@@ -137,7 +137,7 @@ async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldI
     return await deps.read(world_id, work)
 
 
-@router.post("/{scene_id}/turns", status_code=202, responses=_WAITED | describe(400, 404, 409))
+@router.post("/{scene_id}/turns", status_code=202, responses=_WAITED | describe(409))
 async def speak_turns(
     scene_id: SceneId,
     body: TurnsIn,
@@ -167,7 +167,7 @@ async def speak_turns(
 @router.post(
     "/{scene_id}/interventions",
     status_code=201,
-    responses=describe(400, 404, 409, 502),
+    responses=describe(409, 502),
 )
 async def intervene_in_scene(
     scene_id: SceneId,
@@ -204,7 +204,7 @@ async def intervene_in_scene(
     return await deps.read(world_id, told)
 
 
-@router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(404, 409))
+@router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(409))
 async def end_scene(
     scene_id: SceneId, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> SceneDetail:
@@ -215,7 +215,7 @@ async def end_scene(
     return await read_scene_of_world(scene_id, deps, world_id)
 
 
-@router.post("/{scene_id}/rewind", responses=describe(400, 404, 409))
+@router.post("/{scene_id}/rewind", responses=describe(409))
 async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, world_id: WorldId) -> RewoundOut:
     """Bring the scene back to before a turn, to go on otherwise. It alone goes back: what was learned, felt or promised
     in it after that is no more, while the world and its other scenes stay as they are, also what was said there of what
@@ -241,13 +241,13 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 
 
-@router.get("/{scene_id}/proposals", responses=describe(404))
+@router.get("/{scene_id}/proposals")
 async def list_proposals(scene_id: SceneId, deps: Serving, world_id: WorldId) -> list[ProposalOut]:
     """What may be added to what is people's for long, after this scene; it holds only once it is accepted."""
     return (await read_scene_of_world(scene_id, deps, world_id)).proposals
 
 
-@router.post("/{scene_id}/proposals/{proposal_id}", responses=describe(400, 404))
+@router.post("/{scene_id}/proposals/{proposal_id}")
 async def judge_proposal(
     scene_id: SceneId,
     proposal_id: Slug,

@@ -170,7 +170,7 @@ class SummaryOut(Out, of=Scan, shows="parts model"):
     response_model=SurveyOut,
     responses={
         200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"},
-        **describe(400, 404, 409),
+        **describe(404, 409),
     },
 )
 async def ask_many(
@@ -201,7 +201,7 @@ async def ask_many(
     return out
 
 
-@router.post("/people/{person_id}/summary", responses=describe(400, 404, 502))
+@router.post("/people/{person_id}/summary", responses=describe(502))
 async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> SummaryOut:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is

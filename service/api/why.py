@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World, describe
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns
@@ -121,7 +121,6 @@ class EventWhyOut(Out):
 
 @router.get(
     "/conversations/{conversation_id}/turns/{turn}/why",
-    responses=describe(404),
     tags=["conversations"],
 )
 async def why_said(
@@ -149,7 +148,7 @@ async def why_said(
     )
 
 
-@router.get("/events/{event_id}/why", responses=describe(404), tags=["world"])
+@router.get("/events/{event_id}/why", tags=["world"])
 async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world: ToldWorld) -> EventWhyOut:
     """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
     thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.

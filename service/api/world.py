@@ -56,13 +56,13 @@ from world.time import MINUTES_PER_DAY, WorldTime, iso
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
-@router.get("/world", responses=describe())
+@router.get("/world")
 async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """The world's clock and how it is played. A world that nobody has written to is at its beginning."""
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
-@router.patch("/world", responses=describe(400, 409))
+@router.patch("/world", responses=describe(409))
 async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
     """Set the world's language, how its characters decide, how large prompts may be, its weather; announce something.
 
@@ -88,7 +88,7 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: A
     return await deps.world_runner.command(world_id, work, asked=asked)
 
 
-@router.put("/world/clock", responses=describe(400, 409))
+@router.put("/world/clock", responses=describe(409))
 async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
@@ -101,7 +101,7 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
-@router.post("/world/stop", responses=describe())
+@router.post("/world/stop")
 async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the world stand: at the last minute that is settled, with the clock set to manual.
 
@@ -125,7 +125,7 @@ async def delete_world(deps: Serving, world_id: WorldId) -> None:
     "/world/tick",
     responses={
         202: {"model": TickOut, "description": "With wait=false: the world is on its way"},
-        **describe(400, 409),
+        **describe(409),
     },
 )
 async def tick(
@@ -165,7 +165,7 @@ async def tick(
     )
 
 
-@router.get("/world/map", responses=describe())
+@router.get("/world/map")
 async def read_map(world: World) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
     places = world.map
@@ -186,7 +186,7 @@ async def read_map(world: World) -> MapOut:
     )
 
 
-@router.get("/world/people", responses=describe())
+@router.get("/world/people")
 async def read_people(
     deps: Serving,
     world_id: WorldId,
@@ -221,7 +221,7 @@ async def read_people(
     return await deps.read(world_id, work)
 
 
-@router.get("/usage", responses=LINKED | describe())
+@router.get("/usage", responses=LINKED)
 async def read_usage(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[UsageOut]:
@@ -232,7 +232,7 @@ async def read_usage(
     return [UsageOut.of(row, day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10]) for row in rows]
 
 
-@router.get("/usage/budget", responses=describe())
+@router.get("/usage/budget")
 async def read_budget(deps: Serving) -> BudgetOut:
     """What is left of the day's budget of model calls: over all worlds, of the day in UTC by the machine's clock.
 

@@ -82,7 +82,7 @@ class BranchOut(Out):
     branched_at: WorldTimeText = Field(description="up to this world time they are the same")
 
 
-@router.post("/world/snapshots", status_code=201, responses=describe(400, 404, 409))
+@router.post("/world/snapshots", status_code=201, responses=describe(404, 409))
 async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> SnapshotOut:
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
@@ -90,7 +90,7 @@ async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> Snap
     return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name))
 
 
-@router.get("/world/snapshots", responses=describe())
+@router.get("/world/snapshots")
 async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
     """The snapshots of the world, by world time. A world is kept by itself when a day begins, and so many days as
     `KATARIBE_WORLD__DAILY_SNAPSHOTS` says.
@@ -99,13 +99,13 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
     return [SnapshotOut.of(one) for one in found]
 
 
-@router.delete("/world/snapshots/{name}", status_code=204, responses=describe(404))
+@router.delete("/world/snapshots/{name}", status_code=204)
 async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
     """Let go of a snapshot; the world stays as it is."""
     await deps.conversation.database.write(lambda s: snapshots.remove(s, world_id, name))
 
 
-@router.post("/world/restore", responses=describe(400, 404, 409))
+@router.post("/world/restore", responses=describe(404, 409))
 async def restore_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
@@ -131,7 +131,7 @@ async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Sessio
     deps.world_runner.world(world_id).move()
 
 
-@router.post("/world/branch", status_code=201, responses=describe(400, 404, 409))
+@router.post("/world/branch", status_code=201, responses=describe(404, 409))
 async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> BranchOut:
     """Begin another world that is this one up to a moment, and goes on by itself from there; this one goes on as it
     did.
@@ -193,7 +193,7 @@ class WorldSummary(WorldNow, of=WorldRow, shows="branched_from branched_at"):
     )
 
 
-@router.get("/worlds", responses=describe())
+@router.get("/worlds")
 async def list_worlds(
     deps: Serving,
     after: Annotated[Slug | None, Query(description="`next` of the page before; left out: the first page")] = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
-from service.api.dependencies import KNOWN_QUERY, PLAIN, In, Serving, Slug, World, WorldTimeText, describe
+from service.api.dependencies import KNOWN_QUERY, PLAIN, In, Serving, Slug, World, WorldTimeText
 from service.api.schemas import CostOut
 from service.conversation.writing import Form, Wanted, write
 from service.locales import Language
@@ -44,7 +44,7 @@ class WrittenOut(CostOut):
     model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
 
 
-@router.post("/{person_id}/write", responses=describe(400, 404))
+@router.post("/{person_id}/write")
 async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World) -> WrittenOut:
     """Words in character that are no conversation, by one model call: what the writer does not know does not come into
     them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.

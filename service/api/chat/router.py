@@ -20,10 +20,9 @@ from service.api.chat.schemas import (
     ModelList,
     ModelOut,
     choice,
-    chunk,
 )
 from service.api.chat.speech import Speech
-from service.api.dependencies import IdempotencyKey, Serving, WorldId, describe_openai, once_of
+from service.api.dependencies import IdempotencyKey, Serving, WorldId, describe, once_of
 from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
@@ -37,7 +36,7 @@ router = APIRouter(prefix="/v1", tags=["chat clients"])
 _DONE = format_sse_event(data_str="[DONE]")
 
 
-@router.get("/models", responses=describe_openai())
+@router.get("/models")
 async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     """Everybody to talk to, as a chat client lists its models."""
 
@@ -47,7 +46,7 @@ async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     return ModelList(data=await deps.read(world_id, lambda _, world: [_model(world, one) for one in people(world)]))
 
 
-@router.get("/models/{model}", responses=describe_openai(404))
+@router.get("/models/{model}")
 async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
     """One of those to talk to, by the name it is asked for."""
     wanted = Wanted.of(model)
@@ -58,7 +57,7 @@ async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
 @router.post(
     "/chat/completions",
     response_model=Completion,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **describe_openai(404, 409)},
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **describe(404, 409)},
 )
 async def complete_chat(
     body: ChatIn,
@@ -118,8 +117,8 @@ async def _events(
     with_usage: dict[str, Any] = {"usage": None} if body.wants_usage else {}
 
     def event(*choices: dict[str, Any], **more: Any) -> bytes:
-        told = chunk(begun.id, begun.created, body.model, list(choices), **{**with_usage, **more})
-        return format_sse_event(data_str=json.dumps(told))
+        told = {"id": begun.id, "object": "chat.completion.chunk", "created": begun.created, "model": body.model}
+        return format_sse_event(data_str=json.dumps(told | {"choices": choices} | with_usage | more))
 
     try:
         yield event(choice({"role": "assistant", "content": first}))

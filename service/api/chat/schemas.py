@@ -148,18 +148,6 @@ class Completion(Out):
     usage: ChatUsage = Field(description="what it cost")
 
 
-def chunk(answer_id: str, created: int, model: str, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """One event of a streamed answer."""
-    return {
-        "id": answer_id,
-        "object": "chat.completion.chunk",
-        "created": created,
-        "model": model,
-        "choices": choices,
-        **more,
-    }
-
-
 def choice(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
     """The one choice of an event."""
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}

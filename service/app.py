@@ -29,7 +29,6 @@ from service.api import (
     player,
     problem,
     quality,
-    scene_logs,
     scenes,
     surveys,
     why,
@@ -112,7 +111,6 @@ ROUTES = tuple(
     for router in (
         conversations.router,
         scenes.router,
-        scene_logs.router,
         player.router,
         client_events.router,
         world.router,

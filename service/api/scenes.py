@@ -1,7 +1,9 @@
-"""Owns the endpoints of scenes: they are begun, go on, are interfered with, end, and are brought back to a turn."""
+"""Owns the endpoints of scenes: they are begun, go on, are interfered with, end, are brought back to a turn, and taken
+away as a log or a report.
+"""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
@@ -41,6 +43,16 @@ from service.api.worlds import branch_to, rewritten
 from service.content.scenes import Effect, Scene
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
+from service.conversation.scene_log import (
+    Form,
+    SceneLog,
+    SceneReport,
+    as_json,
+    as_script,
+    as_yaml,
+    read_log,
+    read_report,
+)
 from service.conversation.scenes import begin, following, go_on, read_scene, scenes_of, staged
 from service.conversation.transcript import conversation_of, turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
@@ -54,17 +66,12 @@ from service.runtime.rewind import Moment
 from service.store.idempotency import once
 from service.store.perceived import perceives
 from service.store.phase import Phase, ProposalState
-from service.store.tables import (
-    ConversationKey,
-    ConversationRow,
-    InterventionRow,
-    SceneRow,
-    TurnRow,
-)
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow, TurnRow
 
 router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 Wait = Annotated[bool, Query(description="Answer when the turns are spoken, not at once")]
+_TYPES = {"json": "application/json", "yaml": "application/yaml", "script": "text/markdown", "text": "text/plain"}
 _WAITED: dict[int | str, dict[str, Any]] = {
     200: {"model": SceneDetail, "description": "With wait=true: as it stands after its turns"}
 }
@@ -269,6 +276,49 @@ async def judge_proposal(
     found = await conversation.database.write(work)
     await deps.bring_on(world_id)
     return found
+
+
+@router.get(
+    "/{scene_id}/log",
+    response_model=SceneLog,
+    responses=describe(400) | {200: {"content": {_TYPES[name]: {} for name in ("script", "text", "yaml")}}},
+)
+async def read_scene_log(
+    scene_id: SceneId,
+    deps: Serving,
+    world_id: WorldId,
+    form: Annotated[
+        Literal["json", "yaml"] | Form,
+        Query(alias="as", description="JSON or YAML; a script in Markdown; plain text for a word processor"),
+    ] = "json",
+    view: Annotated[
+        str | None, Query(description="A person who takes part: only what it perceived and thought", examples=["aoi"])
+    ] = None,
+    thoughts: Annotated[bool, Query(description="Whether a script tells what people think")] = False,
+) -> Response:
+    """What happened in a scene, to be taken away: as JSON in Project Anima's shape, or the same as YAML
+    (`application/yaml`), as a script (`text/markdown`), as plain text for a word processor (`text/plain`).
+    """
+
+    def work(session: Session, world: WorldView) -> str:
+        log = read_log(session, world, scene_id, view)
+        if form == "json":
+            return as_json(log)
+        return as_yaml(log) if form == "yaml" else as_script(log, form, world.language, thoughts=thoughts)
+
+    text = await deps.read(world_id, work)
+    suffix = {"script": "md", "text": "txt"}.get(form, form)
+    name = ".".join(filter(None, (scene_id, view, suffix)))
+    return Response(text, media_type=_TYPES[form], headers={"Content-Disposition": f'inline; filename="{name}"'})
+
+
+@router.get("/{scene_id}/report")
+async def read_scene_report(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneReport:
+    """How people felt from turn to turn, how each came to stand to each other one, and the lines that turned it. All of
+    it is counted from what was said: no model judges it.
+    """
+
+    return await deps.read(world_id, lambda session, world: read_report(session, world, scene_id))
 
 
 async def _carry_on(deps: ApiDependencies, key: ConversationKey, response: Response, *, wait: bool) -> None:

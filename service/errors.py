@@ -58,6 +58,7 @@ KataribeError
 ├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
 ├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
 ├── StoreFull               503   there is no room left where the database is kept
+├── StoreUnavailable        503   the database cannot be reached, or not be written to
 ├── Unexpected              500   something that has no name here went wrong whenever it was tried
 ├── CassetteUnusable        503   a cassette that is damaged, or of another version
 ├── CassetteMiss            503   a cassette is replayed, and does not hold what is asked now: nobody is asked
@@ -185,6 +186,17 @@ class NoSuchModel(KataribeError, status=404):
 
 class Invalid(KataribeError, status=422):
     """Facts: `field`, `reason`."""
+
+
+def refuse(*wrongs: tuple[object, str, Phrase | str]) -> None:
+    """Each of `wrongs`: whether it is so, the field, and the sentence, or its key, that says what is wrong with it.
+
+    Raises:
+        Invalid: one of them is so; the first is told.
+    """
+    for is_so, field, reason in wrongs:
+        if is_so:
+            raise Invalid(field=field, reason=Phrase(reason) if isinstance(reason, str) else reason)
 
 
 class NeverTold(Invalid):
@@ -395,6 +407,10 @@ class DatabaseGone(KataribeError, status=503):
 
 
 class StoreFull(KataribeError, status=503):
+    """No facts."""
+
+
+class StoreUnavailable(KataribeError, status=503):
     """No facts."""
 
 

@@ -108,6 +108,7 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     lines: tuple[str, ...] = ()
     deflections: tuple[str, ...] = ()
     mood: Mood = "neutral"
+    """the mood it falls back into"""
     voice: JsonValue = None
     context_tokens: int | None = None
     """about how many tokens its prompts in talks may take; null: as its world or the settings say"""

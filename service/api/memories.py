@@ -16,7 +16,6 @@ from service.api.dependencies import (
     ApiDependencies,
     ChangeIn,
     MayBeLeftOut,
-    Now,
     OneToTen,
     Out,
     Serving,
@@ -103,12 +102,11 @@ class HitOut(MemoryItemOut, RecalledOut):
     """A memory that a search found, and what its score is the sum of."""
 
 
-class SearchOut(OfOwner):
+class SearchOut(OfOwner, of=WorldView, shows="now"):
     """What a search found. Nothing that bears on the query: `found` is false."""
 
     query: str = Field(description="what was looked for")
     about: str | None = Field(description="about whom or what it was asked")
-    now: Now
     as_of: WorldTimeText = Field(description="the world time whose knowledge was searched")
     found: bool = Field(description="whether any hit bears on the query")
     hits: list[HitOut] = Field(description="the memories found, the best first")
@@ -268,11 +266,11 @@ async def search_memory(
     )
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, (one.item for one in found)))
     gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
-    return SearchOut(
+    return SearchOut.of(
+        world,
         person_id=group.person_id,
         query=query,
         about=about,
-        now=world.now,
         as_of=moment,
         found=any(one.answers for one in found),
         hits=[

@@ -325,8 +325,7 @@ async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tupl
     waits for the graph, and for a vector.
     """
     talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
-    await deps.runner.graph.deliver(group)
-    deps.vectors.wake()
+    await deps.bring_memory(group)
     now, waiting = await deps.read(
         world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, world_id, person_id))
     )

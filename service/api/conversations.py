@@ -25,7 +25,6 @@ from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
-from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
@@ -174,7 +173,7 @@ async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
     await deps.conversation.database.write(
         lambda s: end(s, deps.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
     )
-    deps.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
+    deps.conversation.stream.hush(key)
     await deps.runner.interrupt(key)
 
 

@@ -25,7 +25,7 @@ from service.api.schemas import (
 )
 from service.conversation.action_results import settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
-from service.conversation.stream import Discarded, Ended, Listener, Restored, Said, Stopped, Stored
+from service.conversation.stream import Mailbox
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 
@@ -120,7 +120,7 @@ async def interrupt_conversation(
     spoken = stream.words(key)
     await deps.conversation.database.write(lambda s: interrupt(s, deps.conversation.worlds, key, heard, spoken))
     await deps.runner.interrupt(key)
-    stream.tell(key, Stored())
+    stream.hush(key)
     return await views.read_conversation(deps, *key)
 
 
@@ -172,7 +172,7 @@ async def say_what_became_of_action(
     call = await deps.conversation.database.write(
         lambda s: settle(s, worlds, key, call_id, ok=body.ok, message=body.message)
     )
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.tell(key)
     deps.runner.carry_on(key)
     return ActionCallOut.of(call)
 
@@ -183,7 +183,7 @@ async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, s
     told = deps.conversation.stream.sentences_told(key)
     row = await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker, told))
     await deps.runner.interrupt(key)
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.hush(key)
     deps.conversation.stream.tell_people(key.world_id, row.person_ids)
     return await views.read_conversation(deps, *key)
 
@@ -192,12 +192,12 @@ async def _said(
     deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
 ) -> SaidOut:
     """What a human says by `work`; with `wait` the answer to it too."""
-    with deps.conversation.stream.listen(key, to_words=False) as listener:
+    with deps.conversation.stream.mailbox(key, to_words=False) as box:
         turn = await deps.conversation.database.write(work)
-        deps.conversation.stream.tell(key, Said(row=turn))
+        deps.conversation.stream.hush(key)
         deps.runner.carry_on(key)
         if wait:
-            await _answered(deps, key, turn, listener)
+            await _answered(deps, key, turn, box)
     response.status_code = 200 if wait else 202
     detail = await views.read_conversation(deps, *key)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
@@ -205,14 +205,15 @@ async def _said(
     return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
 
 
-async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:
+async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, box: Mailbox) -> None:
     """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
-    while True:
-        moment = await listener.next(LOOKS_SECONDS)
-        is_open = moment is None or isinstance(moment, Discarded | Restored)  # the store may know more
-        if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
-            return
+
+    def is_open(session: Session) -> bool:
+        row = session.get(ConversationRow, key)
+        waits = row is not None and row.phase == Phase.RUNNING and row.awaits is None and not row.waits_for_model
+        return waits and session.get(TurnRow, (*key, turn.turn + 1)) is None
+
+    while not box.is_stopped and await deps.conversation.database.read(is_open):
         deps.runner.require_store(key)
-        row = await deps.conversation.database.read(lambda s: s.get(ConversationRow, key)) if is_open else None
-        if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None or row.waits_for_model):
-            return
+        while await box.wait(LOOKS_SECONDS) and not box.take()[0]:
+            pass

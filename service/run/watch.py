@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 from service.api.dependencies import ApiDependencies
 from service.api.life import life_states
 from service.app import create_app
-from service.conversation.stream import ALL, Ended, Moment, Said, Settled, Speaking
+from service.conversation.stream import ALL, Mailbox
 from service.llm.choose import LocalServer
 from service.locales import Language, Listed, Phrase, clock_label, sentence
 from service.people.worlds import WorldView
@@ -26,8 +26,9 @@ from service.run.show import Show, Status, one_line, shown
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
+from service.store.event_kinds import ConversationEnded
 from service.store.events import last_event
-from service.store.tables import ConversationKey, PersonRow, TurnRow, WorldRow
+from service.store.tables import ConversationKey, PersonRow, WorldRow
 from world.time import MINUTES_PER_DAY, WorldTime
 
 T = TypeVar("T")
@@ -112,29 +113,27 @@ class Watch:
     async def _follow(self, until: WorldTime) -> None:
         mover = asyncio.create_task(self._deps.world_runner.wait(self._world.id, until))
         try:
-            with self._deps.conversation.stream.listen(ALL) as heard:
+            with self._deps.conversation.stream.mailbox(ALL) as box:
                 while not mover.done():
                     await asyncio.wait({mover}, timeout=LOOK_SECONDS)
-                    while not heard.queue.empty():
-                        self._hear(*heard.queue.get_nowait())
+                    self._hear(box)
                     await self._look()
             mover.result()
             self.now = until
         finally:
             mover.cancel()
 
-    def _hear(self, key: ConversationKey, moment: Moment) -> None:
-        match moment:
-            case Speaking(speaker_name=name, text=text) | Said(row=TurnRow(speaker_name=name, text=text)):
-                self._speaking[key] = self._world.say("run.making", name=name, text=one_line(text))
-            case Ended() | Settled():
-                self._speaking.pop(key, None)
+    def _hear(self, box: Mailbox) -> None:
+        for key, words in box.take()[1].items():
+            self._speaking[key] = self._world.say("run.making", name=words.speaker_name, text=one_line(words.text))
 
     async def _look(self) -> None:
         """Tell what has happened since the last look, and what is going on."""
         while page := await self._read(lambda s: story_events_after(s, self._world.id, self._seen)):
             for told in page:
                 self._ledger.take(told)
+                if isinstance(told.payload, ConversationEnded) and told.conversation is not None:
+                    self._speaking.pop(told.conversation.key, None)
                 for line in self._feed.lines(told):
                     self._show.say(line)
             self._seen = page[-1].event.id

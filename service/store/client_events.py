@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import update
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session, col, func, select
 
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted, WorldRestored
 from service.store.event_kinds import Payload
 from service.store.events import hold_log
-from service.store.insert import insert_rows
+from service.store.insert import insert_rows, upsert
 from service.store.phase import Phase
 from service.store.tables import (
     ClientEventCountRow,
@@ -30,22 +29,14 @@ def tell_clients(session: Session, key: ConversationKey, at: WorldTime, told: Se
     A number is never given twice, whatever becomes of its event.
     """
     hold_log(session, key.world_id)
-    counted = (
-        update(ClientEventCountRow)
-        .where(col(ClientEventCountRow.world_id) == key.world_id)
-        .values(newest=col(ClientEventCountRow.newest) + len(told))
-        .returning(col(ClientEventCountRow.newest))
-    )
-    newest = session.execute(counted).scalar()
-    if newest is None:
-        newest = len(told)
-        insert_rows(session, [ClientEventCountRow(world_id=key.world_id, newest=newest)])
-    first = newest - len(told) + 1
+    counting = upsert(ClientEventCountRow, session.get_bind().dialect.name, sums=("newest",))
+    row = {"world_id": key.world_id, "newest": len(told), "restored": 0}
+    newest = session.execute(counting.returning(col(ClientEventCountRow.newest)), row).scalar_one()
     insert_rows(
         session,
         [
             ClientEventRow(**key._asdict(), seq=seq, at=at, kind=payload.kind, data=payload.stored())
-            for seq, payload in enumerate(told, first)
+            for seq, payload in enumerate(told, newest - len(told) + 1)
         ],
     )
 

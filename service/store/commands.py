@@ -4,13 +4,11 @@ service/replay.py).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import Executable, bindparam, insert
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, select
 
-from service.store.events import hold_log
+from service.store.events import append
 from service.store.tables import CommandRow, ConversationKey
 from world.time import WorldTime, iso
 
@@ -64,9 +62,7 @@ def log_command(
     conversation_id: str | None = None,
 ) -> None:
     """Add it to the world's log, in the transaction of what it tells; the conversation's row is there."""
-    hold_log(session, world_id)
-    told = {"minute": at, "of_kind": kind, "of_conversation": conversation_id, "told": dict(data)}
-    session.connection().execute(_adding(), {"of_world": world_id, **told})
+    append(session, CommandRow, world_id, at=at, kind=kind, conversation_id=conversation_id, data=dict(data))
 
 
 def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command, **data: Any) -> None:
@@ -76,8 +72,8 @@ def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command,
 
 def log_look(session: Session, world_id: str, at: WorldTime) -> None:
     """Those who live look round, if anything came from outside since they did so last."""
-    last = session.get(CommandRow, (world_id, _newest(session, world_id)))
-    if last is not None and last.kind != "looked":
+    kinds = select(CommandRow.kind).where(CommandRow.world_id == world_id)
+    if session.exec(kinds.order_by(col(CommandRow.seq).desc()).limit(1)).first() not in (None, "looked"):
         log_command(session, world_id, at, "looked", {})
 
 
@@ -91,22 +87,3 @@ def line_of(row: CommandRow) -> dict[str, Any]:
     """As it stands in a file, as JSON; its time is world time."""
     told = row.model_dump(include={"seq", "kind", "conversation_id", "data"})
     return {"at": iso(WorldTime(row.at)), **told}
-
-
-@cache
-def _adding() -> Executable:
-    """The statement that adds one, numbered as it is inserted; made once, for it is run at every turn."""
-    newest = select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == bindparam("of_world"))
-    adding = insert(CommandRow).values(
-        world_id=bindparam("of_world"),
-        seq=newest.scalar_subquery() + 1,
-        at=bindparam("minute"),
-        kind=bindparam("of_kind"),
-        conversation_id=bindparam("of_conversation"),
-        data=bindparam("told"),
-    )
-    return adding.inline()  # nobody asks for the number
-
-
-def _newest(session: Session, world_id: str) -> int:
-    return session.exec(select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == world_id)).one()

@@ -1,11 +1,12 @@
 """Owns the log of what happened in a world, and what was worked out ahead of its clock and is not told yet."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import delete, insert, literal
-from sqlmodel import Session, col, func, select
+from sqlalchemy import Executable, bindparam, delete, insert, literal
+from sqlmodel import Session, SQLModel, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from service.store.event_kinds import (
@@ -23,7 +24,7 @@ from service.store.event_kinds import (
     WeatherSet,
     payload_of,
 )
-from service.store.tables import EventRow, PendingEventRow
+from service.store.tables import CommandRow, EventRow, PendingEventRow
 from world.time import WorldTime, parse_time
 
 _LOCK = 7203915
@@ -41,10 +42,24 @@ _KNOWN_BEFORE = _RANKS[ActivityEnded]
 
 
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
-    """Add an event to the log, numbered as it is inserted."""
+    """Add an event to the log of what happened."""
+    append(session, EventRow, world_id, at=at, kind=payload.kind, person_id=person_id, data=payload.stored())
+
+
+def append(session: Session, log: type[EventRow | CommandRow], world_id: str, **told: Any) -> None:
+    """Add a row to a log of the world, numbered as it is inserted. Rows that it refers to are there."""
     hold_log(session, world_id)
-    told = {"world_id": world_id, "at": at, "kind": payload.kind, "person_id": person_id, "data": payload.stored()}
-    session.execute(insert(EventRow).values(id=_newest(world_id).scalar_subquery() + 1, **told))
+    session.connection().execute(_appending(log), {"in_world": world_id} | {f"its_{name}": told[name] for name in told})
+
+
+@cache
+def _appending(log: type[EventRow | CommandRow]) -> Executable:
+    """The statement that adds a row; made once, for it is run at every turn. Nobody asks for the number."""
+    world_id, number, *others = SQLModel.metadata.tables[str(log.__tablename__)].c
+    newest = select(func.coalesce(func.max(number), 0)).where(world_id == bindparam("in_world"))
+    told = {one: bindparam(f"its_{one.name}") for one in others}
+    adding = insert(log).values({world_id: bindparam("in_world"), number: newest.scalar_subquery() + 1, **told})
+    return adding.inline()
 
 
 def schedule_event(
@@ -55,22 +70,13 @@ def schedule_event(
     Raises:
         KeyError: the kind has no place in a minute (`IN_A_MINUTE`).
     """
-    session.add(
-        PendingEventRow(
-            world_id=world_id,
-            at=at,
-            rank=rank_of(payload),
-            person_id=person_id,
-            key=key,
-            kind=payload.kind,
-            data=payload.stored(),
-        )
-    )
+    session.add(pending(world_id, at, payload, person_id, key))
 
 
-def rank_of(payload: Payload) -> int:
-    """The event's place among those of its minute. Raises: KeyError: it has none."""
-    return _RANKS[type(payload)]
+def pending(world_id: str, at: WorldTime, payload: Payload, person_id: str, key: str = "") -> PendingEventRow:
+    """The row of an event that is told when the clock has passed it. Raises: KeyError: as `schedule_event`."""
+    told = {"person_id": person_id, "kind": payload.kind, "data": payload.stored()}
+    return PendingEventRow(world_id=world_id, at=at, rank=_RANKS[type(payload)], key=key, **told)
 
 
 def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -> None:

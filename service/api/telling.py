@@ -5,7 +5,7 @@ words as they are spoken. Pure.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self, Union
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, Union
 
 from pydantic import Field
 
@@ -53,8 +53,7 @@ _POSITION = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?")
 POSITION = rf"^{_POSITION.pattern}$"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """How much somebody has been told: events up to `seq`, and of the utterance that is being spoken then so many
     characters and sentences.
     """
@@ -69,8 +68,7 @@ class Position:
         found = _POSITION.fullmatch(text)
         if found is None:
             raise ValueError(f"no position: {text}")
-        seq, chars, sentences = (int(part or 0) for part in found.groups())
-        return cls(seq=seq, chars=chars, sentences=sentences)
+        return cls(*(int(part or 0) for part in found.groups()))
 
     def __str__(self) -> str:
         inside = f".{self.chars}.{self.sentences}" if self.chars or self.sentences else ""
@@ -107,21 +105,15 @@ class Telling:
     def position(self) -> Position:
         """How much was told so far."""
         last = next(reversed(self._utterances.values()), None)
-        inside = (last.chars, last.sentences) if last is not None else (0, 0)
-        return Position(seq=self._seq, chars=inside[0], sentences=inside[1])
-
-    def knows(self, key: ConversationKey, spoken: Speaking) -> bool:
-        """Whether the beginning of that utterance was told."""
-        utterance = self._utterances.get(key.conversation_id)
-        return utterance is not None and utterance.started.utterance_id == spoken.utterance_id
+        return Position(self._seq, *((last.chars, last.sentences) if last is not None else ()))
 
     def committed(self, row: ClientEventRow) -> Iterator[ClientEvent]:
         """The next event of the log, and before it what was not told yet of the words that it completes."""
         event = CLIENT_EVENTS[row.kind].model_validate(row)
         done = event.data
         if isinstance(done, UtteranceCompleted) and not done.interrupted:
-            utterance = self._utterances.get(row.conversation_id)
-            if utterance is not None and utterance.started.utterance_id == done.utterance_id:
+            utterance = self._begun(row.conversation_id, done.utterance_id)
+            if utterance is not None:
                 utterance.emotion = done.emotion
                 yield from self._sentences(row.conversation_id, utterance, cut(done.text, is_whole=True))
         if isinstance(done, UtteranceCompleted | UtteranceDiscarded | TalkEnded):
@@ -135,10 +127,10 @@ class Telling:
 
     def spoken(self, key: ConversationKey, spoken: Speaking) -> Iterator[ClientEvent]:
         """What is new of the words that are being spoken."""
-        if not self.knows(key, spoken):
-            return
         conversation_id = key.conversation_id
-        utterance = self._utterances[conversation_id]
+        utterance = self._begun(conversation_id, spoken.utterance_id)
+        if utterance is None:
+            return
         utterance.emotion = spoken.emotion or utterance.emotion
         more = spoken.text[utterance.chars :]
         if more:
@@ -151,29 +143,31 @@ class Telling:
         self._utterances.pop(row.conversation_id, None)  # the newest stands last
         self._utterances[row.conversation_id] = _Utterance(at=row.at, started=UtteranceStarted.model_validate(row.data))
 
+    def _begun(self, conversation_id: str, utterance_id: str) -> _Utterance | None:
+        """That utterance, if its beginning was told."""
+        utterance = self._utterances.get(conversation_id)
+        return utterance if utterance is not None and utterance.started.utterance_id == utterance_id else None
+
     def _sentences(self, conversation_id: str, utterance: _Utterance, found: list[Sentence]) -> Iterator[ClientEvent]:
         for sentence in found[utterance.sentences :]:
             utterance.sentences += 1
-            yield self._passing(conversation_id, utterance, _told(sentence, utterance))
+            started, label = utterance.started, utterance.emotion
+            told = UtteranceSentence(
+                utterance_id=started.utterance_id,
+                index=sentence.index,
+                final=sentence.is_final,
+                speaker_id=started.speaker_id,
+                text=sentence.text,
+                char_start=sentence.start,
+                char_end=sentence.end,
+                language=started.language,
+                voice=started.voice,
+                emotion=None if label is None else SentenceEmotion(label=label, strength=strength(sentence.text)),
+                gesture=sentence.gesture,
+            )
+            yield self._passing(conversation_id, utterance, told)
 
     def _passing(self, conversation_id: str, utterance: _Utterance, data: Payload) -> ClientEvent:
         return CLIENT_EVENTS[data.kind].model_validate(
             {"seq": None, "at": utterance.at, "conversation_id": conversation_id, "kind": data.kind, "data": data}
         )
-
-
-def _told(sentence: Sentence, utterance: _Utterance) -> UtteranceSentence:
-    started, label = utterance.started, utterance.emotion
-    return UtteranceSentence(
-        utterance_id=started.utterance_id,
-        index=sentence.index,
-        final=sentence.is_final,
-        speaker_id=started.speaker_id,
-        text=sentence.text,
-        char_start=sentence.start,
-        char_end=sentence.end,
-        language=started.language,
-        voice=started.voice,
-        emotion=None if label is None else SentenceEmotion(label=label, strength=strength(sentence.text)),
-        gesture=sentence.gesture,
-    )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -105,7 +106,7 @@ def parsed(line: bytes) -> dict[str, Any]:
         Unreadable: there is none.
     """
     try:
-        record = json.loads(line, parse_constant=_not_json, parse_float=_finite)
+        record = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as exc:
         raise Unreadable(Phrase("export.no_json", reason=str(exc) or type(exc).__name__)) from exc
     if not isinstance(record, dict):
@@ -139,13 +140,9 @@ def require_ids(data: object, key: Key) -> None:
         require_ids(value, place)
 
 
-def _not_json(name: str) -> float:
-    raise ValueError(name)
-
-
 def _finite(digits: str) -> float:
     number = float(digits)
-    if number in (float("inf"), float("-inf")):
+    if not isfinite(number):
         raise ValueError(digits)
     return number
 

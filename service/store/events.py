@@ -55,9 +55,9 @@ def append(session: Session, log: type[EventRow | CommandRow], world_id: str, **
 @cache
 def _appending(log: type[EventRow | CommandRow]) -> Executable:
     """The statement that adds a row; made once, for it is run at every turn. Nobody asks for the number."""
-    world_id, number, *others = SQLModel.metadata.tables[str(log.__tablename__)].c
+    world_id, number, *others = list(SQLModel.metadata.tables[str(log.__tablename__)].c)
     newest = select(func.coalesce(func.max(number), 0)).where(world_id == bindparam("in_world"))
-    told = {one: bindparam(f"its_{one.name}") for one in others}
+    told: dict[Any, Any] = {one: bindparam(f"its_{one.name}") for one in others}
     adding = insert(log).values({world_id: bindparam("in_world"), number: newest.scalar_subquery() + 1, **told})
     return adding.inline()
 
@@ -75,7 +75,7 @@ def schedule_event(
 
 def pending(world_id: str, at: WorldTime, payload: Payload, person_id: str, key: str = "") -> PendingEventRow:
     """The row of an event that is told when the clock has passed it. Raises: KeyError: as `schedule_event`."""
-    told = {"person_id": person_id, "kind": payload.kind, "data": payload.stored()}
+    told: dict[str, Any] = {"person_id": person_id, "kind": payload.kind, "data": payload.stored()}
     return PendingEventRow(world_id=world_id, at=at, rank=_RANKS[type(payload)], key=key, **told)
 
 

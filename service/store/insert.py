@@ -47,7 +47,7 @@ def upsert(
     """
     rows = SQLModel.metadata.tables[str(table.__tablename__)]
     adding = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
-    changed = {name: adding.excluded[name] for name in changing}
+    changed: dict[str, Any] = {name: adding.excluded[name] for name in changing}
     for name in sums:
         both = rows.c[name], adding.excluded[name]
         changed[name] = or_(*both) if isinstance(rows.c[name].type, Boolean) else both[0] + both[1]

@@ -24,15 +24,15 @@ from service.conversation.transcript import conversation_of, conversations_open
 from service.errors import NeverTold, NotFound
 from service.runtime.tasks import cancel
 from service.store.client_event_kinds import TalkStarted, UtteranceDelta
-from service.store.client_events import (
-    client_events_after,
+from service.store.events import (
+    events_after,
     newest_client_event,
     of_conversation,
     of_person,
     utterances_open,
 )
-from service.store.phase import Phase
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.phase import Audience, Phase
+from service.store.tables import ConversationKey, EventRow
 
 AT_ONCE = 200
 """Most events that are read at once."""
@@ -108,12 +108,14 @@ class Follower:
         """What was committed since; at most `AT_ONCE` of it."""
         world_id, seq = self._followed.world_id, self.position.seq
 
-        def work(session: Session) -> tuple[bool, list[ClientEventRow]]:
+        def work(session: Session) -> tuple[bool, list[EventRow]]:
             try:
                 is_over = self._followed.is_over(session)
             except NotFound:  # where the world was brought back to, it had not begun
                 is_over = True
-            return is_over, client_events_after(session, world_id, seq, AT_ONCE, self._followed.events)
+            return is_over, events_after(
+                session, world_id, seq, AT_ONCE, *self._followed.events, audience=Audience.PARTICIPANTS
+            )
 
         is_over, rows = await self._database.read(work)
         if len(rows) == AT_ONCE:
@@ -121,7 +123,7 @@ class Follower:
             self.box.put(self._followed.key, None)
         self.is_over = is_over or self.box.is_stopped
         for row in rows:
-            if row.kind == TalkStarted.kind:
+            if row.kind == TalkStarted.kind and row.conversation_id is not None:
                 self._stream.follow(self.box, ConversationKey(world_id, row.conversation_id))
         return [(event, self.position) for row in rows for event in self._telling.committed(row)]
 
@@ -136,7 +138,7 @@ async def following(deps: ApiDependencies, followed: Followed, position: Positio
     """
     with deps.conversation.stream.mailbox(followed.key) as box:
 
-        def work(session: Session) -> tuple[list[ConversationKey], list[ClientEventRow]]:
+        def work(session: Session) -> tuple[list[ConversationKey], list[EventRow]]:
             newest = newest_client_event(session, followed.world_id)
             if position.seq > newest:
                 raise NeverTold(seq=position.seq, newest=newest)

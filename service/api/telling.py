@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, Union
 
-from pydantic import Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from service.api.dependencies import Out
 from service.content.profile import Emotion
@@ -25,18 +25,21 @@ from service.store.client_event_kinds import (
     WorldRestored,
 )
 from service.store.event_kinds import Payload, for_every_kind
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.tables import ConversationKey, EventRow
 
 
-class ClientEvent(Out, of=ClientEventRow, shows="at"):
+class ClientEvent(Out, of=EventRow, shows="at"):
     """Something that a game is told of a conversation with a human, `data` as its `kind` has it; see
     docs/client-events.md.
     """
 
     seq: int | None = Field(
-        description="grows within a world; `after` asks for what is later. Null: it passes, and is not stored"
+        validation_alias=AliasChoices("id", "seq"),
+        description="grows within a world; `after` asks for what is later. Null: it passes, and is not stored",
     )
-    conversation_id: str = Field(description="of GET /conversations/{id}", examples=["6f1c0a94d2b75c0e9a41b3d8e7f2"])
+    conversation_id: Annotated[str, BeforeValidator(lambda named: named or "")] = Field(
+        description="of GET /conversations/{id}", examples=["6f1c0a94d2b75c0e9a41b3d8e7f2"]
+    )
     kind: str = Field(description="what happened, as a word; it says what `data` is")
     data: Payload = Field(description="what is told of an event of that kind")
 
@@ -91,10 +94,10 @@ class Telling:
     utterance's words between its beginning and its end.
     """
 
-    def __init__(self, position: Position, open_utterances: list[ClientEventRow]) -> None:
+    def __init__(self, position: Position, open_utterances: list[EventRow]) -> None:
         """`open_utterances` are those that had been begun at that position, in order."""
         self._seq = position.seq
-        self._utterances: dict[str, _Utterance] = {}
+        self._utterances: dict[str | None, _Utterance] = {}
         for row in open_utterances:
             self._begin(row)
         if open_utterances:
@@ -107,7 +110,7 @@ class Telling:
         last = next(reversed(self._utterances.values()), None)
         return Position(self._seq, *((last.chars, last.sentences) if last is not None else ()))
 
-    def committed(self, row: ClientEventRow) -> Iterator[ClientEvent]:
+    def committed(self, row: EventRow) -> Iterator[ClientEvent]:
         """The next event of the log, and before it what was not told yet of the words that it completes."""
         event = CLIENT_EVENTS[row.kind].model_validate(row)
         done = event.data
@@ -122,7 +125,7 @@ class Telling:
             self._utterances.clear()
         if isinstance(done, UtteranceStarted):
             self._begin(row)
-        self._seq = row.seq
+        self._seq = row.id
         yield event
 
     def spoken(self, key: ConversationKey, spoken: Speaking) -> Iterator[ClientEvent]:
@@ -139,16 +142,18 @@ class Telling:
             yield self._passing(conversation_id, utterance, told)
         yield from self._sentences(conversation_id, utterance, cut(spoken.text, is_whole=False))
 
-    def _begin(self, row: ClientEventRow) -> None:
+    def _begin(self, row: EventRow) -> None:
         self._utterances.pop(row.conversation_id, None)  # the newest stands last
         self._utterances[row.conversation_id] = _Utterance(at=row.at, started=UtteranceStarted.model_validate(row.data))
 
-    def _begun(self, conversation_id: str, utterance_id: str) -> _Utterance | None:
+    def _begun(self, conversation_id: str | None, utterance_id: str) -> _Utterance | None:
         """That utterance, if its beginning was told."""
         utterance = self._utterances.get(conversation_id)
         return utterance if utterance is not None and utterance.started.utterance_id == utterance_id else None
 
-    def _sentences(self, conversation_id: str, utterance: _Utterance, found: list[Sentence]) -> Iterator[ClientEvent]:
+    def _sentences(
+        self, conversation_id: str | None, utterance: _Utterance, found: list[Sentence]
+    ) -> Iterator[ClientEvent]:
         for sentence in found[utterance.sentences :]:
             utterance.sentences += 1
             started, label = utterance.started, utterance.emotion
@@ -167,7 +172,7 @@ class Telling:
             )
             yield self._passing(conversation_id, utterance, told)
 
-    def _passing(self, conversation_id: str, utterance: _Utterance, data: Payload) -> ClientEvent:
+    def _passing(self, conversation_id: str | None, utterance: _Utterance, data: Payload) -> ClientEvent:
         return CLIENT_EVENTS[data.kind].model_validate(
             {"seq": None, "at": utterance.at, "conversation_id": conversation_id, "kind": data.kind, "data": data}
         )

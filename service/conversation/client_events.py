@@ -28,8 +28,8 @@ from service.store.client_event_kinds import (
     UtteranceDiscarded,
     UtteranceStarted,
 )
-from service.store.client_events import last_of_an_utterance, tell_clients
 from service.store.event_kinds import Payload
+from service.store.events import last_of_an_utterance, tell_clients
 from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker
 from service.store.tables import ActionCallRow, ConversationRow, Suggestion, TurnRow
 

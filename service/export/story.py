@@ -28,7 +28,7 @@ from service.people.worlds import count_people_revision
 from service.store.event_kinds import KINDS, payload_of
 from service.store.events import hear_of_world
 from service.store.insert import insert_rows
-from service.store.phase import ClockPolicy, Phase
+from service.store.phase import Audience, ClockPolicy, Phase
 from service.store.policy import TABLES, GoesWith, Policy, exported
 from service.store.tables import ConversationRow, EventRow, MadePersonRow, MovementRow, PersonRow, WorldRow
 from service.store.world_rows import Row
@@ -50,7 +50,7 @@ def _no_id(key: Key, value: str) -> Unreadable:
     return Unreadable(mismatch("slug", key_path(key), value))
 
 
-FORMAT = 4
+FORMAT = 5
 """The version of the format; a reader refuses any other."""
 
 
@@ -195,7 +195,7 @@ def story(
     talks = select(ConversationRow.id).where(ConversationRow.world_id == world_id)
     told, others = talks.where(*over), talks.where(~sa.and_(*over))
     for table, policy in exported():
-        where = [table.c.world_id == world_id]
+        where = [table.c.world_id == world_id, *(table.c[name] != value for name, value in policy.unexported.items())]
         if policy.conversation is not None:
             where.append(table.c[policy.conversation].is_(None) | table.c[policy.conversation].not_in(others))
         if policy.known is not None:
@@ -314,7 +314,9 @@ class _Reader:
             self._people.add(line.row[policy.whose or ""])
 
     def _hear(self, row: EventRow) -> None:
-        if row.kind not in KINDS:
+        if row.audience == Audience.AUTHOR:
+            return
+        if row.kind not in KINDS or row.audience != Audience.WORLD:
             raise Unreadable(Phrase("export.kind", kind=row.kind, known=", ".join(KINDS)))
         require_ids(row.data, ("data",))
         payload_of(row.kind, row.data)

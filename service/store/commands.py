@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from sqlmodel import Session, col, select
 
-from service.store.events import append
-from service.store.tables import CommandRow, ConversationKey
+from service.store.events import append, told_to
+from service.store.phase import Audience
+from service.store.tables import ConversationKey, EventRow
 from world.time import WorldTime, iso
 
 Command = Literal[
@@ -62,7 +63,8 @@ def log_command(
     conversation_id: str | None = None,
 ) -> None:
     """Add it to the world's log, in the transaction of what it tells; the conversation's row is there."""
-    append(session, CommandRow, world_id, at=at, kind=kind, conversation_id=conversation_id, data=dict(data))
+    told: dict[str, Any] = {"kind": kind, "conversation_id": conversation_id, "data": dict(data)}
+    append(session, EventRow(world_id=world_id, audience=Audience.AUTHOR.value, id=0, at=at, **told))
 
 
 def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command, **data: Any) -> None:
@@ -72,18 +74,12 @@ def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command,
 
 def log_look(session: Session, world_id: str, at: WorldTime) -> None:
     """Those who live look round, if anything came from outside since they did so last."""
-    kinds = select(CommandRow.kind).where(CommandRow.world_id == world_id)
-    if session.exec(kinds.order_by(col(CommandRow.seq).desc()).limit(1)).first() not in (None, "looked"):
+    kinds = select(EventRow.kind).where(*told_to(Audience.AUTHOR, world_id))
+    if session.exec(kinds.order_by(col(EventRow.id).desc()).limit(1)).first() not in (None, "looked"):
         log_command(session, world_id, at, "looked", {})
 
 
-def commands_after(session: Session, world_id: str, seq: int, limit: int) -> list[CommandRow]:
-    """Those with a number above `seq`, in order."""
-    query = select(CommandRow).where(CommandRow.world_id == world_id, col(CommandRow.seq) > seq)
-    return list(session.exec(query.order_by(col(CommandRow.seq)).limit(limit)))
-
-
-def line_of(row: CommandRow) -> dict[str, Any]:
+def line_of(row: EventRow) -> dict[str, Any]:
     """As it stands in a file, as JSON; its time is world time."""
-    told = row.model_dump(include={"seq", "kind", "conversation_id", "data"})
-    return {"at": iso(WorldTime(row.at)), **told}
+    told = row.model_dump(include={"kind", "conversation_id", "data"})
+    return {"at": iso(WorldTime(row.at)), "seq": row.id, **told}

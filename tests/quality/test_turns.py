@@ -10,7 +10,8 @@ from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout
 from service.quality.checked import TurnChecks
 from service.settings import QualitySettings
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.phase import Audience
+from service.store.tables import ConversationKey
 from tests.conversation.live import Recorded, spoken
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import (
@@ -19,11 +20,11 @@ from tests.conversation.talks import (
     HELLO,
     THANKS,
     begin_living,
+    events_told_to,
     hold_living,
     limited,
     meet,
     replies,
-    rows,
     says,
     turns,
 )
@@ -230,7 +231,7 @@ def test_the_partner_of_a_human_is_checked_and_begins_to_speak_once(
     assert not carry_on(played, conversation_id)
     assert turns(room, conversation_id)[1].text == FAMILY
     assert [(row.person_id, row.turn, row.outcome) for row in checked(room)] == [("npc_taro", 1, "again")]
-    kinds = [row["kind"] for row in rows(room, ClientEventRow)]
+    kinds = [row["kind"] for row in events_told_to(room, Audience.PARTICIPANTS)]
     assert kinds.count("utterance.started") == 1, kinds
 
 

@@ -24,11 +24,10 @@ from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
 from service.runtime.carried import LEASE_SECONDS, ConversationRunner
 from service.runtime.memory_jobs import GraphRelay
-from service.store.phase import EndReason, Phase
+from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    EventRow,
     SummaryRow,
     UsageRow,
 )
@@ -40,6 +39,7 @@ from tests.conversation.talks import (
     HELLO,
     THANKS,
     engaged,
+    events_told_to,
     limited,
     meet,
     recollection,
@@ -501,7 +501,7 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
             now[0] = datetime(2026, 4, 2, tzinfo=UTC)
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
             assert len(script.history) == asked + 1
-        told = [event["kind"] for event in rows(room, EventRow)]
+        told = [event["kind"] for event in events_told_to(room, Audience.WORLD)]
         assert told.count("closing_failed") == 2
         assert {row["person_id"] for row in rows(room, SummaryRow)} == {"aoi", "npc_taro"}
 

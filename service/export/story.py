@@ -269,7 +269,7 @@ class _Reader:
             with telling(self._file, number):
                 line = RowLine.model_validate(parsed(raw))
                 self._put(line, header)
-            read[line.table] += 1
+            read[line.table] += line.row.get("audience") != Audience.AUTHOR
         self._session.get_one(WorldRow, self._world_id).sqlmodel_update(self._told_of_world)
         for person_id in sorted(self._people):
             group = Group(world_id=self._world_id, person_id=person_id)

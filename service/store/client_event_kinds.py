@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from service.content.profile import Emotion, Mood
 from service.store.event_kinds import Payload, left_out
-from service.store.phase import EndReason, Loudness, OpenedFor
+from service.store.phase import Audience, EndReason, Loudness, OpenedFor
 
 SpeakerId = Annotated[str, Field(description="who says it", examples=["npc_taro"])]
 TurnNumber = Annotated[int, Field(description="its place in the conversation, from 0", examples=[1])]
@@ -20,11 +20,15 @@ Voice = Annotated[
 ]
 
 
-class OfPerson(Payload):
+class ToParticipants(Payload):
+    audience = Audience.PARTICIPANTS
+
+
+class OfPerson(ToParticipants):
     person_id: str = Field(description="whose it is", examples=["npc_taro"])
 
 
-class OfUtterance(Payload):
+class OfUtterance(ToParticipants):
     utterance_id: str = Field(
         description="which attempt to speak which turn: `<conversation>.<turn>.<attempt>`",
         examples=["6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"],
@@ -37,7 +41,7 @@ class OfTurn(OfUtterance):
     speaker_name: str = Field(description="name of who says it", examples=["Taro"])
 
 
-class OfActionCall(Payload):
+class OfActionCall(ToParticipants):
     call_id: str = Field(description="of what was asked of the game", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"])
     action_id: str = Field(description="of `gameActions` in actions.json", examples=["give_item"])
 
@@ -61,7 +65,7 @@ class SentenceEmotion(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class TalkStarted(Payload, kind="conversation.started"):
+class TalkStarted(ToParticipants, kind="conversation.started"):
     """A conversation with a human begins; or in one that runs it changes who finds whose words."""
 
     people: tuple[Talker, ...] = Field(description="who takes part, in the order of their seats")
@@ -217,13 +221,13 @@ class MemoryChanged(OfPerson, kind="memory.changed"):
     mid_term: int = Field(description="how many things it keeps in mind for some days", examples=[1])
 
 
-class TalkEnded(Payload, kind="conversation.ended"):
+class TalkEnded(ToParticipants, kind="conversation.ended"):
     """Nothing more is said; what is remembered of it comes next."""
 
     reason: EndReason = Field(description="why it ended", examples=["wants_to_end"])
 
 
-class TalkFailed(Payload, kind="error"):
+class TalkFailed(ToParticipants, kind="error"):
     """Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is
     asked again by itself; else it is the human's turn: the same words under the same `message_id` ask for another
     attempt, others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
@@ -242,7 +246,7 @@ class TalkFailed(Payload, kind="error"):
     )
 
 
-class WorldRestored(Payload, kind="world.restored"):
+class WorldRestored(ToParticipants, kind="world.restored"):
     """The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.
     Read anew what you show; events go on from here. `conversation_id` is empty.
     """

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.content.fields import Flag
 from service.content.profile import Importance, Mood, PersonKind
-from service.store.phase import EndReason
+from service.store.phase import Audience, EndReason
 from world.actions import Reason
 from world.life import Because
 
@@ -54,6 +54,7 @@ class Payload(BaseModel, frozen=True, extra="forbid"):
     """
 
     kind: ClassVar[str]
+    audience: ClassVar[Audience] = Audience.WORLD
 
     def __init_subclass__(cls, kind: str = "", **config: Unpack[ConfigDict]) -> None:
         super().__init_subclass__(**config)

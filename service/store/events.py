@@ -28,7 +28,7 @@ from service.store.event_kinds import (
     payload_of,
 )
 from service.store.insert import insert_rows, upsert
-from service.store.phase import Audience, Phase
+from service.store.phase import Audience, ClockPolicy, Phase
 from service.store.tables import (
     ClientEventCountRow,
     ConversationKey,
@@ -36,6 +36,7 @@ from service.store.tables import (
     EventRow,
     ParticipantRow,
     PendingEventRow,
+    WorldRow,
 )
 from world.time import WorldTime, parse_time
 
@@ -58,7 +59,7 @@ _KNOWN_BEFORE = _RANKS[ActivityEnded]
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
     """Add an event to the log of what happened."""
     told: dict[str, Any] = {"kind": payload.kind, "person_id": person_id, "data": payload.stored()}
-    append(session, EventRow(world_id=world_id, id=0, at=at, **told))
+    append(session, EventRow(world_id=world_id, audience=payload.audience, id=0, at=at, **told))
 
 
 def append(session: Session, event: EventRow) -> None:
@@ -85,6 +86,28 @@ def schedule_event(
         KeyError: the kind has no place in a minute (`IN_A_MINUTE`).
     """
     session.add(pending(world_id, at, payload, person_id, key))
+
+
+def publish(
+    session: Session,
+    conversation: ConversationRow,
+    at: WorldTime,
+    payload: Payload,
+    person_id: str,
+    *,
+    index: int | None = None,
+) -> None:
+    """Tell that something happened in the conversation. `index` tells events of one kind, person and minute apart.
+
+    What comes too late for `at`, because the world's clock did not wait for it, happens now.
+    """
+    if conversation.clock_policy == ClockPolicy.NONE:
+        note(session, conversation.world_id, at, payload, person_id)
+        return
+    world = session.get_one(WorldRow, conversation.world_id)
+    at = max(at, WorldTime(world.now))
+    key = str(conversation.talk_id) if index is None else f"{conversation.talk_id}/{index:03}"
+    schedule_event(session, conversation.world_id, at, payload, person_id, key=key)
 
 
 def pending(world_id: str, at: WorldTime, payload: Payload, person_id: str, key: str = "") -> PendingEventRow:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import lt
 
-from world.errors import Unreachable, WorldError
+from world.errors import Unreachable
 from world.places import WorldMap
 
 WalkRow = Sequence[int]
@@ -156,16 +156,6 @@ class Routes:
             self.world_map.node(start)
             raise Unreachable(start, named)
         return row, node_index
-
-
-class TalkTooShort(WorldError):
-    """The shortest talk is over before the longest walk between two who can talk: running ahead would not be safe."""
-
-    def __init__(self, talk_min: int, walk_minutes: int) -> None:
-        super().__init__(
-            f"a talk takes at least {talk_min} minutes, but two who can talk may stand {walk_minutes} minutes apart; "
-            f"set the shortest talk to {walk_minutes} or more"
-        )
 
 
 class Distances:

@@ -1,16 +1,14 @@
 """Owns the endpoints by which a human speaks in a conversation."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Body, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Response
 from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug, describe
 from service.api.schemas import (
     ActionCallOut,
     ActionResultIn,
@@ -25,49 +23,22 @@ from service.api.schemas import (
 )
 from service.conversation.action_results import settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
-from service.conversation.stream import Discarded, Ended, Listener, Restored, Said, Stopped, Stored
-from service.store.phase import Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.phase import Speaker
+from service.store.tables import ConversationKey, TurnRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
-LOOKS_SECONDS = 1.0
-"""How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""
-
 _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description": "With wait=true: with the answer"}}
-
-_WORDS: dict[str, Example] = {
-    "a question": {"value": {"text": "How is the boat coming along?", "message_id": "m-17"}},
-}
-
-_CHOICES: dict[str, Example] = {"the first line": {"value": {"choice_id": "1.0"}}}
-
-_HEARD: dict[str, Example] = {
-    "by characters": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17}},
-    "by words": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_text": "Good morning, Mr."}},
-}
-
-_PLAYED: dict[str, Example] = {
-    "still playing": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}},
-}
-
-_RESULTS: dict[str, Example] = {
-    "done": {"value": {"ok": True}},
-    "not done": {"value": {"ok": False, "message": "The door is bolted from inside."}},
-}
-
-_SPEAKERS: dict[str, Example] = {"a character": {"value": {"person_id": "aoi"}}}
 
 
 @router.post(
     "/{conversation_id}/say",
     status_code=202,
-    response_model=SaidOut,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(409),
 )
 async def say_in_conversation(
     key: Conversation,
-    body: Annotated[SayIn, Body(openapi_examples=_WORDS)],
+    body: SayIn,
     response: Response,
     deps: Serving,
     wait: Wait = False,
@@ -85,12 +56,11 @@ async def say_in_conversation(
 @router.post(
     "/{conversation_id}/choose",
     status_code=202,
-    response_model=SaidOut,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(409),
 )
 async def choose_in_conversation(
     key: Conversation,
-    body: Annotated[ChooseIn, Body(openapi_examples=_CHOICES)],
+    body: ChooseIn,
     response: Response,
     deps: Serving,
     wait: Wait = False,
@@ -106,10 +76,10 @@ async def choose_in_conversation(
     return await _said(deps, key, work, response, wait=wait)
 
 
-@router.post("/{conversation_id}/interrupt", response_model=ConversationDetail, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/interrupt", responses=describe(409))
 async def interrupt_conversation(
     key: Conversation,
-    body: Annotated[InterruptIn, Body(openapi_examples=_HEARD)],
+    body: InterruptIn,
     deps: Serving,
 ) -> ConversationDetail:
     """Cut short what the other is saying, or has just said: only what was heard stays in the transcript and is
@@ -120,47 +90,43 @@ async def interrupt_conversation(
     spoken = stream.words(key)
     await deps.conversation.database.write(lambda s: interrupt(s, deps.conversation.worlds, key, heard, spoken))
     await deps.runner.interrupt(key)
-    stream.tell(key, Stored())
+    stream.hush(key)
     return await views.read_conversation(deps, *key)
 
 
-@router.post("/{conversation_id}/playback", status_code=204, responses=describe(400, 404, 409))
-async def report_playback(
-    key: Conversation, body: Annotated[PlaybackIn, Body(openapi_examples=_PLAYED)], deps: Serving
-) -> None:
+@router.post("/{conversation_id}/playback", status_code=204, responses=describe(409))
+async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving) -> None:
     """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
     await deps.conversation.database.write(
         lambda s: keep_listening(s, deps.conversation.worlds, key, body.utterance_id)
     )
 
 
-@router.post("/{conversation_id}/take-over", response_model=ConversationDetail, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/take-over", responses=describe(409))
 async def take_over_speaker(
     key: Conversation,
-    body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
+    body: SpeakerIn,
     deps: Serving,
 ) -> ConversationDetail:
     """From now on a human speaks for that person, instead of a model; `say` is how. It keeps a memory of its own."""
     return await _speaks(deps, key, body.person_id, Speaker.HUMAN)
 
 
-@router.post("/{conversation_id}/hand-back", response_model=ConversationDetail, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/hand-back", responses=describe(409))
 async def hand_back_speaker(
     key: Conversation,
-    body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
+    body: SpeakerIn,
     deps: Serving,
 ) -> ConversationDetail:
     """From now on a model speaks for that person again."""
     return await _speaks(deps, key, body.person_id, Speaker.MODEL)
 
 
-@router.post(
-    "/{conversation_id}/actions/{call_id}/result", response_model=ActionCallOut, responses=describe(400, 404, 409)
-)
+@router.post("/{conversation_id}/actions/{call_id}/result", responses=describe(409))
 async def say_what_became_of_action(
     key: Conversation,
     call_id: Slug,
-    body: Annotated[ActionResultIn, Body(openapi_examples=_RESULTS)],
+    body: ActionResultIn,
     deps: Serving,
 ) -> ActionCallOut:
     """Say whether the game has done what a speaker asked of it: once, before the deadline.
@@ -172,7 +138,7 @@ async def say_what_became_of_action(
     call = await deps.conversation.database.write(
         lambda s: settle(s, worlds, key, call_id, ok=body.ok, message=body.message)
     )
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.tell(key)
     deps.runner.carry_on(key)
     return ActionCallOut.of(call)
 
@@ -183,7 +149,7 @@ async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, s
     told = deps.conversation.stream.sentences_told(key)
     row = await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker, told))
     await deps.runner.interrupt(key)
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.hush(key)
     deps.conversation.stream.tell_people(key.world_id, row.person_ids)
     return await views.read_conversation(deps, *key)
 
@@ -192,27 +158,9 @@ async def _said(
     deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
 ) -> SaidOut:
     """What a human says by `work`; with `wait` the answer to it too."""
-    with deps.conversation.stream.listen(key, to_words=False) as listener:
-        turn = await deps.conversation.database.write(work)
-        deps.conversation.stream.tell(key, Said(row=turn))
-        deps.runner.carry_on(key)
-        if wait:
-            await _answered(deps, key, turn, listener)
+    turn = await deps.say(key, work, wait=wait)
     response.status_code = 200 if wait else 202
     detail = await views.read_conversation(deps, *key)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
     action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)
     return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
-
-
-async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:
-    """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
-    while True:
-        moment = await listener.next(LOOKS_SECONDS)
-        is_open = moment is None or isinstance(moment, Discarded | Restored)  # the store may know more
-        if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
-            return
-        deps.runner.require_store(key)
-        row = await deps.conversation.database.read(lambda s: s.get(ConversationRow, key)) if is_open else None
-        if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None or row.waits_for_model):
-            return

@@ -18,7 +18,7 @@ from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt, PromptValues, Role, T
+from service.llm.chat import Answer, Prompt, PromptValues, Role, T, TextListener
 from service.locales import Phrase
 from service.memory.episodes import episode_of
 from service.memory.mid_term import self_told
@@ -29,6 +29,8 @@ from service.memory.telling import clause, episode_told, tell
 from service.people.attitude import moods, stance
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
+from service.store.events import told_to
+from service.store.phase import Audience
 from service.store.tables import EventRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
@@ -110,22 +112,24 @@ async def counted(
     prompt: Prompt[T],
     purpose: Purpose,
     fault: Callable[[Answer[T]], ModelError | None] = lambda _: None,
+    hear: TextListener | None = None,
 ) -> Answer[T]:
     """The answer of one who is asked outside of a conversation; what it cost is counted for that purpose, also where
-    `fault` finds something wrong with it.
+    `fault` finds something wrong with it. `hear` is told the text while it is written.
 
     Raises:
         ModelError.
     """
-    spent, failures = Usage(calls=1, estimated=True), 1
+    spent, failures = Usage(calls=1, estimated=True), 0
+    prompt = replace(prompt, thread=f"{world.id}/{person_id}")
     try:
-        answer = await deps.models.for_role(prompt.role).complete(replace(prompt, thread=f"{world.id}/{person_id}"))
+        answer = await deps.models.for_role(prompt.role).complete(prompt, hear)
         if error := fault(answer):
             raise error.costing(answer.usage)
-        spent, failures = answer.usage, 0
+        spent = answer.usage
         return answer
     except ModelError as exc:
-        spent = exc.usage
+        spent, failures = exc.usage, 1
         raise
     finally:
         if spent.calls:
@@ -227,7 +231,7 @@ def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
     """What the person has begun to do in the world's day, and when."""
     begins = day_end(world.now, day_starts=world.settings.day_starts_minutes) - MINUTES_PER_DAY
     query = select(EventRow).where(
-        EventRow.world_id == world.id,
+        *told_to(Audience.WORLD, world.id),
         EventRow.person_id == person_id,
         EventRow.kind == ActivityStarted.kind,
         col(EventRow.at) >= begins,

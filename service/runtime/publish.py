@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import insert
 from sqlmodel import Session, func, select
 
 from service.decision.basis import KEPT
@@ -24,11 +23,10 @@ from service.store.event_kinds import (
     Planned,
     Slept,
 )
-from service.store.events import note, rank_of
-from service.store.ids import new_id
-from service.store.insert import upsert
+from service.store.events import note, pending
+from service.store.insert import insert_rows, upsert_rows
 from service.store.quality import MARKED
-from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
+from service.store.tables import DecisionRow, MovementRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WAIT, WALK
 from world.events import Event, EventKind
 from world.life import Segment
@@ -66,16 +64,14 @@ def publish(
         happened.append((event, _payload(world_session, event, decided)))
         if event.kind is EventKind.STARTED and _ends_day(world_session, event):
             happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
-    later: list[dict[str, Any]] = []
+    later = []
     for event, payload in happened:
         if at_once is not None and event.time <= at_once:
             note(session, world_session.world.id, event.time, payload, event.person_id)
         else:
-            later.append(_pending(world_session.world.id, event, payload))
-    if later:
-        session.execute(insert(PendingEventRow), later)
-    if walks:
-        session.execute(upsert(MovementRow, session.get_bind().dialect.name, ("path", "times")), walks)
+            later.append(pending(world_session.world.id, event.time, payload, event.person_id))
+    insert_rows(session, later)
+    upsert_rows(session, MovementRow, walks, ("path", "times"))
 
 
 def keep_basis(
@@ -84,13 +80,11 @@ def keep_basis(
     """Write down what models were asked for these decisions, by person and time, and how good these were; the caller
     commits.
     """
-    dialect, left_out = session.get_bind().dialect.name, set() if keep_prompts else {"prompt"}
+    left_out = set() if keep_prompts else {"prompt"}
     asked = [made.model_dump(exclude=left_out) for one in chosen.values() for made in one.made]
-    if asked:
-        session.execute(upsert(DecisionRow, dialect, KEPT), asked)
+    upsert_rows(session, DecisionRow, asked, KEPT)
     checked = [one.checked.row.model_dump() for one in chosen.values() if one.checked is not None]
-    if checked:
-        session.execute(upsert(QualityRow, dialect, MARKED), checked)
+    upsert_rows(session, QualityRow, checked, MARKED)
 
 
 def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:
@@ -111,6 +105,7 @@ _PAYLOADS: Mapping[EventKind, type[Payload]] = {
     EventKind.ARRIVED: Arrived,
     EventKind.ENDED: ActivityEnded,
     EventKind.DECIDED: Decided,
+    EventKind.DEPARTED: Departed,
     EventKind.STARTED: ActivityStarted,
     EventKind.FAILED: ActionFailed,
     EventKind.CHANGED: Changed,
@@ -120,28 +115,15 @@ _PAYLOADS: Mapping[EventKind, type[Payload]] = {
 def _payload(world_session: WorldSession, event: Event, chosen: Chosen | None) -> Payload:
     """What the log tells of what the core has worked out."""
     data: dict[str, Any] = dict(event.data)
-    if event.kind is EventKind.DEPARTED:
-        walk = _walk(world_session, event)
-        return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
     if event.kind is EventKind.DECIDED and chosen is not None:
         data |= {"by": chosen.by, "thought": chosen.agent_state.thought, "failed_call": chosen.failed_call}
         data["failure"] = chosen.failure.slug if chosen.failure else None
-    if event.kind is EventKind.STARTED:
+    elif event.kind is EventKind.DEPARTED:
+        walk = _walk(world_session, event)
+        data = {"from_node_id": walk.path[0], "to_node_id": walk.path[-1], "arrives_at": iso(walk.arrival)}
+    elif event.kind is EventKind.STARTED:
         data["until"] = iso(WorldTime(min(int(data["until"]), LATEST)))
     return _PAYLOADS[event.kind](**data)
-
-
-def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
-    return {
-        "world_id": world_id,
-        "id": new_id(),
-        "at": event.time,
-        "rank": rank_of(payload),
-        "person_id": event.person_id,
-        "key": "",
-        "kind": payload.kind,
-        "data": payload.stored(),
-    }
 
 
 def _walk(world_session: WorldSession, event: Event) -> Segment:

@@ -7,6 +7,7 @@ was otherwise then.
 
 import asyncio
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -18,14 +19,16 @@ from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
+from service.store.client_event_kinds import WorldRestored
 from service.store.kept_rows import as_kept, hold_alone, let_go
-from service.store.phase import CallState, Phase
+from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
 from service.store.tables import (
     ActionCallRow,
     ClientEventCountRow,
     ConversationKey,
     ConversationRow,
+    EventRow,
     KeptRow,
     MemoryOwnerRow,
     ReflectionRow,
@@ -36,15 +39,27 @@ from service.store.world_rows import Rows, name_of, read_rows, replace_rows
 from world.time import WorldTime, iso
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
+_EVENTS = name_of(EventRow)
 
 
-async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> SnapshotRow:
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A world as it was kept, see SnapshotRow; `size` is what is kept for it beside the world as it is, in bytes."""
+
+    name: str
+    at: WorldTime
+    made_at: str
+    automatic: bool
+    size: int
+
+
+async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> Snapshot:
     """Keep the world as it stands now, in the place of what was kept under that name; one to which nothing was written
     yet begins. Nothing of it stops meanwhile.
     """
     await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
 
-    def mark(session: Session) -> SnapshotRow:
+    def mark(session: Session) -> Snapshot:
         hold_alone(session, world_id)
         if (before := session.get(SnapshotRow, (world_id, name))) is not None:
             let_go(session, before)
@@ -59,7 +74,7 @@ async def keep(deps: ConversationDependencies, world_id: str, name: str, *, auto
             schema_revision=_schema(session),
         )
         session.add(row)
-        return row
+        return _snapshot(row, 0)
 
     return await deps.database.write(mark)
 
@@ -79,14 +94,14 @@ async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime
     await deps.database.write(thin)
 
 
-def snapshots(session: Session, world_id: str) -> list[tuple[SnapshotRow, int]]:
-    """Those of the world, by world time, each with how many bytes are kept for it beside the world as it is."""
+def snapshots(session: Session, world_id: str) -> list[Snapshot]:
+    """Those of the world, by world time."""
     bytes_kept = func.length(KeptRow.key) + func.coalesce(func.length(KeptRow.row), 0)
     mine = select(KeptRow.number, func.sum(bytes_kept)).where(KeptRow.world_id == world_id)
     sizes = dict(session.exec(mine.group_by(col(KeptRow.number))).all())
     query = select(SnapshotRow).where(SnapshotRow.world_id == world_id)
     rows = session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name)))
-    return [(row, sizes.get(row.number, 0)) for row in rows]
+    return [_snapshot(row, sizes.get(row.number, 0)) for row in rows]
 
 
 def remove(session: Session, world_id: str, name: str) -> None:
@@ -226,12 +241,21 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
     counts = [*rows[_COUNTS], *before.get(_COUNTS, ())]
     if before:
         told = 1 + max((count["newest"] for count in counts), default=0)
-        rows[_COUNTS] = [{"world_id": world["id"], "newest": told, "restored": told}]
+        rows[_COUNTS] = [{"world_id": world["id"], "newest": told}]
+        restored = {"audience": Audience.PARTICIPANTS.value, "kind": WorldRestored.kind, "data": {}}
+        older = (row for row in rows[_EVENTS] if row["kind"] != WorldRestored.kind)
+        nobody = {"world_id": world["id"], "person_id": None, "conversation_id": None}
+        rows[_EVENTS] = [*older, {**nobody, **restored, "id": told, "at": world["now"]}]
 
 
 def _read(session: Session, world_id: str, name: str | None = None) -> Rows:
     one_picture(session)
     return read_rows(session, world_id) if name is None else read_snapshot(session, world_id, name)
+
+
+def _snapshot(row: SnapshotRow, size: int) -> Snapshot:
+    kept = row.model_dump(include={"name", "made_at", "automatic"})
+    return Snapshot(**kept, at=WorldTime(row.at), size=size)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:

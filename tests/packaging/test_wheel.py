@@ -85,7 +85,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_its_packages(contents: set[str]) -> None:
     packages = git_files(*WHEEL_TARGET["packages"])
     assert {name for name in packages if name.endswith(".j2")}, "prompts are part of the packages"
-    assert {"service/py.typed", "world/py.typed"} <= contents, "who imports them reads their types"
+    assert {"service/py.typed", "studio/py.typed", "world/py.typed"} <= contents, "who imports them reads their types"
     assert packages - contents == set()
 
 
@@ -110,7 +110,10 @@ def test_the_wheel_holds_no_leftovers(contents: set[str]) -> None:
 
 def test_the_installed_command_comes_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     where = run(
-        installed / "python", "-c", "import service, world; print(service.__file__, world.__file__)", cwd=tmp_path
+        installed / "python",
+        "-c",
+        "import kataribe, service, world; print(kataribe.__file__, service.__file__, world.__file__)",
+        cwd=tmp_path,
     )
     assert all(path.startswith(str(installed.parent)) for path in where.split())
 

@@ -10,18 +10,18 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.people.person import positions
-from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
+from service.runtime.client_actions import do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
-from service.store.phase import EndReason
+from service.store.phase import Audience, EndReason
 from service.store.tables import EventRow, MovementRow, PersonRow
-from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
+from tests.conversation.talks import BESIDE_TARO, events_told_to, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
 from tests.scripted_model import ScriptedModel
 from world.life import Position, Segment
 
 
 def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:
-    return command(room, lambda s, world_session: walk(s, world_session, character_id, Destination(**to)))
+    return command(room, lambda s, world_session: walk(s, world_session, character_id, **to))
 
 
 def _tick(room: ConversationDependencies, ticks: int) -> list[EventRow]:
@@ -79,7 +79,7 @@ def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: Conv
     assert refused.value.facts["hours"] == "17:00-01:00"
     assert refused.value.facts["facility"] == "Chidori Tavern"
     assert refused.value.facts["at"] > "2026-04-01T07:00"
-    assert rows(room, MovementRow) == rows(room, EventRow) == rows(room, PersonRow) == []
+    assert rows(room, MovementRow) == events_told_to(room, Audience.WORLD) == rows(room, PersonRow) == []
 
 
 def test_what_counts_is_the_hour_of_arrival_not_of_departure(room: ConversationDependencies) -> None:
@@ -145,9 +145,9 @@ def test_an_unknown_character_neither_walks_nor_sleeps(room: ConversationDepende
 
 
 @pytest.mark.parametrize("to", [{}, {"node_id": "a", "npc_id": "b"}])
-def test_a_destination_is_exactly_one_thing(to: dict[str, Any]) -> None:
+def test_a_destination_is_exactly_one_thing(room: ConversationDependencies, to: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        Destination(**to)
+        _walk(room, **to)
 
 
 def test_sleep_clears_the_days_talks_and_nothing_else(room: ConversationDependencies, script: ScriptedModel) -> None:

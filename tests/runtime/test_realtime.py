@@ -20,9 +20,10 @@ from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.client_actions import take_control
 from service.runtime.pace import still_possible
-from service.runtime.world_edits import Amendment, amend
+from service.runtime.world_edits import amend
 from service.runtime.world_session import WorldSession
 from service.store.perception import is_there
+from service.store.phase import Audience
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
 from tests.runtime.lives import HAMLET, House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
@@ -90,7 +91,9 @@ def clock(home: House) -> int:
 
 def events(home: House, **where: Any) -> list[EventRow]:
     def read(session: Session) -> list[EventRow]:
-        return list(session.exec(select(EventRow).filter_by(**where).order_by(col(EventRow.id))))
+        return list(
+            session.exec(select(EventRow).filter_by(audience=Audience.WORLD, **where).order_by(col(EventRow.id)))
+        )
 
     return home.room.database.read_now(read)
 
@@ -192,8 +195,9 @@ async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, 
     async with house(village, tmp_path, model) as home:
         await home.world_runner.world("main").pass_ticks(10)
         await asked(model, ALL)
-        moved = Amendment(node_id="shrine_court")
-        await home.world_runner.command("main", lambda s, world_session: amend(s, world_session, "nagi", moved))
+        await home.world_runner.command(
+            "main", lambda s, world_session: amend(s, world_session, "nagi", node_id="shrine_court")
+        )
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -335,7 +339,7 @@ async def test_who_joins_while_somebody_speaks_is_known_to_who_speaks(village: C
     model = Sociable()
     async with house(village, tmp_path, model) as home:
         for one in HAMLET:
-            move = partial(amend, character_id=one, wanted=Amendment(node_id="yu_square"))
+            move = partial(amend, character_id=one, node_id="yu_square")
             await home.world_runner.command("main", move)
         await pass_until(home, lambda: bool(events(home, kind="conversation_joined")))
         joined = events(home, kind="conversation_joined")[0]

@@ -317,17 +317,17 @@ def test_a_snapshot_is_a_mark_and_grows_only_by_what_changes(
     fill(room, script)
     for name in ("one", "other"):
         save(room, name)
-    sizes = {one.name: size for one, size in room.database.read_now(lambda s: snapshots(s, "main"))}
+    sizes = {one.name: one.size for one in room.database.read_now(lambda s: snapshots(s, "main"))}
     assert (sizes["one"], sizes["other"]) == (0, 0), "however much the world has lived"
     talked(room, script)
-    sizes = {one.name: size for one, size in room.database.read_now(lambda s: snapshots(s, "main"))}
+    sizes = {one.name: one.size for one in room.database.read_now(lambda s: snapshots(s, "main"))}
     assert sizes["one"] == 0 < sizes["other"], "the newest keeps it for all"
 
 
 def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencies, village: Content) -> None:
     room = replace(room, worlds=WorldRepository(hamlet(village), room.settings.world))
     tick(room, 4 * 1440)
-    kept = [one for one, _ in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
+    kept = [one for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
     assert len(kept) == room.settings.world.daily_snapshots == 3
     assert all(one.at % 1440 == 0 for one in kept), "each as its day began"
 

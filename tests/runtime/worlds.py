@@ -15,7 +15,7 @@ from service.decision.situation import DecisionDependencies
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
-from service.runtime.client_actions import Destination, walk
+from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.run_window import WorldDependencies
@@ -23,10 +23,9 @@ from service.runtime.snapshots import keep
 from service.runtime.world_edits import announce
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
-from service.store.client_events import tell_clients
 from service.store.commands import log_command
 from service.store.event_kinds import Forgot
-from service.store.events import events_after
+from service.store.events import events_after, tell_clients
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationKey, DecisionRow, EventRow
 from tests.conversation.talks import meet, replies, rows, says, talk_of_family
@@ -130,9 +129,7 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
         room.database.write_now(lambda s: s.add(_call(key)))  # noqa: B023 - run here
         room.database.write_now(lambda s: play(s, key))  # noqa: B023 - run here
     for world_id in ("main", "other"):
-        command(
-            room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
-        )
+        command(room, lambda s, world_session: walk(s, world_session, "nagi", node_id="quay_west"), world_id)
         room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60), world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here

@@ -23,7 +23,8 @@ from tests.world.simulation import (
 )
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
 from world.actions import HOLD, TALK, WAIT, Option, Reason
-from world.events import Event, EventKind, OutOfTurn, canonical
+from world.errors import OutOfTurn
+from world.events import Event, EventKind, canonical
 from world.life import Because, LifeState, node_at
 from world.perception import Snapshot
 from world.possible import possible

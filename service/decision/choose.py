@@ -56,43 +56,35 @@ _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
 """Failures of a model that could be reached and gave an answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planning:
-    """The outcome of planning: the agent's state with its plan, what was asked for a new one (no value: none was made),
-    and what is kept of that question, if there was one.
+async def plan_ahead(
+    deps: DecisionDependencies, situation: Situation
+) -> tuple[AgentState, ModelReply[DayPlan], tuple[DecisionRow, ...]]:
+    """Plan the day if it is due, or broken: the agent's state with its plan, the reply to the question for a new one,
+    and what is kept of that question. Else nothing is asked.
     """
-
-    agent_state: AgentState
-    asked: ModelReply[DayPlan] = field(default_factory=ModelReply)
-    made: tuple[DecisionRow, ...] = ()
-
-    @property
-    def is_away(self) -> bool:
-        """Whether the model could not be asked at all: the plan is still due."""
-        return self.asked.failure is not None and not isinstance(self.asked.failure, _ANSWERED)
-
-
-async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planning:
-    """Plan the day if it is due, or broken; else nothing is asked."""
-    due = is_due(situation)
+    due, state = is_due(situation), situation.agent_state
     broken = "" if due else why_broken(situation) or ""
-    state = situation.agent_state
     if not due and not broken:
-        return Planning(agent_state=state)
+        return state, ModelReply(), ()
     # A new day is planned from the usual one, not from yesterday's plan.
     before = replace(situation, agent_state=replace(state, plan=())) if due else situation
     context = before.planning(broken)
-    asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
+    reply = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
     places = tuple(place.facility_id for place in context.places)
     made = question_row(
-        situation, "plan", context, asked, memories=situation.memories(), places=places, broken=context.broken
+        situation, "plan", context, reply, memories=situation.memories(), places=places, broken=context.broken
     )
-    planning = Planning(agent_state=state, asked=asked, made=(made,))
-    if planning.is_away:
-        return planning
-    blocks = plan_blocks(context, asked.value) if asked.value else () if due else state.plan
+    if _is_away(reply):
+        return state, reply, (made,)
+    blocks = plan_blocks(context, reply.value) if reply.value else () if due else state.plan
     revisions = 0 if due else state.revisions + 1
-    return replace(planning, agent_state=replace(state, plan=blocks, plan_day=situation.world.day, revisions=revisions))
+    state = replace(state, plan=blocks, plan_day=situation.world.day, revisions=revisions)
+    return state, reply, (made,)
+
+
+def _is_away(plan: ModelReply[DayPlan]) -> bool:
+    """Whether the model could not be asked at all: the plan is still due."""
+    return plan.failure is not None and not isinstance(plan.failure, _ANSWERED)
 
 
 def is_due(situation: Situation) -> bool:
@@ -172,11 +164,11 @@ async def choose(
         NotFound: the author has taken the character out of the game.
     """
     situation = await situation_of(deps, world, snapshot, agent_state, promised)
-    planning = await plan_ahead(deps, situation)
-    situation = replace(situation, agent_state=planning.agent_state)
-    if planning.is_away:
-        return _fall_back(situation, planning, None, planning.made)
-    if not planning.asked.usage.calls and (further := carry_on(situation)):
+    state, plan, made = await plan_ahead(deps, situation)
+    situation = replace(situation, agent_state=state)
+    if _is_away(plan):
+        return _fall_back(situation, plan, None, made)
+    if not plan.usage.calls and (further := carry_on(situation)):
         return further
     offers = offered(world, snapshot, situation.slot, promised)
     remembered = await recalled(deps, situation)
@@ -197,9 +189,9 @@ async def choose(
         refused=tuple(map(refusal_in_short, told_refusals(world, offers.refusals))),
         chosen=offer.number if offer else None,
     )
-    made = (*planning.made, row)
+    made = (*made, row)
     if asked.value is None or offer is None:
-        return _fall_back(situation, planning, asked, made)
+        return _fall_back(situation, plan, asked, made)
     wake_at, talks = wake_for(world.setting, snapshot, offer.option, promised), offer.option.action_id == TALK
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
@@ -212,21 +204,24 @@ async def choose(
             last_asked=last_asked(situation, offer.option),
         ),
         by="model",
-        usage=planning.asked.usage + asked.usage,
-        failures=planning.asked.failures + asked.failures,
-        failure=planning.asked.failure,
-        failed_call="plan" if planning.asked.failure else None,
-        planned=planning.asked.value is not None,
+        usage=plan.usage + asked.usage,
+        failures=plan.failures + asked.failures,
+        failure=plan.failure,
+        failed_call="plan" if plan.failure else None,
+        planned=plan.value is not None,
         made=made,
         checked=checked,
     )
 
 
 def _fall_back(
-    situation: Situation, planning: Planning, asked: ModelReply[Decision] | None, made: tuple[DecisionRow, ...]
+    situation: Situation,
+    plan: ModelReply[DayPlan],
+    asked: ModelReply[Decision] | None,
+    made: tuple[DecisionRow, ...],
 ) -> Chosen:
     """The routine's choice. `asked` is the decision that was asked for in vain; None: the plan was."""
-    failure = planning.asked.failure if asked is None else asked.failure
+    failure = plan.failure if asked is None else asked.failure
     _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
     option, wake_at = _routine(situation)
     return Chosen(
@@ -234,11 +229,11 @@ def _fall_back(
         wake_at=wake_at,
         agent_state=replace(_unasked(situation), last_asked=None),
         by="fallback",
-        usage=planning.asked.usage + (asked.usage if asked else Usage()),
-        failures=planning.asked.failures + (asked.failures if asked else 0),
+        usage=plan.usage + (asked.usage if asked else Usage()),
+        failures=plan.failures + (asked.failures if asked else 0),
         failure=failure,
         failed_call="decision" if asked else "plan",
-        planned=planning.asked.value is not None,
+        planned=plan.value is not None,
         made=made,
     )
 

@@ -231,7 +231,8 @@ def gains_line(world: WorldView, action: ActionDef) -> str:
 
 
 def _with(world: WorldView, option: Option, told: str) -> str:
-    what = _what(world, option)
+    name, where = action_name(world, option.action_id), _where(world, option)
+    what = f"{name}: {where}" if where else name
     return world.say("common.aside", what=what, inside=told) if told else what
 
 
@@ -304,11 +305,6 @@ def ended_line(world: WorldView, snapshot: Snapshot) -> str:
 def need_name(world: WorldView, need_id: str) -> str:
     """What the author calls a need."""
     return next((need.name or need.id for need in world.setting.catalogue.needs.all if need.id == need_id), need_id)
-
-
-def _what(world: WorldView, option: Option) -> str:
-    name, where = action_name(world, option.action_id), _where(world, option)
-    return f"{name}: {where}" if where else name
 
 
 def _where(world: WorldView, option: Option) -> str:

@@ -101,7 +101,8 @@ class ExactRun:
             Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
         """
         try:
-            await self._decisions.keep(self._open_decisions())
+            people = self.world_session.core.people.values()
+            await self._decisions.keep({decision_id(i.id, i.ready) for i in people if i.state is LifeState.DECIDES})
             while not self._is_halted:
                 if self._interrupted.is_set():
                     await self._draw_in()
@@ -205,11 +206,6 @@ class ExactRun:
             world_session.world.at(call.time).circumstances,
         )
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
-
-    def _open_decisions(self) -> set[str]:
-        """The ids of the questions that come next, one for each character that decides."""
-        people = self.world_session.core.people.values()
-        return {decision_id(person.id, person.ready) for person in people if person.state is LifeState.DECIDES}
 
     def _take(self) -> None:
         """What has come by now."""

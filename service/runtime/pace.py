@@ -25,7 +25,6 @@ from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
 from world.actions import GO, HOLD, WAIT, Option
-from world.causality import Causality
 from world.life import LifeState
 from world.perception import Snapshot
 from world.possible import possible
@@ -50,7 +49,6 @@ class ExactRun:
         *,
         reflections: Reflections,
         decisions: Decisions | None = None,
-        causality: Causality | None = None,
     ) -> None:
         """`decisions` are still being made: a run that was interrupted for a command has asked for them."""
         self.until = until
@@ -63,7 +61,6 @@ class ExactRun:
             world_session,
             until,
             horizon=_horizon(world_session, world_session.world.now, until),
-            causality=causality,
         )
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}

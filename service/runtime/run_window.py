@@ -30,7 +30,6 @@ from service.store.tables import ConversationKey, ConversationRow, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
-from world.causality import Causality
 from world.events import Event, EventKind
 from world.life import Talk
 from world.perception import Snapshot, overheard
@@ -117,13 +116,12 @@ class RunWindow:
         until: WorldTime,
         *,
         horizon: WorldTime | None = None,
-        causality: Causality | None = None,
     ) -> None:
         """`horizon`: nobody lives farther for now (`Scheduler.extend`); None: than `until`."""
         self.world_session = world_session
         self.begins = world_session.world.now
         self.until = until
-        self.ahead = Scheduler(world_session.core, until=horizon or until, causality=causality)
+        self.ahead = Scheduler(world_session.core, until=horizon or until)
         self._deps = deps
         self.settled = self.begins
         """Everything before this minute has happened and is in the log."""

@@ -204,15 +204,11 @@ def test_nobody_is_stopped_in_a_talk_that_is_not_over_and_remembered() -> None:
     assert world.perceive("aoi").ended == TALK
 
 
-def test_nobody_is_stopped_ahead_of_others_unless_the_clock_does_not_wait() -> None:
+def test_nobody_is_stopped_ahead_of_others() -> None:
     world = world_of(aoi="home", ben="home")
     world.decide("aoi", SLEEP)
     with pytest.raises(OutOfTurn, match="ahead of others"):
         world.stop("aoi", at(30))
-    world.stop("aoi", at(30), lagging=True)
-    world.stop("ben", at(30), lagging=True)
-    assert {person.ready for person in world.people.values()} == {at(30)}
-    assert position(world, "ben", at(20)).node_id == "home"
 
 
 def test_nobody_is_stopped_where_its_past_is_forgotten() -> None:
@@ -302,12 +298,14 @@ def test_events_that_do_not_happen_are_not_released() -> None:
 def test_a_question_to_somebody_who_was_stopped_meanwhile_is_not_asked() -> None:
     stage = setting()
     world = Simulation(stage, [newcomer(stage, i, "home", MORNING) for i in ("aoi", "ben")])
+    for person_id in ("aoi", "ben"):
+        world.decide(person_id, replace(REST, node_id="home", minutes=5))
     driver = Scheduler(world, until=at(50))
     first = driver.take()
     assert first is not None
-    assert first.person_id == "aoi"
-    driver.changed(world.stop("aoi", at(3), lagging=True))
-    driver.changed(world.stop("ben", at(3), lagging=True))
+    assert (first.person_id, first.time) == ("aoi", at(5))
+    driver.changed(world.stop("aoi", at(3)))
+    driver.changed(world.stop("ben", at(3)))
     times = []
     while (call := driver.take()) is not None:
         times.append((call.person_id, call.time))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from sqlmodel import Session, col, exists, select
 
-from service.app import chosen_worlds, opened_database
 from service.errors import LinesWrong, Misconfigured, WrongLine
 from service.export.files import named_time
 from service.export.problem import usable
@@ -38,6 +37,7 @@ from service.store.tables import (
     OverheardRow,
     SummaryRow,
 )
+from service.wiring import chosen_worlds, opened_database
 from world.time import LATEST
 
 if TYPE_CHECKING:

@@ -155,7 +155,7 @@ def chosen_worlds(settings: Settings, content: Content | None = None) -> WorldRe
         worlds.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:
         raise Misconfigured(
-            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.text)
+            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.facts[0])
         ) from exc
     return worlds
 

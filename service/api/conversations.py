@@ -1,6 +1,5 @@
 """Owns the endpoints of conversations: start, read, end, close again, and the live stream."""
 
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
@@ -65,10 +64,10 @@ async def start_conversation(
     In mode `player` a player begins, and the conversation waits for what it says (`POST /conversations/{id}/say`).
     """
     wanted, names = _start(body, deps), deps.conversation.models.names()
-    talking = talk_with_player if body.mode == "player" else talk
-    begin = partial(talking, wanted=wanted, models=names)
+    begin = talk_with_player if body.mode == "player" else talk
     request = once_of(world_id, key, "start", body.model_dump())
-    conversation_id = (await deps.start_talk(world_id, begin, request)).conversation_id
+    begun = await deps.start_talk(world_id, lambda s, session: begin(s, session, wanted, names), request)
+    conversation_id = begun.conversation_id
     deps.conversation.stream.tell_people(world_id, filter(None, (body.player_id, body.character_id)))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from service.api.dependencies import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
 from service.api.schemas import HeldOut, Page
-from service.content.scenes import MOST_TURNS, InterventionKind, Scene
+from service.content.scenes import MOST_TURNS, InterventionKind
 from service.people.proposals import Proposal
 from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, TurnRow
 
@@ -176,9 +176,13 @@ class SceneDetail(SceneOut):
     proposals: list[ProposalOut] = Field(description="what may be added to what is people's for long")
 
 
-class AuthoredSceneOut(Out, of=Scene, shows="id location time situation"):
+class AuthoredSceneOut(Out):
     """A scene of the game's files, which can be begun."""
 
+    id: str = Field(description="id of the scene")
+    location: str = Field(description="a node, or a place in words")
+    time: str = Field(description="when it is; empty: nothing is said")
+    situation: str = Field(description="how things stand when it begins")
     people: dict[str, str] = Field(description="names of those who are in it when it begins, by their ids")
 
 

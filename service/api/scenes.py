@@ -5,6 +5,7 @@ away as a log or a report.
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic.alias_generators import to_camel
 from sqlmodel import Session
 
 from service.api import views
@@ -51,7 +52,7 @@ from service.conversation.scene_log import (
     read_log,
     read_report,
 )
-from service.conversation.scenes import begin, following, go_on, read_scene, scenes_of, staged
+from service.conversation.scenes import begin, definition_of, following, go_on, read_scene, scenes_of, staged
 from service.conversation.transcript import conversation_of, turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
 from service.errors import NotFound, SceneOver, refuse
@@ -117,7 +118,13 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
             items=[SceneOut.of(row, **_of_scene(session, scene, row, world)) for scene, row in rows],
             next=following,
             authored=[
-                AuthoredSceneOut.of(one, people={who.id: world.name_of(who.id) for who in one.participants})
+                AuthoredSceneOut(
+                    id=one.scene_id,
+                    location=one.location.of(world.language),
+                    time=one.time.of(world.language),
+                    situation=one.situation.of(world.language),
+                    people={who.id: world.name_of(who.id) for who in one.participants},
+                )
                 for one in world.cast.scenes.values()
             ],
         )
@@ -354,7 +361,12 @@ def _effect(body: InterventionIn) -> Effect:
         *((name in given and not takes[name], f"body.{name}", too_much) for name in takes),
         *((takes[name] and name not in given, f"body.{name}", missing) for name in ("person_id", "text")),
     )
-    return Effect(kind=body.kind, person_id=body.person_id, text=body.text or "", spot=body.spot or "")
+    said: dict[str, Any] = {
+        "add_person": {"person": body.person_id} | ({"spot": body.spot} if body.spot else {}),
+        "revelation": {"person": body.person_id, "content": body.text},
+        "end_scene": True,
+    }
+    return Effect.model_validate({to_camel(body.kind): said.get(body.kind, body.person_id or body.text)})
 
 
 def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -> str:
@@ -370,7 +382,7 @@ def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -
 
 def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: WorldView) -> dict[str, Any]:
     """What the conversation's row calls otherwise, or does not have."""
-    definition = Scene.model_validate(scene.definition)
+    definition = definition_of(scene)
     said, done = turns_said(session, row), interventions_in(session, row.key)
     told = [one.details["situation"] for one in done if one.kind == "scene_situation_update"]
     stands = row.stands_at is not None and row.stands_at <= said
@@ -381,8 +393,8 @@ def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: Wo
         "id": scene.id,
         "conversation_id": row.id,
         "place": row.place or world.map.label(row.node_id),
-        "time": definition.time,
-        "situation": told[-1] if told else definition.situation,
+        "time": definition.time.of(world.language),
+        "situation": told[-1] if told else definition.situation.of(world.language),
         "participants": [{**one.model_dump(), "name": world.name_of(one.person_id)} for one in row.participants],
         "turns_said": said,
         "state": "ended" if row.phase != Phase.RUNNING else "stands" if stands else "speaks",

@@ -45,6 +45,7 @@ router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
 MOST_BARS = 10
+
 Question = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
 Bound = Annotated[float, Field(ge=-100_000, le=100_000)]
 

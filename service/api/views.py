@@ -38,7 +38,7 @@ def moment(text: str, field: str) -> WorldTime:
     try:
         return parse_time(text)
     except BadWorldTime as exc:
-        raise Invalid(field=field, reason=Phrase("common.no_world_time", text=exc.text)) from exc
+        raise Invalid(field=field, reason=Phrase("common.no_world_time", text=text)) from exc
 
 
 def address(world_id: str, path: str) -> str:

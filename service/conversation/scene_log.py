@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, Field
 from sqlmodel import Session
 
-from service.conversation.scenes import staged
+from service.conversation.scenes import definition_of, staged
 from service.conversation.transcript import turns_of
 from service.conversation.turn_taking import interventions_in
 from service.errors import NotFound
@@ -83,12 +83,13 @@ def scene_log(
     place: str,
 ) -> SceneLog:
     """The whole log; `place` is where it plays, in words."""
+    definition = definition_of(scene)
     return SceneLog(
         scene_info=SceneInfo(
             scene_id=scene.id,
             location=place,
-            time=str(scene.definition.get("time") or ""),
-            situation=str(scene.definition.get("situation") or ""),
+            time=definition.time.of(row.language),
+            situation=definition.situation.of(row.language),
             participant_character_ids=list(row.person_ids),
         ),
         interventions_in_scene=[

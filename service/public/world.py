@@ -22,9 +22,8 @@ from service.conversation.transcript import takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.writing import Form, Wanted, write
 from service.core import Core
-from service.errors import NotFound
+from service.errors import NotFound, usable
 from service.export.files import export_to
-from service.export.problem import usable
 from service.export.story import Imported, Span, read_story
 from service.memory.authoring import Author
 from service.memory.recall import PersonMemory, recall

@@ -254,7 +254,7 @@ def _path(
             raise NotFound(kind="node", id=node_id)
         return world.setting.routes.path(start, node_id)
     except Unreachable as exc:
-        raise NoWayThere(start=exc.start, goal=exc.goal) from exc
+        raise NoWayThere(start=start, goal=exc.facts[1]) from exc
 
 
 def _path_into(world: WorldView, start: str, facility: Facility) -> Path:

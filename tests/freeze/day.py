@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from service.app import create_app
-from service.cli import cli
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.settings import Settings
+from studio.cli.main import cli
 from tests.freeze.script import Script
 from world.time import MINUTES_PER_DAY, iso
 
@@ -51,7 +51,7 @@ def lived_day(language: Language, directory: Path, script: Script) -> Record:
         usage = client.get("/usage").raise_for_status().json()
     header, *lines = _exported(directory)
     conversations = [line["row"] for line in lines if line["table"] == "conversations"]
-    events = [_event(line["row"]) for line in lines if line["table"] == "events"]
+    events = [_event(line["row"]) for line in lines if line["table"] == "events" and line["row"]["audience"] == "world"]
     people: defaultdict[str, list[str]] = defaultdict(list)
     for row in sorted((line["row"] for line in lines if line["table"] == "participants"), key=itemgetter("seat")):
         people[row["conversation_id"]].append(row["person_id"])

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from service.content.scenes import Effect, Scene, SceneParticipant
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.interventions import intervene
@@ -24,7 +23,7 @@ from service.store.ids import derived_id
 from service.store.phase import ProposalState
 from service.store.tables import ConversationKey
 from service.store.world_rows import Rows, read_rows
-from tests.conversation.scenes import acts, play
+from tests.conversation.scenes import a_scene, acts, effect, play
 from tests.conversation.talks import recollection
 from tests.memory.answers import memory, promise, side
 from tests.runtime.way_back import held
@@ -45,13 +44,7 @@ PAID = {"calls", "prompt_tokens", "completion_tokens", "cached_tokens", "duratio
 
 def stage(room: ConversationDependencies, scene_id: str, *people: str, **more: Any) -> str:
     """A scene of these; its conversation's id."""
-    scene = Scene(
-        id=scene_id,
-        location="a room without windows",
-        situation="It is quiet.",
-        participants=tuple(SceneParticipant(id=one) for one in people),
-        **more,
-    )
+    scene = a_scene(*people, scene_id=scene_id, situation="It is quiet.", **more)
     names = room.models.names()
     return room.database.write_now(
         lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
@@ -65,8 +58,8 @@ def speak(room: ConversationDependencies, script: ScriptedModel, scene_id: str, 
 
 
 def do(room: ConversationDependencies, scene_id: str, kind: Any, **more: Any) -> None:
-    effect = Effect(kind=kind, **more)
-    room.database.write_now(lambda s: intervene(s, room.worlds, main(scene_id), effect))
+    does = effect(kind, **more)
+    room.database.write_now(lambda s: intervene(s, room.worlds, main(scene_id), does))
 
 
 def finish(room: ConversationDependencies, script: ScriptedModel, scene_id: str, closing: Any) -> None:
@@ -135,7 +128,7 @@ def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(
     do(room, one, "remove_person", person_id="mio")
     speak(room, script, one, *LINES[2:])
     finish(room, script, one, taken_by_three)
-    gone = ("memories", "summaries", "attitude_changes", "moods", "commitments", "events", "commands")
+    gone = ("memories", "summaries", "attitude_changes", "moods", "commitments", "events")
     for name in gone:
         assert len(told(room)[name]) > len(then[name]), name
     back(room, one, 1)
@@ -204,7 +197,7 @@ def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_a
     key = main(one)
     speak(room, script, one, *LINES[:2])
     proposed = {"experiences": [], "goals": [], "memories": [{"text": BOAT, "importance": 6, "turns": [1]}]}
-    asks = Effect(kind="long_term_update_request", person_id="aoi")
+    asks = effect("long_term_update_request", "aoi")
     for line in LINES[2:]:
         room.database.write_now(lambda s: intervene(s, room.worlds, key, asks))
         script.enqueue(proposed)
@@ -257,7 +250,8 @@ def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not
         thought | {"id": "of another", "text": "It is late.", "evidence": ["talk:x"]},
     ]
     reflected = {"insights": ["Taro is proud.", "It is late."], "dropped": []}
-    rows["events"].append({"id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi", "data": reflected})
+    thought_over = {"audience": "world", "id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi"}
+    rows["events"].append({**thought_over, "conversation_id": None, "data": reflected})
     promise = rows["commitments"][0] | {"id": "mine", "conversation_id": "x", "state": "kept", "ended_at": 5}
     promise |= {"ended_in": one}
     moved = promise | {"id": "moved", "state": "moved", "moved_to": rows["commitments"][0]["id"]}

@@ -22,9 +22,9 @@ from service.errors import Conflict, Invalid, KataribeError
 from service.export.problem import usable
 from service.generate.near import Distinct
 from service.locales import Language, Listed, Phrase, sentence
-from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 from service.store.lock import take
+from studio.terminal.cost import Prices, Spent, counted, total
 
 
 class PlanRefused(ContentRefused):

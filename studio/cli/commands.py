@@ -34,20 +34,12 @@ from service.content.load import load_content
 from service.errors import KataribeError, LinesWrong
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import usable
-from service.generate.groups import groups_plan
-from service.generate.making import Order, make_dataset
-from service.generate.people.making import PeopleJob, people_job
-from service.generate.people.plan import MOST_PEOPLE
-from service.generate.sessions.plan import sessions_plan
-from service.generate.stage import kind_of
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
 from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.testing.play import run_tests
-from service.testing.report import show, write_junit
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 from studio.cli.help import show_help_in, show_wrong_call
 from studio.exchange.anima import read_anima
@@ -57,6 +49,12 @@ from studio.exchange.give import Format, give
 from studio.exchange.place import Wish, ids_in, take_in, take_map_in, write_all
 from studio.exchange.tiled import read_tiled
 from studio.exchange.tinytroupe import read_tinytroupe
+from studio.generate.groups import groups_plan
+from studio.generate.making import Order, make_dataset
+from studio.generate.people.making import PeopleJob, people_job
+from studio.generate.people.plan import MOST_PEOPLE
+from studio.generate.sessions.plan import sessions_plan
+from studio.generate.stage import kind_of
 from studio.terminal.ask import run_ask, show_quality
 from studio.terminal.cost import Prices, prices_of
 from studio.terminal.demo import run_demo
@@ -64,6 +62,8 @@ from studio.terminal.doctor import show_doctor
 from studio.terminal.replay import replay
 from studio.terminal.scene import TakenAs, form_of, run_scene, take_scene
 from studio.terminal.watch import Run, run_world
+from studio.testing.play import run_tests
+from studio.testing.report import show, write_junit
 
 
 def _own_language() -> Language:

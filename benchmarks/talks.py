@@ -38,7 +38,7 @@ from service.llm.wrappers import Retrying
 from service.offline.model import OfflineModel
 from service.settings import LlmSettings
 from service.store.phase import EndReason, Phase
-from studio.cli.commands import cli
+from studio.cli.main import cli
 from tests.api.play import settings_for, talk, write_village
 
 SHARE = 0.2

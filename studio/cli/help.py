@@ -1,21 +1,32 @@
-"""Owns how typer shows help and errors in the user's language: its headings, what was wrong with a call, and lines that
-break at any letter.
-"""
+"""Owns how commands speak the user's language: their help, and what was wrong with a call."""
 
+import os
 import re
 from typing import Any
 
+import typer
 from pydantic import ValidationError
 from rich.text import Text
 from typer import rich_utils
-from typer._click.core import Command, Context
-from typer._click.exceptions import BadParameter, MissingParameter, NoArgsIsHelpError, NoSuchOption, UsageError
-from typer._click.formatting import HelpFormatter
-from typer.core import TyperOption
+from typer.core import TyperCommand, TyperGroup
 
 from service.api.problem import expected
-from service.locales import Language, Listed, Phrase, sentence
+from service.locales import Language, Listed, Phrase, language_named, sentence
 
+_WORDS = {
+    "ARGUMENTS_PANEL_TITLE": "arguments",
+    "OPTIONS_PANEL_TITLE": "options",
+    "COMMANDS_PANEL_TITLE": "commands",
+    "ERRORS_PANEL_TITLE": "error",
+    "ABORTED_TEXT": "aborted",
+    "REQUIRED_LONG_STRING": "required",
+    "DEFAULT_STRING": "default",
+    "RICH_HELP": "see_help",
+}
+"""What typer's help is put together of, and the key of the sentence that says it."""
+_PLACEHOLDERS = {"value": "{}", "command_path": "{command_path}", "help_option": "{help_option}"}
+"""What typer fills in."""
+_USAGE = {"[OPTIONS]": "any_options", "COMMAND [ARGS]...": "any_command"}
 _FOUND = {
     "no_command": re.compile(r"No such command '(?P<name>.*?)'\.(?: Did you mean (?P<guesses>.*)\?)?", re.DOTALL),
     "extra": re.compile(r"Got unexpected extra argument\(s\) \((?P<words>.*)\)", re.DOTALL),
@@ -26,6 +37,17 @@ _FOUND = {
 """What typer says without facts, and the sentence that says it."""
 
 
+def own_language() -> Language:
+    """The user's language, by the locale."""
+    named = (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name))
+    return language_named(next(named, None)) or "en"
+
+
+def say(key: str, /, **facts: object) -> str:
+    """The sentence in the user's language."""
+    return sentence(own_language(), key, **facts)
+
+
 class _Folding(rich_utils.OptionHighlighter):
     """Japanese has no spaces: typer would take a sentence for one long word and cut it off with an ellipsis."""
 
@@ -34,76 +56,71 @@ class _Folding(rich_utils.OptionHighlighter):
         super().highlight(text)
 
 
+class _Told:
+    """What a command of typer's tells of itself in the user's language: its usage, and its option --help."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        pieces = self.collect_usage_pieces(ctx)  # type: ignore[attr-defined]  # both of typer's classes have these
+        words = [say(f"cli.typer.{_USAGE[piece]}") if piece in _USAGE else piece for piece in pieces]
+        formatter.write_usage(ctx.command_path, " ".join(words), prefix=say("cli.typer.usage"))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        option.help = say("cli.help.help")
+        return option
+
+
+class Command(_Told, TyperCommand):
+    """A command."""
+
+
+class Group(_Told, TyperGroup):
+    """A group of commands."""
+
+
 def show_help_in(language: Language) -> None:
     """From here on typer's help stands in that language."""
     rich_utils.highlighter = _Folding()
-    rich_utils.ARGUMENTS_PANEL_TITLE = sentence(language, "cli.typer.arguments")
-    rich_utils.OPTIONS_PANEL_TITLE = sentence(language, "cli.typer.options")
-    rich_utils.COMMANDS_PANEL_TITLE = sentence(language, "cli.typer.commands")
-    rich_utils.ERRORS_PANEL_TITLE = sentence(language, "cli.typer.error")
-    rich_utils.ABORTED_TEXT = sentence(language, "cli.typer.aborted")
-    rich_utils.REQUIRED_LONG_STRING = sentence(language, "cli.typer.required")
-    rich_utils.DEFAULT_STRING = sentence(language, "cli.typer.default", value="{}")
-    rich_utils.RICH_HELP = sentence(
-        language, "cli.typer.see_help", command_path="{command_path}", help_option="{help_option}"
-    )
-    Context.formatter_class = _usage_in(language)
-    Command.get_help_option = _help_option_in(language)  # type: ignore[method-assign]  # typer asks for no words
+    for name, key in _WORDS.items():
+        setattr(rich_utils, name, sentence(language, f"cli.typer.{key}", **_PLACEHOLDERS))
 
 
-def _usage_in(language: Language) -> type[HelpFormatter]:
-    class Formatter(HelpFormatter):
-        def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-            for typers, key in {"[OPTIONS]": "any_options", "COMMAND [ARGS]...": "any_command"}.items():
-                args = args.replace(typers, sentence(language, f"cli.typer.{key}"))
-            super().write_usage(prog, args, prefix or sentence(language, "cli.typer.usage"))
+class _WrongCall(typer.BadParameter):
+    """What was wrong with a call, in our words."""
 
-    return Formatter
+    def format_message(self) -> str:
+        return self.message
 
 
-_HELP_OPTION = Command.get_help_option
+def show_wrong_call(error: Any, language: Language) -> None:
+    """Say what was wrong with a call as typer does, in that language; `error` is a typer.TyperException."""
+    kind = type(error).__name__  # typer exports no other name of these
+    if kind != "NoArgsIsHelpError":  # making it has shown the help
+        rich_utils.rich_format_error(_WrongCall(_told(error, kind, language), ctx=error.ctx))
 
 
-def _help_option_in(language: Language) -> Any:
-    def get_help_option(self: Command, ctx: Context) -> TyperOption | None:
-        option = _HELP_OPTION(self, ctx)
-        if option is not None:
-            option.help = sentence(language, "cli.help.help")
-        return option
-
-    return get_help_option
-
-
-def show_wrong_call(error: UsageError, language: Language) -> None:
-    """Say what was wrong with a call as typer does, in that language."""
-    if not isinstance(error, NoArgsIsHelpError):  # making it has shown the help
-        rich_utils.rich_format_error(UsageError(_told(error, language), ctx=error.ctx))
-
-
-def _told(error: UsageError, language: Language) -> str:
-    if isinstance(error, NoSuchOption):
-        return sentence(
-            language, "cli.typer.no_option", name=error.option_name, hint=_guess(sorted(error.possibilities or ()))
-        )
-    if isinstance(error, MissingParameter):
-        param = error.param
-        choices = param.type_descriptor.choices if param is not None else None
-        is_argument = param is not None and param.param_type_name == "argument"
-        key = "missing_argument" if is_argument else "missing_option"
-        hint = Phrase("cli.typer.choices", choices=Listed(map(str, choices), last="common.or")) if choices else ""
-        return sentence(language, f"cli.typer.{key}", name=_names(error), hint=hint)
-    if isinstance(error, BadParameter):
-        return sentence(language, "cli.typer.invalid", name=_names(error), reason=_reason(error, language))
+def _told(error: Any, kind: str, language: Language) -> str:
+    match kind:
+        case "NoSuchOption":
+            hint = _guess(sorted(error.possibilities or ()))
+            return sentence(language, "cli.typer.no_option", name=error.option_name, hint=hint)
+        case "MissingParameter":
+            choices = [str(one) for one in error.param.type_descriptor.choices or ()]
+            missing = "missing_argument" if error.param.param_type_name == "argument" else "missing_option"
+            one_of = Phrase("cli.typer.choices", choices=Listed(choices, last="common.or")) if choices else ""
+            return sentence(language, f"cli.typer.{missing}", name=_names(error), hint=one_of)
+        case "BadParameter":
+            return sentence(language, "cli.typer.invalid", name=_names(error), reason=_reason(error, language))
     return _said(error.message, language)
 
 
-def _names(error: BadParameter) -> str:
+def _names(error: Any) -> str:
     """What the user has to write: an option's names, or an argument's."""
-    hint = error.param_hint or (error.param.get_error_hint() if error.param is not None else "")
+    hint = error.param_hint or error.param.get_error_hint()
     return (hint if isinstance(hint, str) else " / ".join(hint)).replace("'", "")
 
 
-def _reason(error: BadParameter, language: Language) -> str:
+def _reason(error: Any, language: Language) -> str:
     if isinstance(error.__cause__, ValidationError):
         first = error.__cause__.errors()[0]
         if first["type"] != "value_error":
@@ -115,12 +132,10 @@ def _said(message: str, language: Language) -> str:
     """What typer says, in our words; what we have no words for, as it says it."""
     for key, pattern in _FOUND.items():
         if found := pattern.fullmatch(message):
-            facts = found.groupdict()
-            if "guesses" in facts:
-                facts["hint"] = _guess(re.findall("'(.*?)'", facts["guesses"] or ""))
-            if "choices" in facts:
-                facts["choices"] = Listed(re.findall("'(.*?)'", facts["choices"]), last="common.or")
-            return sentence(language, f"cli.typer.{key}", **facts)
+            facts = found.groupdict("")
+            listed = {name: re.findall("'(.*?)'", facts.pop(name, "")) for name in ("guesses", "choices")}
+            choices = Listed(listed["choices"], last="common.or")
+            return sentence(language, f"cli.typer.{key}", **facts, hint=_guess(listed["guesses"]), choices=choices)
     return message
 
 

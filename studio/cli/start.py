@@ -8,7 +8,7 @@ def main() -> None:
     was a quarter of the wait.
     """
     gc.disable()
-    from studio.cli.commands import main as command
+    from studio.cli.main import main as command
 
     gc.freeze()
     gc.enable()

@@ -15,7 +15,7 @@ from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.settings import Settings
-from studio.cli.commands import cli
+from studio.cli.main import cli
 from tests.freeze.script import Script
 from world.time import MINUTES_PER_DAY, iso
 

@@ -17,7 +17,7 @@ from service import locales
 from service.errors import KataribeError, NotFound
 from service.locales import Phrase, language_accepted, language_named, languages, room, sentence
 
-ROOMS = [Path(top.__file__).parent for top in (service, studio)]
+ROOMS = [Path(top.__path__[0]) for top in (service, studio)]
 NEVER_RAISED = {"conflict", "model-error"}
 """Errors that only others are made of."""
 

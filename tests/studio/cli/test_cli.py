@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from service.llm.chat import estimate_tokens
 from service.store.lock import DataLock
-from studio.cli import commands as cli
+from studio.cli import main as cli
 from studio.terminal import demo
 from tests.api.play import write_village
 from tests.end_to_end.damage import overwrite_middle

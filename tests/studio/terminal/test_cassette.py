@@ -16,7 +16,7 @@ from service.llm.wrappers import Logged
 from service.memory.embedding.choose import RecordedEmbedder
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings
-from studio.cli import commands as cli
+from studio.cli import main as cli
 from tests.api.play import until
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.studio.terminal.by_question import VOICE, ByQuestion, settings_of

@@ -18,7 +18,7 @@ import pytest
 from service.export.files import export_into, import_from
 from service.export.story import Span
 from service.settings import Settings
-from studio.cli import commands as cli
+from studio.cli import main as cli
 from tests.api.play import write_village
 from tests.end_to_end.process import KATARIBE, environment, kataribe
 

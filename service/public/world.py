@@ -22,9 +22,8 @@ from service.conversation.transcript import takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.writing import Form, Wanted, write
 from service.core import Core
-from service.errors import NotFound
+from service.errors import NotFound, usable
 from service.export.files import export_to
-from service.export.problem import usable
 from service.export.story import Imported, Span, read_story
 from service.memory.authoring import Author
 from service.memory.recall import PersonMemory, recall
@@ -37,7 +36,7 @@ from service.people.worlds import WorldView
 from service.public.talk import Conversing, Talk, read_talk
 from service.runtime import snapshots
 from service.runtime.author_changes import set_flags
-from service.runtime.client_actions import Destination, sleep, talk, talk_with_player, walk
+from service.runtime.client_actions import sleep, talk, talk_with_player, walk
 from service.runtime.made_people import put_person
 from service.runtime.rewind import Moment
 from service.runtime.snapshots import Snapshot
@@ -232,9 +231,10 @@ class World:
         Raises:
             NotFound, Busy, NoWayThere, Closed: it cannot go there.
         """
-        to = Destination(npc_id=to_person, facility_id=to_place)
         return await self._core.world_runner.command(
-            self.id, lambda s, lived: walk(s, lived, person_id, to), keeps_decisions=True
+            self.id,
+            lambda s, lived: walk(s, lived, person_id, npc_id=to_person, facility_id=to_place),
+            keeps_decisions=True,
         )
 
     async def sleep(self, person_id: str) -> int:

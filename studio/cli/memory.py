@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from service.export.problem import usable
+from service.errors import usable
 from service.locales import Phrase
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 from studio.cli.help import say

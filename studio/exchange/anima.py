@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from service.content.fields import ContentProblem, Key, ListOf, Words, problem, quote
 from service.content.files import CHARACTERS, SCENES, read_values
 from service.content.persons import Weight
-from service.content.scenes import SceneFile, named
+from service.content.scenes import Scene, named
 from studio.exchange.draft import Draft, Foreign, ImportRefused, Notes, id_of, name_in, parsed, refusing
 from world.errors import BadWorldTime
 from world.ids import is_slug
@@ -142,7 +142,7 @@ def _scene(path: Path) -> tuple[str, dict[str, Any]]:
         values = read_values(path)
     if isinstance(values, dict):  # YAML reads what looks like a date as one
         values = {name: one.isoformat() if isinstance(one, date) else one for name, one in values.items()}
-    scene = named(path.name, parsed(SceneFile, path.name, values))
+    scene = named(path.name, parsed(Scene, path.name, values))
     return f"{SCENES}/{scene.scene_id}.yaml", {"scene_id": scene.scene_id} | cast("dict[str, Any]", values)
 
 

@@ -22,7 +22,7 @@ from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
 from service.content.references import check_connectivity, check_maps, check_posts, entries
-from service.content.scenes import SceneFile
+from service.content.scenes import Scene
 from service.errors import system_reason
 from studio.exchange.draft import Draft, ImportRefused, id_of, parsed
 from studio.exchange.tiled import TiledMap
@@ -33,7 +33,7 @@ _FORMS: Mapping[str, type[ContentModel]] = {
     NPCS: NpcFile,
     FRAGMENTS: FragmentFile,
     LORE: LoreFile,
-    SCENES: SceneFile,
+    SCENES: Scene,
 }
 """By the folder."""
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from service.content.load import ContentRefused
-from service.errors import Conflict, Invalid, KataribeError
-from service.export.problem import usable
+from service.errors import Conflict, Invalid, KataribeError, usable
 from service.locales import Language, Listed, Phrase, sentence
 from service.settings import Settings
 from service.store.lock import take

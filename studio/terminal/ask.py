@@ -14,7 +14,7 @@ from rich.table import Table
 
 from service.api.problem import TYPE_PREFIX
 from service.app import create_app
-from service.export.problem import usable
+from service.errors import usable
 from service.llm.choose import Models
 from service.locales import Language, sentence
 from service.settings import Settings

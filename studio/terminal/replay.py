@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.app import create_app
-from service.content.scenes import Scene
+from service.content.scenes import StagedScene
 from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
@@ -30,8 +30,7 @@ from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
-from service.errors import KataribeError
-from service.export.problem import ReplayDiffers, usable
+from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling
 from service.llm.chat import Role
 from service.llm.choose import Models
@@ -167,7 +166,7 @@ class _Replay:
         names = self._deps.models.names()
         worlds = self._deps.worlds
         if "scene" in data:
-            scene, named = Scene.model_validate(data["scene"]), data["conversation_id"]
+            scene, named = StagedScene.model_validate(data["scene"]), data["conversation_id"]
             await self._deps.database.write(
                 lambda s: begin(s, worlds.open(s, self._world_id, lock=True), scene, names, named)
             )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import httpx
 
 from service.content.files import Unreadable, read_values
-from service.export.problem import FileUnusable
+from service.errors import FileUnusable
 from service.llm.choose import Models
 from service.locales import Language, sentence
 from service.settings import Settings

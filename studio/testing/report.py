@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from service.content.fields import clipped
-from service.export.problem import usable
+from service.errors import usable
 from service.locales import Language, sentence
 from service.quality.checks import Fault
 from studio.terminal.show import one_line

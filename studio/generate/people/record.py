@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from service.export.problem import FileUnusable, usable
+from service.errors import FileUnusable, usable
 from service.locales import Phrase
 from service.store.lock import take
 from studio.exchange.place import write_all

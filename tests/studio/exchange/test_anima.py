@@ -158,7 +158,7 @@ def test_a_whole_project_comes_in_its_scenes_with_our_ids_and_its_memories_with_
     assert [file.name for file in files] == ["S000.yaml", "S001.yaml", "chara_a.yaml", "chara_b.yaml"]
     assert examine(village).problems == []
     scene = load_content(village).cast("ja").scenes["S001"]
-    assert (scene.location, scene.time, scene.previous_scene) == ("学校の教室", "放課後", "S000")
+    assert (scene.location.of("ja"), scene.time.of("ja"), scene.previous_scene) == ("学校の教室", "放課後", "S000")
     assert [one.id for one in scene.participants] == ["chara_a", "chara_b"]
     told = [json.loads(line) for line in past.splitlines()]
     assert [(one["statement"], one["at"], one.get("about")) for one in told] == [

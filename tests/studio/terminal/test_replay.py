@@ -18,8 +18,8 @@ import uvicorn
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.errors import BadLine, ReplayDiffers, WorldHasLived
 from service.export.files import export_to
-from service.export.problem import BadLine, ReplayDiffers, WorldHasLived
 from service.export.story import Span
 from service.llm.choose import ROLES, Models
 from service.settings import Settings

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.errors import ModelEmpty
-from service.export.problem import FileUnusable
+from service.errors import FileUnusable, ModelEmpty
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.settings import Settings

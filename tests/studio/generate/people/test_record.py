@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.export.problem import FileUnusable
+from service.errors import FileUnusable
 from studio.generate.dataset import DatasetInUse
 from studio.generate.people.parts import Slot, Tie
 from studio.generate.people.plan import Plan

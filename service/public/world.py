@@ -126,7 +126,14 @@ class World:
         return await self._core.write(self.id, work)
 
     async def say(
-        self, player_id: str, person_id: str, text: str, *, max_turns: int | None = None, talk_id: str = ""
+        self,
+        player_id: str,
+        person_id: str,
+        text: str,
+        *,
+        max_turns: int | None = None,
+        talk_id: str = "",
+        remembered: bool = True,
     ) -> Talk:
         """Say something to somebody, wherever the two are, as a player (`put` makes one). The first words begin a
         conversation, later ones go on with it. Answers the conversation with what was said to it (`Talk.answer`).
@@ -252,10 +259,15 @@ class World:
         await self._core.write(self.id, lambda s, w: set_affinity(s, w, person_id, towards, affinity, "given"))
 
     async def scene(
-        self, scene: str | Scene | Mapping[str, Any], *, turns: int | None = None, talk_id: str = ""
+        self,
+        scene: str | Scene | Mapping[str, Any],
+        *,
+        turns: int | None = None,
+        talk_id: str = "",
+        remembered: bool = True,
     ) -> Talk:
         """Play a scene: the id of one of the game's files, or a whole one as such a file has it. It goes on for so many
-        turns (None: to its end).
+        turns (None: to its end). Where nobody lives it need not be `remembered`.
 
         Raises:
             NotFound: there is no such scene, or no such person in it.
@@ -268,14 +280,14 @@ class World:
             return ConversationKey(self.id, begun.conversation_id)
 
         key = await self._core.write(self.id, work)
-        return await self.go_on(key.conversation_id, turns)
+        return await self.go_on(key.conversation_id, turns, remembered=remembered)
 
-    async def go_on(self, talk_id: str, turns: int | None = 1) -> Talk:
+    async def go_on(self, talk_id: str, turns: int | None = 1, *, remembered: bool = True) -> Talk:
         """Let a scene that stands go on for so many turns (None: to its end)."""
         key = ConversationKey(self.id, talk_id)
         await self._talk.database.write(lambda s: go_on(s, self._talk.worlds, key, turns))
         self._core.runner.carry_on(key)
-        await self._core.carry(key)
+        await self._core.carry(key, closes=remembered)
         return await read_talk(self._core, key)
 
     async def survey(

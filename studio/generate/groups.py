@@ -5,29 +5,23 @@ Each is a scene of the engine that games use, in a world of its own. Nobody is t
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlmodel import Session, col, select
-
+from kataribe import EndReason, Game, SpokenTurn
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
 from service.content.load import read_form
 from service.content.profile import CharacterProfile
 from service.content.scenes import SceneParticipant, StagedScene
-from service.conversation.dependencies import ConversationDependencies
-from service.conversation.engine import Engine
-from service.conversation.scenes import begin, go_on
 from service.locales import Language, sentence
-from service.people.worlds import WorldRepository
 from service.settings import Settings
-from service.store.phase import AUTHOR, EndReason
-from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 from service.wiring import chosen_worlds
 from studio.generate.dataset import Dropped, Line, PlanRefused
-from studio.generate.making import Item, Plan, failed
+from studio.generate.making import Item, Plan, spoken
 from studio.generate.stage import PLACE, fault, on_stage, stage
 
+_TALK = "group"
 _ROLES = ("user", "assistant")
 
 
@@ -48,7 +42,7 @@ class GroupsPlan(Plan):
 
     file: GroupsFile
 
-    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+    async def make(self, game: Game, item: Item) -> Line:
         """One dialogue.
 
         Raises:
@@ -56,11 +50,22 @@ class GroupsPlan(Plan):
         """
         group = self.group(item)
         content = stage(self.content, self.language, group.location, group.people, self.content.start)
-        here = replace(deps, worlds=WorldRepository(content, deps.settings.world))
-        key = ConversationKey(item.id, "group")
-        await deps.database.write(lambda s: self._begin(s, here, key, group))
-        await Engine(here).converse(key)
-        turns = await deps.database.read(lambda s: _held(s, key))
+        scene = StagedScene.model_validate(
+            {
+                "scene_id": _TALK,
+                "location": group.location,
+                "participants": group.wants,
+                "turn_policy": self.file.turn_policy,
+                "modulator": self.file.modulator,
+                "perceptions": self.file.perceptions,
+                "max_turns": self.file.rounds * len(group.wants),
+                **({"situation": group.situation} if group.situation else {}),
+            }
+        )
+        talk = await game.playing(content).world(item.id).scene(scene, talk_id=_TALK, remembered=False)
+        turns = spoken(talk)
+        if talk.end_reason is EndReason.STALLED:
+            raise Dropped("repeats")
         messages = list(_messages(turns, self.language))
         known = [text for one in group.people.values() for text in (one.name, one.personality, *one.settled)]
         known += [text for one in group.wants for text in (one.goal.of(self.language), one.plan.of(self.language))]
@@ -145,23 +150,6 @@ class GroupsPlan(Plan):
         said = places.label(location) if location in places.nodes else location
         return said or sentence(self.language, "generate.place")
 
-    def _begin(self, session: Session, deps: ConversationDependencies, key: ConversationKey, group: AgentGroup) -> None:
-        world = deps.worlds.open(session, key.world_id, lock=True)
-        scene = StagedScene.model_validate(
-            {
-                "scene_id": key.conversation_id,
-                "location": group.location,
-                "participants": group.wants,
-                "turn_policy": self.file.turn_policy,
-                "modulator": self.file.modulator,
-                "perceptions": self.file.perceptions,
-                "max_turns": self.file.rounds * len(group.wants),
-                **({"situation": group.situation} if group.situation else {}),
-            }
-        )
-        begin(session, world, scene, deps.models.names(), key.conversation_id)
-        go_on(session, deps.worlds, key)
-
 
 def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> GroupsPlan:
     """The plan that the file describes; `seed` instead of its own.
@@ -199,25 +187,7 @@ def _of_the_game(file: GroupsFile, everybody: Mapping[str, Any]) -> set[str]:
     return {*drawn, *(one.id for group in file.groups for one in group.agents if not one.is_own)}
 
 
-def _held(session: Session, key: ConversationKey) -> list[TurnRow]:
-    """What was said.
-
-    Raises:
-        Dropped: a model gave no answer to use, or somebody repeats itself.
-        GenerationStopped: a model cannot be had.
-    """
-    row = session.get_one(ConversationRow, key)
-    if row.failure is not None:
-        raise failed(row.failure)
-    if row.end_reason == EndReason.STALLED:
-        raise Dropped("repeats")
-    turns = list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))
-    if any(turn.model == AUTHOR for turn in turns):
-        raise Dropped("model_failure")
-    return turns
-
-
-def _messages(turns: Sequence[TurnRow], language: Language) -> Iterator[dict[str, str]]:
+def _messages(turns: Sequence[SpokenTurn], language: Language) -> Iterator[dict[str, str]]:
     """Every other one is an assistant's, with what it thought."""
     for number, turn in enumerate(turns):
         role = _ROLES[number % 2]

@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import kataribe
+from kataribe import Game, SpokenTurn, Talk
 from service.content.load import Content
-from service.conversation.dependencies import ConversationDependencies
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.locales import Language, Phrase, languages, sentence
-from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
+from service.offline.model import REHEARSAL, Handler
 from service.runtime.tasks import cancel
 from service.settings import Settings
-from service.store.world_rows import delete_rows
+from service.store.phase import AUTHOR
 from service.usage import Usage
-from service.wiring import Wiring, thrown_away
 from studio.generate.dataset import Dataset, Dropped, GenerationStopped, Line, card_of, write_card
 from studio.terminal.cost import COUNTED, Prices, Spent, counted
 from studio.terminal.show import Show, Status, shown
@@ -199,7 +199,7 @@ class Job(ABC):
     remembers: bool = True
 
     @abstractmethod
-    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+    async def make(self, game: Game, item: Item) -> Line:
         """An item's line, without `id` and `meta`.
 
         Raises:
@@ -313,69 +313,76 @@ class _Making:
             self._show.say(line)
 
     async def _make_all(self, todo: Sequence[int]) -> None:
-        offline = OfflineModel({**HANDLERS, **self._job.handlers}, seed=self._settings.llm.seed)
-        with thrown_away(self._settings) as apart:
-            wiring = Wiring(
-                apart,
-                content=self._job.content,
-                models=self._models,
-                offline=offline,
-                wrap_models=self._meter.metered,
-            )
-            async with wiring.running(lives=False) as core:
-                while todo:
-                    self._progress.expect(len(todo))
-                    await self._make_side_by_side(core.conversation, todo)
-                    todo = self._job.todo(self._dataset)
+        async with kataribe.open(
+            self._job.content,
+            settings=self._settings,
+            models=self._models,
+            handlers=self._job.handlers,
+            wrap_models=self._meter.metered,
+            lives=False,
+        ) as game:
+            while todo:
+                self._progress.expect(len(todo))
+                await self._make_side_by_side(game, todo)
+                todo = self._job.todo(self._dataset)
 
-    async def _make_side_by_side(self, deps: ConversationDependencies, todo: Sequence[int]) -> None:
+    async def _make_side_by_side(self, game: Game, todo: Sequence[int]) -> None:
         numbers, limit = iter(todo), min(self._settings.llm.max_concurrency, len(todo))
-        workers = [asyncio.create_task(self._work(deps, numbers)) for _ in range(limit)]
+        workers = [asyncio.create_task(self._work(game, numbers)) for _ in range(limit)]
         tasks = (asyncio.create_task(self._progress.watch()), *workers)
         try:
             await asyncio.gather(*workers)
         finally:
             await cancel(tasks)
 
-    async def _work(self, deps: ConversationDependencies, todo: Iterator[int]) -> None:
+    async def _work(self, game: Game, todo: Iterator[int]) -> None:
         for number in todo:
             chance = hashlib.sha256(f"{self._dataset.run}/{number}".encode()).digest()[:6]
             item = Item(number=number, id=self._dataset.id_of(number), seed=int.from_bytes(chance, "big"))
             with self._meter.item() as spent:
-                await self._make(deps, item, spent)
+                await self._make(game, item, spent)
             self._progress.advance()
-            await self._forget(deps, item)
+            await self._forget(game, item)
 
-    async def _forget(self, deps: ConversationDependencies, item: Item) -> None:
+    async def _forget(self, game: Game, item: Item) -> None:
         """Nobody asks for the item's world any more; many go at once, for that costs as little as one."""
         self._over.append(item.id)
         if len(self._over) >= _MOST_OVER:
             over, self._over = self._over, []
-            await deps.database.write(lambda s: delete_rows(s, over))
+            await game.remove(over)
 
-    async def _make(self, deps: ConversationDependencies, item: Item, spent: SpentOn) -> None:
+    async def _make(self, game: Game, item: Item, spent: SpentOn) -> None:
         try:
-            line = await self._job.make(deps, item)
+            line = await self._job.make(game, item)
         except (Dropped, *UNUSABLE) as exc:
             reason = exc.reason if isinstance(exc, Dropped) else "model_failure"
-            self._dataset.drop(item.number, reason, _meta(deps, item, spent))
+            self._dataset.drop(item.number, reason, _meta(game, item, spent))
         except ModelError as exc:
             raise GenerationStopped(failure={one: exc.sentence(one) for one in languages()}) from exc
         else:
-            self._dataset.keep(item.number, {**line, "meta": _meta(deps, item, spent)})
+            self._dataset.keep(item.number, {**line, "meta": _meta(game, item, spent)})
 
 
-def failed(failure: Mapping[str, Any]) -> Dropped | GenerationStopped:
-    """What a conversation means for its item that ended with that failure of a model."""
-    unusable = failure.get("type") in {error.slug for error in UNUSABLE}
-    return Dropped("model_failure") if unusable else GenerationStopped(failure=failure)
+def spoken(talk: Talk) -> Sequence[SpokenTurn]:
+    """What was said.
+
+    Raises:
+        Dropped: a model gave no answer to use.
+        GenerationStopped: a model cannot be had.
+    """
+    failure = talk.row.failure
+    if failure is not None and failure["type"] not in {error.slug for error in UNUSABLE}:
+        raise GenerationStopped(failure=failure)
+    if failure is not None or any(turn.model == AUTHOR for turn in talk.turns):
+        raise Dropped("model_failure")
+    return talk.turns
 
 
-def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[str, Any]:
+def _meta(game: Game, item: Item, spent: SpentOn) -> dict[str, Any]:
     """Who made it, from which seed, and what it cost in all and by what the calls were for."""
-    names, purposes = deps.models.names(), {purpose: counted(one) for purpose, one in sorted(spent.items())}
+    names, purposes = game.models.names(), {purpose: counted(one) for purpose, one in sorted(spent.items())}
     return {
-        "rehearsal": deps.settings.llm.provider == REHEARSAL,
+        "rehearsal": game.settings.llm.provider == REHEARSAL,
         "models": names,
         "seed": item.seed,
         "calls": sum(one["calls"] for one in purposes.values()),

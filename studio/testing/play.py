@@ -4,42 +4,29 @@ answered is checked by form, and by a model that is asked once whether a sentenc
 """
 
 import asyncio
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import BaseModel, Field
-from sqlmodel import Session
 
+import kataribe
+from kataribe import Game, Statement
 from service.content.load import Cast, Content
-from service.content.made import read_made
-from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.dependencies import ConversationDependencies
-from service.conversation.engine import Engine
-from service.conversation.human import Words, say
-from service.conversation.start import Start, start_with_player
-from service.conversation.transcript import end, turns_of
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.errors import ModelError, NotFound
 from service.llm.chat import ChatModel, PromptValues, Templates
 from service.llm.choose import Models
 from service.locales import Language, sentence
-from service.memory.authoring import Author
 from service.memory.lexical import is_named, squeezed
 from service.memory.secrets import discretion
-from service.memory.seed_lines import Given, Statement
-from service.memory.seeding import seed
 from service.offline.model import REHEARSAL
-from service.people.attitude import set_affinity
-from service.people.worlds import WorldRepository, count_people_revision
 from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
 from service.runtime.tasks import cancel
 from service.settings import Settings
-from service.store.phase import AUTHOR, EndReason
-from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
-from service.wiring import Wiring, chosen_worlds, thrown_away
+from service.store.phase import AUTHOR
+from service.wiring import chosen_worlds
 from studio.testing.file import PROBES, TestEntry, TestsFile, read_tests
 from world.time import to_datetime
 
@@ -79,6 +66,11 @@ class Case:
     language: Language
     test: TestEntry
 
+    @property
+    def player(self) -> str:
+        """What the player is called."""
+        return self.test.as_.of(self.language) or "Mika"
+
 
 @dataclass(kw_only=True)
 class Run:
@@ -96,129 +88,67 @@ class Run:
         return not self.failures
 
 
-async def hold(deps: ConversationDependencies, case: Case, world_id: str) -> Run:
+async def hold(game: Game, case: Case, world_id: str) -> Run:
     """Hold the talk and check it.
 
     Raises:
         CassetteMiss: a cassette is replayed, and does not hold it.
     """
-    talk = _Talk(deps, case, world_id)
-    await talk.hold()
-    run = Run(talk=talk.exchanges, failures=talk.failures, calls=talk.calls)
-    run.failures += _checked(case, talk)
-    if case.test.judge.of(case.language):
-        await _judge(talk, run)
+    run = Run(talk=[], failures=[])
+    await _converse(game, case, world_id, run)
+    run.failures += _checked(case, game.content.cast(case.language).actor(case.npc_id), run.talk)
+    if claim := case.test.judge.of(case.language):
+        await _judge(game, case, f"{world_id}/judge", claim, run)
     return run
 
 
-class _Talk:
-    """What is said, in as many conversations as it takes: a person may take leave before all is said."""
-
-    def __init__(self, deps: ConversationDependencies, case: Case, world_id: str) -> None:
-        worlds = deps.worlds
-        settings = worlds.settings.model_copy(update={"language": case.language, "start": None})
-        time = case.test.given.time
-        content = worlds.content if time is None else replace(worlds.content, start=time)
-        self.deps = replace(deps, worlds=WorldRepository(content, settings))
-        self.person: CharacterProfile | NpcProfile = content.cast(case.language).actor(case.npc_id)
-        self.player = case.test.as_.of(case.language) or "Mika"
-        self.exchanges: list[Exchange] = []
-        self.failures: list[Fault] = []
-        self.calls = 0
-        self.case, self.world_id = case, world_id
-        self._engine = Engine(self.deps)
-
-    async def hold(self) -> None:
-        """Say all lines, and have every conversation remembered."""
-        key: ConversationKey | None = None
-        lines = [one.of(self.case.language) for one in self.case.test.say]
-        await self.deps.database.write(self._make_world)
-        for number, line in enumerate(lines):
-            key = key or await self._begin(number)
-            words = Words(text=line)
-            await self.deps.database.write(lambda s, k=key, w=words: say(s, self.deps.worlds, k, w))  # type: ignore[misc]
-            is_over = await self._engine.converse(key)
-            if not await self._hear(key, line):
-                break
-            if is_over:
-                await self._close(key)
-                key = None
-        if key is not None:
-            await self.deps.database.write(lambda s: end(s, self.deps.worlds, *key, EndReason.ENDED_BY_CLIENT))
-            await self._close(key)
-
-    async def _begin(self, number: int) -> ConversationKey:
-        wanted = Start(
-            opener_id=PLAYER,
-            partner_id=self.case.npc_id,
-            max_turns=2 * len(self.case.test.say) + 2,
-            place_waived=True,
-            conversation_id=f"t{number}",
-        )
-        names = self.deps.models.names()
-
-        def work(session: Session) -> ConversationKey:
-            world = self.deps.worlds.open(session, self.world_id, lock=True)
-            return start_with_player(session, world, wanted, names).key
-
-        return await self.deps.database.write(work)
-
-    async def _hear(self, key: ConversationKey, line: str) -> bool:
-        """Take down the answer; False: there was none."""
-        row, turns = await self._read(key)
-        if turns[-1].speaker_id != self.case.npc_id:
-            reason = (row.failure or {}).get(self.case.language, "")
-            self.failures.append(Fault(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
-            return False
-        if turns[-1].model == AUTHOR:
-            reason = sentence(self.case.language, "why.deflected")
-            self.failures.append(Fault(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
-        self.exchanges.append(Exchange(line, turns[-1].text))
-        return True
-
-    async def _close(self, key: ConversationKey) -> None:
-        """Have it remembered."""
-        await self._engine.close(key)
-        row, _ = await self._read(key)
-        self.calls += row.calls
-
-    async def _read(self, key: ConversationKey) -> tuple[ConversationRow, Sequence[TurnRow]]:
-        return await self.deps.database.read(lambda s: (s.get_one(ConversationRow, key), turns_of(s, key)))
-
-    def _make_world(self, session: Session) -> None:
-        """As it is before the first word."""
-        given, language = self.case.test.given, self.case.language
-        self.deps.worlds.open(session, self.world_id, lock=True)
-        profile = json.dumps({"kind": "player", "name": self.player}, ensure_ascii=False)
-        made = read_made(PLAYER, profile.encode())
-        session.add(MadePersonRow(world_id=self.world_id, person_id=PLAYER, kind="player", profile=made.profile))
-        row = session.get_one(WorldRow, self.world_id)
-        row.flags = dict(given.flags)
-        count_people_revision(session, self.world_id)
-        world = self.deps.worlds.open(session, self.world_id, lock=True)
-        if given.affinity is not None:
-            set_affinity(session, world, self.case.npc_id, PLAYER, given.affinity, "given")
-        lines = [_told(number, fact.of(language)) for number, fact in enumerate(given.facts_told)]
-        seed(session, world, self.deps.memory, self.case.npc_id, lines, Author(name="kataribe test"))
+async def _converse(game: Game, case: Case, world_id: str, run: Run) -> None:
+    """Say all lines, in as many conversations as it takes, for a person may take leave before all is said; and have
+    every conversation remembered.
+    """
+    language, npc_id, given = case.language, case.npc_id, case.test.given
+    cast = game.content.cast(language)
+    players = {PLAYER: PlayerProfile(id=PLAYER, name=case.player)}
+    content = replace(game.content, casts={**game.content.casts, language: replace(cast, players=players)})
+    world = await game.playing(content).begin(
+        world_id, language=language, start=given.time or content.start, flags=given.flags
+    )
+    if given.affinity is not None:
+        await world.feel(npc_id, PLAYER, given.affinity)
+    past = [
+        Statement(id=f"told-{n}", statement=fact.of(language), about=PLAYER, partner=PLAYER, importance=_IMPORTANCE)
+        for n, fact in enumerate(given.facts_told)
+    ]
+    await world.remember(npc_id, *past, by="kataribe test")
+    talk = None
+    for number, line in enumerate(one.of(language) for one in case.test.say):
+        most = 2 * len(case.test.say) + 2
+        talk = await world.say(PLAYER, npc_id, line, max_turns=most, talk_id=f"t{number}")
+        answer = talk.answer
+        if answer is None or answer.model == AUTHOR:
+            reason = sentence(language, "why.deflected") if answer else talk.failure or ""
+            run.failures.append(Fault(check="unanswered", number=len(run.talk), quote=line, about=reason))
+        if answer is None:
+            break
+        run.talk.append(Exchange(line, answer.text))
+        if talk.end_reason is not None:
+            run.calls += talk.row.calls
+    if talk is not None and talk.end_reason is None:
+        run.calls += (await world.end(talk.id)).row.calls
 
 
-def _told(number: int, fact: str) -> Given:
-    line = Statement(id=f"told-{number}", statement=fact, about=PLAYER, partner=PLAYER, importance=_IMPORTANCE)
-    return Given(where=f"given.factsTold[{number}]", line=line)
-
-
-def _checked(case: Case, talk: _Talk) -> list[Fault]:
+def _checked(case: Case, person: CharacterProfile | NpcProfile, talk: Sequence[Exchange]) -> list[Fault]:
     """What is wrong by form."""
     test, language = case.test, case.language
     standard = Standard(
-        speaker=talk.person,
+        speaker=person,
         language=language,
-        discretion=discretion(talk.person, PLAYER, test.given.affinity or 0),
+        discretion=discretion(person, PLAYER, test.given.affinity or 0),
         never=tuple(word.of(language) for word in test.never),
         longest=test.longest,
     )
-    found = faults(talk.exchanges, standard)
-    answers = "\n".join(one.answer for one in talk.exchanges)
+    found = faults(talk, standard)
+    answers = "\n".join(one.answer for one in talk)
     for must in test.must:
         wanted = [word.of(language) for word in must.any]
         if not any(folded_in(word, answers) for word in wanted):
@@ -242,19 +172,18 @@ async def judged(run: Run, model: ChatModel, context: JudgeContext, thread: str)
     return answer.value
 
 
-async def _judge(talk: _Talk, run: Run) -> None:
+async def _judge(game: Game, case: Case, thread: str, claim: str, run: Run) -> None:
     """Have a model say whether the test's sentence holds."""
-    case = talk.case
-    claim = case.test.judge.of(case.language)
+    person = game.content.cast(case.language).actor(case.npc_id)
     context = JudgeContext(
         language=case.language,
-        name=talk.person.name,
+        name=person.name,
         claim=claim,
-        written=talk.person.settled,
-        player=talk.player,
+        written=person.settled,
+        player=case.player,
         talk=run.talk,
     )
-    found = await judged(run, talk.deps.models.for_role("closing"), context, f"{talk.world_id}/judge")
+    found = await judged(run, game.models.for_role("closing"), context, thread)
     if found is None or found.holds:
         return
     quote = squeezed(found.quote)
@@ -387,24 +316,21 @@ async def _hold_all(
     settings: Settings, content: Content, cases: Sequence[Case], models: Models | None, language: Language
 ) -> tuple[Run, list[list[Run]]]:
     """What is said of the cast, and the talks of each case, so many at once as models may be asked."""
-    async with AsyncExitStack() as ending:
-        apart = ending.enter_context(thrown_away(settings))
-        core = await ending.enter_async_context(Wiring(apart, content=content, models=models).running(lives=False))
-        deps = core.conversation
+    async with kataribe.open(content, settings=settings, models=models, lives=False) as game:
         limit = asyncio.Semaphore(settings.llm.max_concurrency)
         tasks = [
-            [asyncio.create_task(_hold(deps, limit, case, f"t{number}-{turn}")) for turn in range(case.test.repeat)]
+            [asyncio.create_task(_hold(game, limit, case, f"t{number}-{turn}")) for turn in range(case.test.repeat)]
             for number, case in enumerate(cases)
         ]
         all_tasks = [task for of_case in tasks for task in of_case]
         try:
-            judged = await judge_cast(deps.models.for_role("closing"), content.cast(language), language, limit)
+            judged = await judge_cast(game.models.for_role("closing"), content.cast(language), language, limit)
             await asyncio.gather(*all_tasks)
         finally:
             await cancel(all_tasks)
         return judged, [[task.result() for task in of_case] for of_case in tasks]
 
 
-async def _hold(deps: ConversationDependencies, limit: asyncio.Semaphore, case: Case, world_id: str) -> Run:
+async def _hold(game: Game, limit: asyncio.Semaphore, case: Case, world_id: str) -> Run:
     async with limit:
-        return await hold(deps, case, world_id)
+        return await hold(game, case, world_id)

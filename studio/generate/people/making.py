@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from kataribe import Game
 from service.content.load import Content, read_form
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
-from service.conversation.dependencies import ConversationDependencies
 from service.conversation.repetition import is_foreign
 from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language, Phrase, sentence
@@ -135,13 +135,13 @@ class PeopleJob(Job):
             self.files.write(self._marked(woven, rehearsed=record.rehearsal), record)
         yield from self._told(record, len(new), order.language)
 
-    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+    async def make(self, game: Game, item: Item) -> Line:
         """The person of one item. Raises: Dropped, ModelError."""
         number, attempt = divmod(item.number, _NUMBERS)
         wrong = self._standing.wrong.get(number)
         said = wrong and sentence(self.language, f"people_make.wrong.{wrong.reason}", name=wrong.like)
         prompt = prompt_of(self._context(number, attempt, (said,) if said else ()), item.id)
-        person = (await deps.models.for_role("closing").complete(prompt)).value
+        person = (await game.models.for_role("closing").complete(prompt)).value
         slot = self.plan.slots[number]
         reason = fault_of(person, self.language, (self._wish, self.place.about, slot.work, *slot.more.values()))
         if reason is not None:

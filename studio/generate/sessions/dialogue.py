@@ -12,25 +12,14 @@ from datetime import date, timedelta
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
-from sqlmodel import Session, col, select
 
+from kataribe import Game, Statement
 from service.content.load import Content
 from service.content.profile import CharacterProfile
-from service.conversation.dependencies import ConversationDependencies
-from service.conversation.engine import Engine
-from service.conversation.prompt import Goal
-from service.conversation.start import Start, start
 from service.llm.chat import ChatModel, PromptValues, Templates
 from service.locales import Language, Phrase, ago, sentence, sentences
-from service.memory.authoring import Author
-from service.memory.seed_lines import Given, Statement
-from service.memory.seeding import seed
-from service.people.worlds import WorldRepository
-from service.runtime.world_clock import advance_clock
-from service.store.phase import AUTHOR, EndReason, Phase
-from service.store.tables import ConversationKey, ConversationRow, SummaryRow, TurnRow, said_in
 from studio.generate.dataset import Dropped
-from studio.generate.making import failed
+from studio.generate.making import spoken
 from studio.generate.stage import fault
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, to_datetime
 
@@ -142,7 +131,6 @@ _EARLIEST, _LATEST = 9, 20
 _EVENT_HOUR = 12
 _COUNTED_DAYS = 13
 """Up to so many days ago people count them; what was before has a date."""
-_FAILED = (EndReason.MODEL_FAILURE, EndReason.BUDGET_EXHAUSTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,44 +179,65 @@ def session_times(start: WorldTime, months: int, count: int, rng: random.Random)
     ]
 
 
-async def hold(
-    deps: ConversationDependencies, world_id: str, two: TwoPeople, times: Sequence[WorldTime]
-) -> list[HeldSession]:
-    """Hold all sessions.
+async def hold(game: Game, world_id: str, two: TwoPeople, times: Sequence[WorldTime]) -> list[HeldSession]:
+    """Hold all sessions: the clock goes on to each, what happened since the last is part of everybody's past, and the
+    two talk.
 
     Raises:
         Dropped: what was said in one is not good enough.
         GenerationStopped: a model cannot be had.
     """
     held: list[HeldSession] = []
+    authored = [text for person in two.people for text in (person.name, person.personality, *person.settled)]
     for number, at in enumerate(times):
         since = times[number - 1] if number else 0
-        new = {
-            one.id: [event for event in two.events[one.id] if since <= noon(event) < at]  # what has happened since
-            for one in two.people
-        }
-        worlds = WorldRepository(_knowing(two, new, at), deps.settings.world)
-        here = replace(deps, worlds=worlds)
-        key = ConversationKey(world_id, f"s{number + 1}")
+        new = {one.id: [event for event in two.events[one.id] if since <= noon(event) < at] for one in two.people}
+        world = game.playing(_knowing(two, new, at)).world(world_id)
+        await world.skip_to(at)
+        for person in two.people:
+            past = (_statement(person, event, two.language) for event in new[person.id])
+            await world.remember(person.id, *past, by="kataribe generate")
         opener, partner = two.people if number % 2 == 0 else two.people[::-1]
-        wanted = Start(
-            opener_id=opener.id,
-            partner_id=partner.id,
-            goal=_goal(two.language, opener, partner, new[opener.id]),
+        goal, success = _goal(two.language, partner, new[opener.id])
+        talk = await world.converse(
+            opener.id,
+            partner.id,
+            goal=goal,
+            success=success,
             max_turns=two.max_turns,
-            conversation_id=key.conversation_id,
+            talk_id=f"s{number + 1}",
         )
-        await deps.database.write(lambda s, w=wanted, n=new, h=here, t=at: _begin(s, h, world_id, w, n, t))  # type: ignore[misc]
-        engine = Engine(here)
-        await engine.converse(key)
-        await engine.close(key)
-        one = await deps.database.read(lambda s, k=key, n=number, t=at: _read(s, k, n, t, two))  # type: ignore[misc]
-        authored = [text for person in two.people for text in (person.name, person.personality, *person.settled)]
-        found = fault([(turn.speaker, turn.text) for turn in one.turns], two.language, authored)
-        if found is not None:
+        turns = tuple(
+            Turn(id=turn_id(number, turn.turn), speaker=turn.speaker_name, text=turn.text) for turn in spoken(talk)
+        )
+        if found := fault([(turn.speaker, turn.text) for turn in turns], two.language, authored):
             raise Dropped(found)
-        held.append(one)
+        changes: Mapping[str, Any] = talk.row.changes or {}
+        known = [one for one in await world.summaries(min(talk.people)) if one.conversation_id == talk.id]
+        held.append(
+            HeldSession(
+                at=at,
+                turns=turns,
+                summary=known[0].summary if known else "",
+                observations=tuple(
+                    {"person": person.name, "text": fact["statement"], "dia_id": turn_id(number, fact["turn"])}
+                    for person, side in ((opener, changes), (partner, changes["partner"]))
+                    for fact in side["facts"]
+                ),
+            )
+        )
     return held
+
+
+def _statement(person: CharacterProfile, event: Event, language: Language) -> Statement:
+    """What happened, as its person remembers it."""
+    return Statement(
+        id=event.id,
+        statement=sentence(language, "generate.happened", name=person.name, event=event.text),
+        about=person.id,
+        at=iso(noon(event)),
+        importance=7,
+    )
 
 
 def told(event: Event, at: WorldTime, language: Language) -> str:
@@ -258,75 +267,14 @@ def _knowing(two: TwoPeople, new: Mapping[str, Sequence[Event]], at: WorldTime) 
     return replace(two.content, casts={two.language: replace(cast, characters={**cast.characters, **people})})
 
 
-def _goal(language: Language, opener: CharacterProfile, partner: CharacterProfile, new: Sequence[Event]) -> Goal:
-    """What the opener comes for: to tell the last thing that happened, and to hear what is new."""
+def _goal(language: Language, partner: CharacterProfile, new: Sequence[Event]) -> tuple[str, str]:
+    """What the opener comes for, to tell the last thing that happened and to hear what is new; and when it has that."""
     names = {"name": partner.name[:40]}
-    if not new:
-        goal = sentence(language, "generate.goal.hear", **names)
-    else:
+    if new:
         goal = sentence(language, "generate.goal.tell", **names, event=new[-1].text)
-    return Goal(goal=goal[:200], success_criteria=sentence(language, "generate.goal.criteria", **names))
-
-
-def _begin(
-    session: Session,
-    deps: ConversationDependencies,
-    world_id: str,
-    wanted: Start,
-    new: Mapping[str, Sequence[Event]],
-    at: WorldTime,
-) -> None:
-    """The clock goes on to the session, what happened is part of everybody's past, and the two begin to talk."""
-    world = deps.worlds.open(session, world_id, lock=True)
-    advance_clock(session, world, at)
-    world = deps.worlds.open(session, world_id, lock=True)
-    for person_id, events in new.items():
-        name = world.name_of(person_id)
-        lines = [
-            Given(
-                where=event.id,
-                line=Statement(
-                    id=event.id,
-                    statement=sentence(world.language, "generate.happened", name=name, event=event.text),
-                    about=person_id,
-                    at=iso(noon(event)),
-                    importance=7,
-                ),
-            )
-            for event in events
-        ]
-        seed(session, world, deps.memory, person_id, lines, Author(name="kataribe generate"))
-    start(session, world, wanted, deps.models.names())
-
-
-def _read(session: Session, key: ConversationKey, number: int, at: WorldTime, two: TwoPeople) -> HeldSession:
-    """What was said and is remembered.
-
-    Raises:
-        Dropped: a model gave no answer to use.
-        GenerationStopped: a model cannot be had.
-    """
-    row = session.get_one(ConversationRow, key)
-    if row.end_reason in _FAILED or row.phase != Phase.CLOSED:
-        raise failed(row.failure or {})
-    turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))).all()
-    if any(turn.model == AUTHOR for turn in turns):
-        raise Dropped("model_failure")
-    of_it = (SummaryRow.world_id == key.world_id, SummaryRow.conversation_id == key.conversation_id)
-    summary = session.exec(select(SummaryRow).where(*of_it).order_by(col(SummaryRow.person_id))).first()
-    changes: Mapping[str, Any] = row.changes or {}
-    opener, partner = two.people if number % 2 == 0 else two.people[::-1]
-    sides = ((opener, changes), (partner, changes["partner"]))
-    return HeldSession(
-        at=at,
-        turns=tuple(Turn(id=turn_id(number, turn.turn), speaker=turn.speaker_name, text=turn.text) for turn in turns),
-        summary=summary.summary if summary else "",
-        observations=tuple(
-            {"person": person.name, "text": fact["statement"], "dia_id": turn_id(number, fact["turn"])}
-            for person, side in sides
-            for fact in side["facts"]
-        ),
-    )
+    else:
+        goal = sentence(language, "generate.goal.hear", **names)
+    return goal[:200], sentence(language, "generate.goal.criteria", **names)
 
 
 def turn_id(session: int, turn: int) -> str:

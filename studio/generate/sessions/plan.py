@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from kataribe import Game
 from service.content.fields import (
     UNWRITTEN,
     ContentModel,
@@ -28,7 +29,6 @@ from service.content.load import Cast, read_form
 from service.content.persons import PersonFile
 from service.content.profile import CharacterProfile
 from service.content.references import declared_once, unknown
-from service.conversation.dependencies import ConversationDependencies
 from service.locales import Language, sentence, sentences
 from service.settings import Settings
 from service.wiring import chosen_worlds
@@ -131,7 +131,7 @@ class SessionsPlan(Plan):
     people: Mapping[str, CharacterProfile]
     pairs: Sequence[tuple[str, str]]
 
-    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+    async def make(self, game: Game, item: Item) -> Line:
         """One dialogue: two event graphs, the sessions, the questions.
 
         Raises:
@@ -140,7 +140,7 @@ class SessionsPlan(Plan):
         rng = random.Random(item.seed)
         one, other = (self.people[person_id] for person_id in self.pairs[item.number % len(self.pairs)])
         times = session_times(self.start, self.file.months, self.file.sessions, rng)
-        model = deps.models.for_role("closing")
+        model = game.models.for_role("closing")
         events: dict[str, list[Event]] = {}
         for prefix, person, partner in (("a", one, other), ("b", other, one)):
             known = tuple(event.text for event in events.get(partner.id, ()))
@@ -162,7 +162,7 @@ class SessionsPlan(Plan):
             events=events,
             max_turns=self.file.max_turns,
         )
-        held = await hold(deps, item.id, two, times)
+        held = await hold(game, item.id, two, times)
         line = _line(two, held)
         if self.file.questions:
             by_name = {person.name: events[person.id] for person in two.people}
@@ -173,7 +173,7 @@ class SessionsPlan(Plan):
                 sessions=held,
                 count=self.file.questions,
             )
-            asked, refused = await questions(model, deps.models.for_role("verify"), talk, item.id)
+            asked, refused = await questions(model, game.models.for_role("verify"), talk, item.id)
             if not asked:
                 raise Dropped("no_question")
             line |= {"qa": [question.stored() for question in asked], "qa_refused": dict(sorted(refused.items()))}

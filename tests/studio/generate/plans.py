@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from kataribe import Game
 from service.content.load import Content
-from service.conversation.dependencies import ConversationDependencies
 from service.llm.chat import Prompt
 from service.settings import Settings
 from studio.generate.dataset import Line
@@ -23,11 +23,11 @@ class Verse(BaseModel):
 class Verses(Plan):
     """Items of one call each."""
 
-    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+    async def make(self, game: Game, item: Item) -> Line:
         prompt = Prompt(
             name="speaker", role="closing", language="en", messages=(), answer=Verse, given=item, thread=item.id
         )
-        answer = await deps.models.for_role("closing").complete(prompt)
+        answer = await game.models.for_role("closing").complete(prompt)
         return {"text": answer.value.text, "turns": 2}
 
     def text_of(self, line: Line) -> str:

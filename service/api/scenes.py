@@ -2,7 +2,6 @@
 away as a log or a report.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -64,9 +63,9 @@ from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
 from service.store.idempotency import once
-from service.store.perceived import perceives
+from service.store.perceived import perceivers
 from service.store.phase import Phase, ProposalState
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow
 
 router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
@@ -142,7 +141,14 @@ async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldI
         return SceneDetail.of(
             row,
             **_of_scene(session, scene, row, world),
-            turns=[_turn(row, turn) for turn in turns_of(session, row.key)],
+            turns=[
+                SceneTurnOut.of(
+                    turn,
+                    seen_by=perceivers(row, turn, turn.seen_by),
+                    heard_by=perceivers(row, turn, turn.heard_by),
+                )
+                for turn in turns_of(session, row.key)
+            ],
             interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
             proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
         )
@@ -400,17 +406,6 @@ def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: Wo
         "links": {name: views.address(world.id, f"{address}{part}") for name, part in parts.items()}
         | {"page": views.address(world.id, f"/view{address}")},
     }
-
-
-def _turn(row: ConversationRow, turn: TurnRow) -> SceneTurnOut:
-    def others(only: Sequence[str] | None) -> list[str]:
-        return [
-            one.person_id
-            for one in row.participants
-            if one.person_id != turn.speaker_id and perceives(one, turn.turn, turn.speaker_id, only)
-        ]
-
-    return SceneTurnOut.of(turn, seen_by=others(turn.seen_by), heard_by=others(turn.heard_by))
 
 
 def _intervention(world: WorldView, row: InterventionRow) -> InterventionOut:

@@ -71,12 +71,8 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: A
 
     def work(session: Session, world_session: WorldSession) -> WorldOut:
         row = session.get_one(WorldRow, world_id)
-        if body.language is not None:
-            row.language = body.language
-        if "decision" in body.model_fields_set:
-            row.decision = body.decision
-        if "context_tokens" in body.model_fields_set:
-            row.context_tokens = body.context_tokens
+        for name in body.model_fields_set & {"language", "decision", "context_tokens"}:
+            setattr(row, name, getattr(body, name))
         if body.weather is not None:
             set_weather(session, world_session, body.weather)
         if body.announce is not None:

@@ -17,11 +17,10 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from service.content.load import ContentRefused
-from service.errors import Conflict, Invalid, KataribeError, usable
-from service.locales import Language, Listed, Phrase, sentence
-from service.settings import Settings
-from service.store.lock import take
+from service.public.errors import Conflict, Invalid, KataribeError, take, usable
+from service.public.files import ContentRefused
+from service.public.models import Settings
+from service.public.words import Language, Listed, Phrase, sentence
 from studio.generate.near import Distinct
 from studio.terminal.cost import Prices, Spent, counted, total
 

@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from kataribe import EndReason, Game, SpokenTurn
-from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
-from service.content.load import read_form
-from service.content.profile import CharacterProfile
-from service.content.scenes import SceneParticipant, StagedScene
-from service.locales import Language, sentence
-from service.settings import Settings
-from service.wiring import chosen_worlds
+from service.public.files import (
+    AgentEntry,
+    CharacterProfile,
+    DrawEntry,
+    GroupEntry,
+    GroupsFile,
+    SceneParticipant,
+    StagedScene,
+    check_groups,
+    chosen_worlds,
+    name_of,
+    read_form,
+)
+from service.public.models import Settings
+from service.public.words import Language, sentence
 from studio.generate.dataset import Dropped, Line, PlanRefused
 from studio.generate.making import Item, Plan, spoken
 from studio.generate.stage import PLACE, fault, on_stage, stage

@@ -18,16 +18,30 @@ from typing import Any
 
 import kataribe
 from kataribe import Game, SpokenTurn, Talk
-from service.content.load import Content
-from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
-from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextListener
-from service.llm.choose import ROLES, Models
-from service.locales import Language, Phrase, languages, sentence
-from service.offline.model import REHEARSAL, Handler
-from service.runtime.tasks import cancel
-from service.settings import Settings
-from service.store.phase import AUTHOR
-from service.usage import Usage
+from service.public.errors import cancel
+from service.public.files import Content
+from service.public.models import (
+    AUTHOR,
+    REHEARSAL,
+    ROLES,
+    Answer,
+    ChatModel,
+    Handler,
+    ModelBroken,
+    ModelEmpty,
+    ModelError,
+    ModelOutOfCharacter,
+    ModelRefused,
+    Models,
+    ModelTruncated,
+    ModelWrapper,
+    Prompt,
+    Settings,
+    T,
+    TextListener,
+    Usage,
+)
+from service.public.words import Language, Phrase, languages, sentence
 from studio.generate.dataset import Dataset, Dropped, GenerationStopped, Line, card_of, write_card
 from studio.terminal.cost import COUNTED, Prices, Spent, counted
 from studio.terminal.show import Show, Status, shown

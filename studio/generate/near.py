@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from service.memory.lexical import grams, jaccard
+from service.public.words import grams, jaccard
 
 GRAM = 5
 LIKE = 0.8

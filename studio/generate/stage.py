@@ -8,15 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from service.content.files import Unreadable, read_values
-from service.content.load import Cast, Content
-from service.content.profile import CharacterProfile
-from service.conversation.repetition import breaks_character, is_foreign, is_repetition
-from service.locales import Language
-from world.actions import Catalogue
-from world.needs import Needs
-from world.places import Node, WorldMap
-from world.time import WorldTime
+from service.public.files import (
+    Cast,
+    Catalogue,
+    CharacterProfile,
+    Content,
+    Needs,
+    Node,
+    Unreadable,
+    WorldMap,
+    read_values,
+)
+from service.public.words import Language, WorldTime, breaks_character, is_foreign, is_repetition
 
 PLACE = "here"
 """The node at which people meet."""

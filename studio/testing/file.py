@@ -7,22 +7,25 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from service.content.fields import (
+from service.public.files import (
     UNWRITTEN,
+    Cast,
     ContentModel,
     ContentProblem,
+    ContentRefused,
     FlagEntry,
     ListOf,
     Moment,
     NonEmpty,
     Slug,
     Text,
+    Unreadable,
+    files_in,
+    read_form,
     refusal,
+    unknown,
 )
-from service.content.files import Unreadable, files_in
-from service.content.load import Cast, ContentRefused, read_form
-from service.content.references import unknown
-from service.locales import Language
+from service.public.words import Language
 
 PROBES = Path(__file__).parent / "probes"
 """Where ours lie: they hold for everybody."""

@@ -13,22 +13,25 @@ from pydantic import BaseModel, Field
 
 import kataribe
 from kataribe import Game, Statement
-from service.content.load import Cast, Content
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
-from service.errors import ModelError, NotFound
-from service.llm.chat import ChatModel, PromptValues, Templates
-from service.llm.choose import Models
-from service.locales import Language, sentence
-from service.memory.lexical import is_named, squeezed
-from service.memory.secrets import discretion
-from service.offline.model import REHEARSAL
-from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
-from service.runtime.tasks import cancel
-from service.settings import Settings
-from service.store.phase import AUTHOR
-from service.wiring import chosen_worlds
+from service.public.errors import NotFound, cancel
+from service.public.files import Cast, CharacterProfile, Content, NpcProfile, PlayerProfile, chosen_worlds, discretion
+from service.public.models import (
+    AUTHOR,
+    REHEARSAL,
+    ChatModel,
+    Exchange,
+    Fault,
+    ModelError,
+    Models,
+    PromptValues,
+    Settings,
+    Standard,
+    Templates,
+    faults,
+    folded_in,
+)
+from service.public.words import Language, is_named, sentence, squeezed, to_datetime
 from studio.testing.file import PROBES, TestEntry, TestsFile, read_tests
-from world.time import to_datetime
 
 TEMPLATES = Templates(__file__)
 

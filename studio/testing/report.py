@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from service.content.fields import clipped
-from service.errors import usable
-from service.locales import Language, sentence
-from service.quality.checks import Fault
+from service.public.errors import usable
+from service.public.files import clipped
+from service.public.models import Fault
+from service.public.words import Language, sentence
 from studio.terminal.show import one_line
 from studio.testing.play import Outcome, Run
 

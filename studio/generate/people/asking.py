@@ -9,11 +9,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from service.content.fields import MARKUP, clipped
-from service.content.load import Content
-from service.conversation.repetition import is_foreign
-from service.llm.chat import Prompt, PromptValues, Templates
-from service.locales import Language, Phrase, sentence
+from service.public.files import MARKUP, Content, clipped
+from service.public.models import Prompt, PromptValues, Templates
+from service.public.words import Language, Phrase, is_foreign, sentence
 from studio.exchange.clean import plain, without_orders
 from studio.generate.dataset import WishUnusable
 from studio.generate.people.parts import Slot

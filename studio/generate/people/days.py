@@ -6,15 +6,11 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from service.content.load import Content
-from service.decision.options import clock
-from service.locales import Language
+from service.public.files import ActionDef, Content, Facility, Where
+from service.public.words import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, clock
 from studio.generate.people.parts import Parts, Slot, Work, found, parts
 from studio.generate.people.plan import WORKING_AGE
 from studio.generate.people.workplaces import paid_places, places_of, workplaces
-from world.actions import ActionDef, Where
-from world.places import Facility
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR
 
 _SCHOOL_AGE, _DRINKING_AGE, _OLD = 6, 20, 75
 _STEP = 5

@@ -11,15 +11,17 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kataribe import Game
-from service.content.load import Content, read_form
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
-from service.conversation.repetition import is_foreign
-from service.llm.chat import estimate_tokens, prompt_tokens
-from service.locales import Language, Phrase, sentence
-from service.offline.model import REHEARSAL
-from service.own_prompts import load_game
-from service.settings import Settings
-from service.wiring import chosen_worlds
+from service.public.files import (
+    CharacterProfile,
+    Content,
+    NpcProfile,
+    PlayerProfile,
+    chosen_worlds,
+    load_game,
+    read_form,
+)
+from service.public.models import REHEARSAL, Settings, estimate_tokens, prompt_tokens
+from service.public.words import Language, Phrase, is_foreign, sentence
 from studio.generate.dataset import Dataset, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from studio.generate.making import Item, Job, Order, run_of
 from studio.generate.people import rehearsal

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, BeforeValidator
 
-from service.content.persons import Degree
-from service.locales import Language, languages
+from service.public.files import Degree
+from service.public.words import Language, languages
 
 Trait = Literal["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"]
 """One of the big five."""

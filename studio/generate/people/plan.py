@@ -16,11 +16,22 @@ from pydantic import BeforeValidator, Field
 from rich.console import Console
 from rich.table import Table
 
-from service.content.fields import UNWRITTEN, ContentModel, ContentProblem, Key, Text, Words, problem, quote, refusal
-from service.content.load import Content
-from service.content.persons import BigFiveEntry, Degree
-from service.content.references import unknown
-from service.locales import Language, room, sentence
+from service.public.files import (
+    UNWRITTEN,
+    BigFiveEntry,
+    Content,
+    ContentModel,
+    ContentProblem,
+    Degree,
+    Key,
+    Text,
+    Words,
+    problem,
+    quote,
+    refusal,
+    unknown,
+)
+from service.public.words import Language, room, sentence
 from studio.generate.people.households import Somebody, Together, live_together
 from studio.generate.people.parts import TRAITS, Lives, Slot, Trait, found, parts
 from studio.generate.people.workplaces import known_works, open_posts

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from service.errors import FileUnusable, usable
-from service.locales import Phrase
-from service.store.lock import take
+from service.public.errors import FileUnusable, take, usable
+from service.public.words import Phrase
 from studio.exchange.place import write_all
 from studio.generate.dataset import DatasetInUse
 from studio.generate.people.plan import Plan

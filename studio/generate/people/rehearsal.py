@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from service.locales import Language
+from service.public.words import Language
 from studio.generate.people.asking import MadePerson
 from studio.generate.people.days import work_of
 from studio.generate.people.distinct import folded_name

@@ -11,9 +11,8 @@ from typing import Any, cast
 
 import networkx as nx
 
-from service.content.files import CHARACTERS, MAPS_FILE, NPCS, read_values
-from service.content.load import Content
-from service.locales import Language
+from service.public.files import CHARACTERS, MAPS_FILE, NPCS, SLUG_MAX, Content, Facility, read_values
+from service.public.words import Language
 from studio.exchange.draft import id_of
 from studio.exchange.place import as_yaml, maps_text, refuse_wrong
 from studio.generate.people.asking import MadePerson, WishedPerson
@@ -21,8 +20,6 @@ from studio.generate.people.days import routine, work_of, workplace
 from studio.generate.people.parts import Slot, Tie, found, parts
 from studio.generate.people.plan import WORKING_AGE
 from studio.generate.people.workplaces import PAID, open_posts
-from world.ids import SLUG_MAX
-from world.places import Facility
 
 _HOME = "home"
 _KIN = ("partner", "parent", "child", "sibling")

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 
 import networkx as nx
 
-from service.content.load import Content
-from service.locales import Language, languages
+from service.public.files import Content, Facility, Where, WorldMap
+from service.public.words import Language, languages
 from studio.generate.people.parts import Work, found, parts
-from world.actions import Where
-from world.places import Facility, WorldMap
 
 _BUSY = 3
 """A node where so many ways meet is left open."""

@@ -14,14 +14,23 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from kataribe import Game, Statement
-from service.content.load import Content
-from service.content.profile import CharacterProfile
-from service.llm.chat import ChatModel, PromptValues, Templates
-from service.locales import Language, Phrase, ago, sentence, sentences
+from service.public.files import CharacterProfile, Content
+from service.public.models import ChatModel, PromptValues, Templates
+from service.public.words import (
+    MINUTES_PER_DAY,
+    MINUTES_PER_HOUR,
+    Language,
+    Phrase,
+    WorldTime,
+    ago,
+    iso,
+    sentence,
+    sentences,
+    to_datetime,
+)
 from studio.generate.dataset import Dropped
 from studio.generate.making import spoken
 from studio.generate.stage import fault
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, to_datetime
 
 TEMPLATES = Templates(__file__)
 

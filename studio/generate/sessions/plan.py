@@ -13,25 +13,27 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from kataribe import Game
-from service.content.fields import (
+from service.public.files import (
     UNWRITTEN,
+    Cast,
+    CharacterProfile,
     ContentModel,
     ContentProblem,
     ListOf,
     Moment,
     NonEmpty,
+    PersonFile,
     Slug,
     Text,
+    chosen_worlds,
+    declared_once,
     problem,
     quote,
+    read_form,
+    unknown,
 )
-from service.content.load import Cast, read_form
-from service.content.persons import PersonFile
-from service.content.profile import CharacterProfile
-from service.content.references import declared_once, unknown
-from service.locales import Language, sentence, sentences
-from service.settings import Settings
-from service.wiring import chosen_worlds
+from service.public.models import Settings
+from service.public.words import Language, WorldTime, iso, sentence, sentences, to_datetime
 from studio.generate.dataset import Dropped, Line, PlanRefused
 from studio.generate.making import Item, Plan
 from studio.generate.sessions.dialogue import (
@@ -45,7 +47,6 @@ from studio.generate.sessions.dialogue import (
 )
 from studio.generate.sessions.questions import EvidenceContext, TalkContext, bear, examine, live, questions
 from studio.generate.stage import PLACE, on_stage, stage
-from world.time import WorldTime, iso, to_datetime
 
 
 class SessionsFile(ContentModel):

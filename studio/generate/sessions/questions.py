@@ -16,9 +16,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from service.llm.chat import ChatModel, PromptValues
-from service.locales import Language, room, sentence, sentences
-from service.memory.lexical import squeezed
+from service.public.models import ChatModel, PromptValues
+from service.public.words import Language, room, sentence, sentences, squeezed
 from studio.generate.sessions.dialogue import (
     TEMPLATES,
     Event,

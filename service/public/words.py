@@ -1,0 +1,33 @@
+"""Owns how a program speaks as the service does: its sentences in every language, world times, and how texts are
+compared.
+"""
+
+from service.conversation.repetition import breaks_character, is_foreign, is_repetition
+from service.decision.options import clock
+from service.locales import Language, Listed, Phrase, ago, languages, room, sentence, sentences
+from service.memory.lexical import grams, is_named, jaccard, squeezed
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, to_datetime
+
+__all__ = [
+    "MINUTES_PER_DAY",
+    "MINUTES_PER_HOUR",
+    "Language",
+    "Listed",
+    "Phrase",
+    "WorldTime",
+    "ago",
+    "breaks_character",
+    "clock",
+    "grams",
+    "is_foreign",
+    "is_named",
+    "is_repetition",
+    "iso",
+    "jaccard",
+    "languages",
+    "room",
+    "sentence",
+    "sentences",
+    "squeezed",
+    "to_datetime",
+]

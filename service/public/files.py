@@ -24,7 +24,7 @@ from service.content.files import CHARACTERS, MAPS_FILE, NPCS, Unreadable, files
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
 from service.content.load import Cast, Content, ContentRefused, read_form
 from service.content.persons import BigFiveEntry, Degree, PersonFile
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
 from service.content.references import declared_once, unknown
 from service.content.scenes import SceneParticipant, StagedScene
 from service.memory.secrets import discretion
@@ -67,6 +67,7 @@ __all__ = [
     "NpcProfile",
     "PersonFile",
     "PlayerProfile",
+    "Profile",
     "SceneParticipant",
     "Slug",
     "StagedScene",

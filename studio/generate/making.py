@@ -277,19 +277,19 @@ def make_dataset(settings: Settings, job: Job, order: Order, *, models: Models |
         FileUnusable, DatasetInUse, OtherDataset: the file cannot be gone on with.
         Misconfigured: a setting is wrong.
     """
-    if models is None and not settings.names_model:
-        settings.llm.provider = "rehearsal"
-    settings.llm.seed = job.seed
-    settings.world.language = job.language
-    if not job.remembers:
-        settings.memory.recall_limit = settings.memory.fade_after_days = 0
-    dataset = Dataset(order.file, run_of(settings, job))
-    with closing(dataset), shown(plain=order.plain) as show:
+    rehearsed = {"provider": REHEARSAL} if models is None and not settings.names_model else {}
+    forgetful = {} if job.remembers else {"recall_limit": 0, "fade_after_days": 0}
+    settings = settings.changed(llm={"seed": job.seed, **rehearsed}, world={"language": job.language}, memory=forgetful)
+    with closing(Dataset(order.file, run_of(settings, job))) as dataset, shown(plain=order.plain) as show:
+        making = _Making(settings, job, order, dataset, show)
         try:
-            asyncio.run(_Making(settings, job, order, dataset, show, models).run())
+            asyncio.run(making.run(models))
         except KeyboardInterrupt:
             show.say(sentence(order.language, "generate.stopped", file=order.file))
             return False
+        making.progress.tell()
+        for line in job.finish(dataset, settings, order):
+            show.say(line)
     return True
 
 
@@ -309,72 +309,54 @@ def run_of(settings: Settings, job: Job) -> str:
 class _Making:
     """One run."""
 
-    def __init__(
-        self, settings: Settings, job: Job, order: Order, dataset: Dataset, show: Show, models: Models | None
-    ) -> None:
-        self._settings, self._job, self._order, self._dataset = settings, job, order, dataset
-        self._show, self._models = show, models
-        self._meter = Meter()
-        self._over: list[str] = []
-        self._progress = Progress(show, order.language, self._meter, order.prices, done=len(dataset))
+    def __init__(self, settings: Settings, job: Job, order: Order, dataset: Dataset, show: Show) -> None:
+        self._settings, self._job, self._dataset = settings, job, dataset
+        self._meter, self._over = Meter(), list[str]()
+        self.progress = Progress(show, order.language, self._meter, order.prices, done=len(dataset))
 
-    async def run(self) -> None:
+    async def run(self, models: Models | None) -> None:
+        """Make what is to be made, so many items at once as models may be asked."""
         todo = self._job.todo(self._dataset)
-        if todo:
-            await self._make_all(todo)
-        self._progress.tell()
-        for line in self._job.finish(self._dataset, self._settings, self._order):
-            self._show.say(line)
-
-    async def _make_all(self, todo: Sequence[int]) -> None:
+        if not todo:
+            return
         async with kataribe.open(
             self._job.content,
             settings=self._settings,
-            models=self._models,
+            models=models,
             handlers=self._job.handlers,
             wrap_models=self._meter.metered,
             lives=False,
         ) as game:
             while todo:
-                self._progress.expect(len(todo))
-                await self._make_side_by_side(game, todo)
+                self.progress.expect(len(todo))
+                numbers, limit = iter(todo), min(self._settings.llm.max_concurrency, len(todo))
+                workers = [asyncio.create_task(self._make(game, numbers)) for _ in range(limit)]
+                tasks = (asyncio.create_task(self.progress.watch()), *workers)
+                try:
+                    await asyncio.gather(*workers)
+                finally:
+                    await cancel(tasks)
                 todo = self._job.todo(self._dataset)
 
-    async def _make_side_by_side(self, game: Game, todo: Sequence[int]) -> None:
-        numbers, limit = iter(todo), min(self._settings.llm.max_concurrency, len(todo))
-        workers = [asyncio.create_task(self._work(game, numbers)) for _ in range(limit)]
-        tasks = (asyncio.create_task(self._progress.watch()), *workers)
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            await cancel(tasks)
-
-    async def _work(self, game: Game, todo: Iterator[int]) -> None:
+    async def _make(self, game: Game, todo: Iterator[int]) -> None:
         for number in todo:
             chance = hashlib.sha256(f"{self._dataset.run}/{number}".encode()).digest()[:6]
             item = Item(number=number, id=self._dataset.id_of(number), seed=int.from_bytes(chance, "big"))
             with self._meter.item() as spent:
-                await self._make(game, item, spent)
-            self._progress.advance()
-            await self._forget(game, item)
-
-    async def _forget(self, game: Game, item: Item) -> None:
-        """Nobody asks for the item's world any more; many go at once, for that costs as little as one."""
-        self._over.append(item.id)
-        if len(self._over) >= _MOST_OVER:
-            over, self._over = self._over, []
-            await game.remove(over)
-
-    async def _make(self, game: Game, item: Item, spent: SpentOn) -> None:
-        try:
-            line = await self._job.make(game, item)
-        except (Dropped, *UNUSABLE) as exc:
-            reason = exc.reason if isinstance(exc, Dropped) else "model_failure"
-            self._dataset.drop(item.number, reason, _meta(game, item, spent))
-        except ModelError as exc:
-            raise GenerationStopped(failure={one: exc.sentence(one) for one in languages()}) from exc
-        else:
-            self._dataset.keep(item.number, {**line, "meta": _meta(game, item, spent)})
+                try:
+                    line = await self._job.make(game, item)
+                except (Dropped, *UNUSABLE) as exc:
+                    reason = exc.reason if isinstance(exc, Dropped) else "model_failure"
+                    self._dataset.drop(number, reason, _meta(game, item, spent))
+                except ModelError as exc:
+                    raise GenerationStopped(failure={one: exc.sentence(one) for one in languages()}) from exc
+                else:
+                    self._dataset.keep(number, {**line, "meta": _meta(game, item, spent)})
+            self.progress.advance()
+            self._over.append(item.id)  # nobody asks for its world any more; many go at once, for as little as one
+            if len(self._over) >= _MOST_OVER:
+                over, self._over = self._over, []
+                await game.remove(over)
 
 
 def spoken(talk: Talk) -> Sequence[SpokenTurn]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from service.public.files import Profile
 from studio.generate.near import Distinct
 from studio.generate.people.asking import MadePerson, words_of
 
@@ -24,6 +25,11 @@ class Persona(NamedTuple):
     traits: str
     speech: str
     wording: str
+
+    @classmethod
+    def of(cls, person: MadePerson | Profile, wording: str) -> "Persona":
+        """Of a made person, or of one who is there; `wording`: all that is written of it."""
+        return cls(person.name, "\n".join((person.personality, *person.tendencies)), "\n".join(person.lines), wording)
 
 
 class Fault(NamedTuple):
@@ -111,7 +117,7 @@ def stand(
             if standing.wanted:
                 return standing
             for number, answer in answers.items():
-                fault = crowd.join(persona(answer)) if isinstance(answer, MadePerson) else answer
+                fault = crowd.join(Persona.of(answer, words_of(answer))) if isinstance(answer, MadePerson) else answer
                 if isinstance(answer, MadePerson) and fault is None:
                     standing.kept[number] = answer
                 elif fault is not None:
@@ -121,9 +127,3 @@ def stand(
             trying = [one for one in trying if one not in standing.kept and in_vain[one] < _NO_USE]
     standing.dropped = {one: fault for one, fault in sorted(standing.wrong.items()) if one not in standing.kept}
     return standing
-
-
-def persona(person: MadePerson) -> Persona:
-    """What is compared of a made person."""
-    traits = "\n".join((person.personality, *person.tendencies))
-    return Persona(person.name, traits, "\n".join(person.lines), words_of(person))

@@ -12,10 +12,7 @@ from pydantic import ValidationError
 
 from kataribe import Game
 from service.public.files import (
-    CharacterProfile,
     Content,
-    NpcProfile,
-    PlayerProfile,
     chosen_worlds,
     load_game,
     read_form,
@@ -133,7 +130,7 @@ class PeopleJob(Job):
             record.people = dict(sorted({**self.there, **woven.ids}.items()))
             record.made = self.made = len(record.people)
             record.calls_per_person = round(record.calls / max(1, record.made), 2)
-            record.outcome = [dict(row) for row in outcome(self.plan, record.people.keys())]
+            record.outcome = outcome(self.plan, record.people.keys())
             self.files.write(self._marked(woven, rehearsed=record.rehearsal), record)
         yield from self._told(record, len(new), order.language)
 
@@ -155,8 +152,10 @@ class PeopleJob(Job):
 
     def _stand(self, dataset: Dataset) -> Standing:
         missing = set(range(self.count)) - self.there.keys()
-        cast = self.content.cast(self.language)
-        crowd = Crowd(map(_persona, cast.everybody.values()))
+        there = self.content.cast(self.language).everybody.values()
+        crowd = Crowd(
+            Persona.of(one, "\n".join((one.personality, *one.tendencies, *one.settled, *one.lines))) for one in there
+        )
         return stand(missing, lambda *one: self._answered(dataset, *one), crowd, goes=self._goes)
 
     def _answered(self, dataset: Dataset, number: int, attempt: int) -> Answered:
@@ -304,10 +303,3 @@ def _with_family(person: MadePerson, family: str, language: Language) -> MadePer
         return person
     given = person.name.split()[-1 if language == "ja" else 0]
     return person.model_copy(update={"name": f"{family}{given}" if language == "ja" else f"{given} {family}"})
-
-
-def _persona(person: NpcProfile | CharacterProfile | PlayerProfile) -> Persona:
-    """What is compared of somebody who is there already."""
-    told = (person.personality, *person.tendencies)
-    words = (*told, *person.settled, *person.lines)
-    return Persona(person.name, "\n".join(told), "\n".join(person.lines), "\n".join(words))

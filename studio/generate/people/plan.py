@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import groupby, pairwise
-from typing import Annotated, TypedDict, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field
 from rich.console import Console
@@ -164,17 +164,10 @@ Whole = Mapping[str, float]
 """What part of the people each value has; in all they are 1."""
 
 
-class Row(TypedDict):
-    """One value of one attribute: its share, how many people come nearest to it, how many the plan has, and how many
-    were made.
-    """
-
-    attribute: str
-    value: str
-    share: float
-    wanted: int
-    planned: int
-    made: int
+Row = dict[str, Any]
+"""One value of one attribute: its `share`, how many people come nearest to it (`wanted`), how many the plan has
+(`planned`), and how many were `made`.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,14 +267,8 @@ def _rows(plan: Plan, attribute: str, made: Collection[int]) -> Iterator[Row]:
     planned = Counter(values.values())
     came = Counter(value for number, value in values.items() if number in made)
     for value, share in shares.items():
-        yield Row(
-            attribute=attribute,
-            value=value,
-            share=share,
-            wanted=wanted[value],
-            planned=planned[value],
-            made=came[value],
-        )
+        counts = {"wanted": wanted[value], "planned": planned[value], "made": came[value]}
+        yield {"attribute": attribute, "value": value, "share": share, **counts}
 
 
 def _value(plan: Plan, slot: Slot, attribute: str) -> str | None:

@@ -2,8 +2,14 @@
 
 import pytest
 
-from studio.generate.people.distinct import Crowd, Fault, Persona, persona
+from studio.generate.people.asking import MadePerson, words_of
+from studio.generate.people.distinct import Crowd, Fault, Persona
 from tests.studio.generate.people.somebody import somebody
+
+
+def persona(person: MadePerson) -> Persona:
+    return Persona.of(person, words_of(person))
+
 
 ADA = persona(somebody(0, name="Ada Reed"))
 

@@ -41,6 +41,7 @@ from service.runtime.made_people import put_person
 from service.runtime.rewind import Moment
 from service.runtime.snapshots import Snapshot
 from service.runtime.world_clock import advance_clock
+from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
 from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow
@@ -108,22 +109,20 @@ class World:
             told=tuple(told),
             conversation_id=talk_id,
         )
-        models = self._talk.models.names()
-        if self._core.lives:
-            return Conversing(
-                self._core, lambda: self._core.start_talk(self.id, lambda s, lived: talk(s, lived, wanted, models))
-            )
         return Conversing(self._core, partial(self._begin, wanted))
 
     async def _begin(self, wanted: Start) -> ConversationKey:
-        """Begin a conversation where nobody lives."""
         models = self._talk.models.names()
 
-        def work(session: Session, world: WorldView) -> ConversationKey:
+        def lived(session: Session, there: WorldSession) -> ConversationRow:
+            begins = talk_with_player if wanted.opener_id in there.world.cast.players else talk
+            return begins(session, there, wanted, models)
+
+        def apart(session: Session, world: WorldView) -> ConversationKey:
             begins = start_with_player if wanted.opener_id in world.cast.players else start
             return begins(session, world, wanted, models).key
 
-        return await self._core.write(self.id, work)
+        return await (self._core.start_talk(self.id, lived) if self._core.lives else self._core.write(self.id, apart))
 
     async def say(
         self,
@@ -150,11 +149,7 @@ class World:
             wanted = Start(
                 opener_id=player_id, partner_id=person_id, max_turns=most, place_waived=True, conversation_id=talk_id
             )
-            models = self._talk.models.names()
-            if self._core.lives:
-                key = await self._core.start_talk(self.id, lambda s, lived: talk_with_player(s, lived, wanted, models))
-            else:
-                key = await self._begin(wanted)
+            key = await self._begin(wanted)
         words, worlds, found = Words(text=text), self._talk.worlds, key
         await self._core.say(found, lambda s: say(s, worlds, found, words), wait=True)
         return await read_talk(self._core, found)

@@ -196,9 +196,7 @@ class _Households:
         for start in range(0, len(small), 4):
             group = small[start : start + 4]
             carer = [one for one in self._free.values() if one.age >= GROWN][:1]
-            self._settle((*group, *carer))
-            for one, other in combinations((*group, *carer), 2):
-                self.together.tie(one.number, other.number, "friend")
+            self._settle((*group, *carer), "friend")
 
     def pairs(self, wanted: int) -> None:
         """Partners: of different sexes where there are, and near in age."""
@@ -216,8 +214,7 @@ class _Households:
                 ]
                 if able:
                     other = min(able, key=lambda other: (other.sex == one.sex, abs(other.age - one.age)))
-                    self._settle((one, other))
-                    self.together.tie(one.number, other.number, "partner")
+                    self._settle((one, other), "partner")
                     wanted -= 2
 
     def groups(self, kind: TieKind, wanted: int, most: int, apart: int) -> None:
@@ -230,19 +227,20 @@ class _Households:
             group = (one, *near[: size - 1])
             if len(group) < 2:
                 continue
-            self._settle(group)
+            self._settle(group, kind)
             wanted -= len(group)
-            for one, other in combinations(group, 2):
-                self.together.tie(one.number, other.number, kind)
 
     def rest(self) -> None:
         """Everybody else lives alone."""
         for one in list(self._free.values()):
             self._settle((one,))
 
-    def _settle(self, members: Iterable[Somebody]) -> None:
+    def _settle(self, members: Iterable[Somebody], kind: TieKind | None = None) -> None:
+        """They live together; with a `kind`, each is that to each."""
         numbers = [one.number for one in members]
         self.together.households.append(numbers)
+        for one, other in combinations(numbers, 2) if kind else ():
+            self.together.tie(one, other, kind)
         for number in numbers:
             del self._free[number]
 

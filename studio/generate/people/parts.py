@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, BeforeValidator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from service.public.files import Degree
 from service.public.words import Language, languages
@@ -123,49 +123,27 @@ class Work(_Part):
     acts: tuple[str, ...]
 
 
-class Quirk(_Part):
-    """Something odd that somebody does, and what it says of it."""
+class OfLife(_Part):
+    """Something of somebody's life: what it likes to do, has lived through, wants, or oddly does; and what it says of
+    it.
+    """
 
-    behavior: str
+    what: str = Field(validation_alias=AliasChoices("like", "event", "goal", "behavior"))
     line: str
-
-
-class _OfAge(_Part):
-    """`since`: from which age on it may be somebody's; what it says of it."""
-
+    fact: str = ""
     since: int = 0
-    line: str
-
-
-class Pastime(_OfAge):
-    """What somebody likes to do."""
-
-    like: str
-    fact: str
-
-
-class Past(_OfAge):
-    """What somebody has lived through."""
-
-    event: str
-    fact: str
+    """From which age on it may be somebody's."""
     weight: int = 6
-
-
-class Wish(_OfAge):
-    """What somebody wants of life."""
-
-    goal: str
-    weight: int = 6
+    """How much it matters, of 1 to 10."""
 
 
 class Pool(_Part):
     """Parts for people of some ages."""
 
-    pastimes: tuple[Pastime, ...]
-    pasts: tuple[Past, ...]
-    quirks: tuple[Quirk, ...]
-    wishes: tuple[Wish, ...]
+    pastimes: tuple[OfLife, ...]
+    pasts: tuple[OfLife, ...]
+    quirks: tuple[OfLife, ...]
+    wishes: tuple[OfLife, ...]
     beliefs: tuple[str, ...]
     tendencies: tuple[str, ...]
     dislikes: tuple[str, ...]

@@ -63,7 +63,7 @@ class _Rehearsed:
             self._one("thanks", pool.thanks),
             self._one("farewell", pool.farewells),
         )
-        goals = [{"goal": wish.goal, "importance": wish.weight}]
+        goals = [{"goal": wish.what, "importance": wish.weight}]
         goals += [{"goal": one, "importance": 5} for one in self._some("work goal", work.goals, 1)]
         whole: dict[str, Any] = {
             "name": self._name(names_taken),
@@ -71,12 +71,12 @@ class _Rehearsed:
             "facts": facts[:_MOST_FACTS],
             "lines": list(dealt),
             "goals": goals,
-            "likes": [pastime.like],
+            "likes": [pastime.what],
             "dislikes": self._some("dislike", pool.dislikes, 2),
             "beliefs": self._some("belief", pool.beliefs, 1),
             "skills": self._some("skill", work.skills, 2),
-            "behaviours": [quirk.behavior],
-            "experiences": [past.event],
+            "behaviours": [quirk.what],
+            "experiences": [past.what],
         }
         return MadePerson.model_validate(self._filled(whole))
 

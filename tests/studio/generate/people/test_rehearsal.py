@@ -101,14 +101,14 @@ def test_a_work_without_parts_is_named() -> None:
 
 @pytest.mark.parametrize("language", languages())
 def test_nobody_has_lived_through_what_it_is_too_young_for(language: str) -> None:
-    late = {one.event for one in parts(language).adult.pasts if one.since > 20}
+    late = {one.what for one in parts(language).adult.pasts if one.since > 20}
     assert late
     for number in range(60):
         assert late.isdisjoint(person(slot(age=20, number=number), language, set()).experiences)
         small = person(slot(age=4, work="", number=number), language, set())
         assert not {*small.facts, *small.lines} & {*parts(language).pupil.facts, *parts(language).pupil.lines}
         child = person(slot(age=9, work="", number=number), language, set())
-        assert set(child.experiences) <= {one.event for one in parts(language).child.pasts}
+        assert set(child.experiences) <= {one.what for one in parts(language).child.pasts}
 
 
 @pytest.mark.parametrize("language", languages())

@@ -6,7 +6,8 @@ from service.conversation.repetition import breaks_character, is_foreign, is_rep
 from service.decision.options import clock
 from service.locales import Language, Listed, Phrase, ago, languages, room, sentence, sentences
 from service.memory.lexical import grams, is_named, jaccard, squeezed
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, to_datetime
+from service.memory.lexical import sentences as sentences_of
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, parse_time, to_datetime
 
 __all__ = [
     "MINUTES_PER_DAY",
@@ -25,9 +26,11 @@ __all__ = [
     "iso",
     "jaccard",
     "languages",
+    "parse_time",
     "room",
     "sentence",
     "sentences",
+    "sentences_of",
     "squeezed",
     "to_datetime",
 ]

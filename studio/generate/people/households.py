@@ -239,8 +239,9 @@ class _Households:
         """They live together; with a `kind`, each is that to each."""
         numbers = [one.number for one in members]
         self.together.households.append(numbers)
-        for one, other in combinations(numbers, 2) if kind else ():
-            self.together.tie(one, other, kind)
+        if kind is not None:
+            for one, other in combinations(numbers, 2):
+                self.together.tie(one, other, kind)
         for number in numbers:
             del self._free[number]
 

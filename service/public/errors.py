@@ -1,6 +1,16 @@
 """Owns the errors that a program raises or tells of as the service does, and what keeps files and tasks in order."""
 
-from service.errors import Conflict, FileUnusable, Invalid, KataribeError, NotFound, system_reason, usable
+from service.errors import (
+    Conflict,
+    FileUnusable,
+    Invalid,
+    KataribeError,
+    LinesWrong,
+    NotFound,
+    ReplayDiffers,
+    system_reason,
+    usable,
+)
 from service.runtime.tasks import cancel
 from service.store.lock import take
 from world.errors import BadWorldTime
@@ -11,7 +21,9 @@ __all__ = [
     "FileUnusable",
     "Invalid",
     "KataribeError",
+    "LinesWrong",
     "NotFound",
+    "ReplayDiffers",
     "cancel",
     "system_reason",
     "take",

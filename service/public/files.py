@@ -24,6 +24,7 @@ from service.content.fields import (
     schema_errors,
 )
 from service.content.files import (
+    CAST_TESTS,
     CHARACTERS,
     FRAGMENTS,
     LORE,
@@ -33,14 +34,17 @@ from service.content.files import (
     SCENES,
     ContentUnwritable,
     Unreadable,
+    bundled_content,
     files_in,
+    init_content,
     read_bytes,
     read_values,
+    small_content,
     values_of,
 )
 from service.content.fragments import FragmentFile, with_fragments
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
-from service.content.load import Cast, Content, ContentRefused, read_form
+from service.content.load import Cast, Content, ContentRefused, load_content, read_form
 from service.content.lore import Lore, LoreFile
 from service.content.made import LONGEST_NAME
 from service.content.maps import MapsFile
@@ -49,14 +53,15 @@ from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile,
 from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
 from service.content.scenes import Scene, SceneParticipant, StagedScene, named
 from service.memory.secrets import discretion
-from service.own_prompts import load_game
-from service.wiring import chosen_worlds
-from world.actions import ActionDef, Catalogue, Where
+from service.own_prompts import game_problems, load_game, persona_costs
+from service.wiring import Wiring, chosen_worlds, thrown_away
+from world.actions import TALK, WALK, ActionDef, Catalogue, Refusal, Where
 from world.ids import SLUG_MAX, is_slug
 from world.needs import Needs
 from world.places import Facility, Node, WorldMap
 
 __all__ = [
+    "CAST_TESTS",
     "CHARACTERS",
     "FRAGMENTS",
     "LONGEST_NAME",
@@ -67,7 +72,9 @@ __all__ = [
     "NPCS",
     "SCENES",
     "SLUG_MAX",
+    "TALK",
     "UNWRITTEN",
+    "WALK",
     "ActionDef",
     "AgentEntry",
     "BigFiveEntry",
@@ -103,6 +110,7 @@ __all__ = [
     "PlayerProfile",
     "Problems",
     "Profile",
+    "Refusal",
     "Scene",
     "SceneParticipant",
     "Slug",
@@ -111,8 +119,10 @@ __all__ = [
     "Unreadable",
     "Weight",
     "Where",
+    "Wiring",
     "Words",
     "WorldMap",
+    "bundled_content",
     "check_connectivity",
     "check_groups",
     "check_maps",
@@ -125,10 +135,14 @@ __all__ = [
     "entries",
     "examine",
     "files_in",
+    "game_problems",
+    "init_content",
     "is_slug",
+    "load_content",
     "load_game",
     "name_of",
     "named",
+    "persona_costs",
     "problem",
     "quote",
     "read_bytes",
@@ -136,6 +150,8 @@ __all__ = [
     "read_values",
     "refusal",
     "schema_errors",
+    "small_content",
+    "thrown_away",
     "unknown",
     "values_of",
     "with_fragments",

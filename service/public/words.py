@@ -4,14 +4,28 @@ compared.
 
 from service.conversation.repetition import breaks_character, is_foreign, is_repetition
 from service.decision.options import clock
-from service.locales import Language, Listed, Phrase, ago, languages, room, sentence, sentences
+from service.locales import (
+    Language,
+    Listed,
+    Phrase,
+    ago,
+    clock_label,
+    date_label,
+    language_named,
+    languages,
+    room,
+    sentence,
+    sentences,
+)
 from service.memory.lexical import grams, is_named, jaccard, squeezed
 from service.memory.lexical import sentences as sentences_of
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, parse_time, to_datetime
+from world.life import Because
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of, iso, parse_time, to_datetime
 
 __all__ = [
     "MINUTES_PER_DAY",
     "MINUTES_PER_HOUR",
+    "Because",
     "Language",
     "Listed",
     "Phrase",
@@ -19,12 +33,16 @@ __all__ = [
     "ago",
     "breaks_character",
     "clock",
+    "clock_label",
+    "date_label",
+    "day_of",
     "grams",
     "is_foreign",
     "is_named",
     "is_repetition",
     "iso",
     "jaccard",
+    "language_named",
     "languages",
     "parse_time",
     "room",

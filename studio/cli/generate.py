@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from service.locales import Phrase
-from service.own_prompts import game_problems
+from service.public.files import game_problems
+from service.public.words import Phrase
 from studio.cli.exchange import KindGroup
 from studio.cli.help import own_language, say
 from studio.cli.options import COST, MODEL, Options, cli, command, group_of

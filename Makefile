@@ -42,7 +42,7 @@ check: lint test-servers
 test-servers: setup
 	$(PYTEST) -m server $(ARGS)
 
-# All tests, traced: how much of service/ and world/ they run.
+# All tests, traced: how much of the code they run.
 coverage: setup
 	rm -f .coverage
 	$(PYTEST) --cov --cov-report=term:skip-covered $(ARGS)

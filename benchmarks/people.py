@@ -21,17 +21,17 @@ import yaml
 
 from service.content.files import bundled_content, init_content
 from service.content.load import Content, load_content
-from service.generate.making import Order, make_dataset
-from service.generate.people.making import people_job
-from service.generate.people.record import FOLDER, Record
 from service.locales import Language
 from service.memory.secrets import discretion
 from service.own_prompts import game_problems
 from service.quality.checks import Exchange, Fault, Standard, faults
 from service.settings import Settings
-from service.testing.play import run_tests
-from tests.generate.people.somebody import answer
+from studio.generate.making import Order, make_dataset
+from studio.generate.people.making import people_job
+from studio.generate.people.record import FOLDER, Record
+from studio.testing.play import run_tests
 from tests.servers.fake_openai import FakeOpenAI
+from tests.studio.generate.people.somebody import answer
 
 CASES = Path(__file__).parent / "talk_cases"
 _SAID: Mapping[str, Sequence[tuple[str, str]]] = {

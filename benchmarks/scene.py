@@ -20,11 +20,11 @@ from benchmarks import scene_prompts
 from benchmarks.lived import WORLD, megabytes
 from service.content.files import bundled_content
 from service.content.load import load_content
-from service.generate.groups import groups_plan
-from service.generate.making import Order, make_dataset
 from service.locales import languages
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
 from service.settings import Settings
+from studio.generate.groups import groups_plan
+from studio.generate.making import Order, make_dataset
 from tests.runtime.lives import House, house, rehearsal
 from world.time import MINUTES_PER_DAY
 

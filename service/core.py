@@ -111,11 +111,13 @@ class Core:
         self.runner.submit(key)
         return key
 
-    async def carry(self, key: ConversationKey) -> None:
-        """Return when the conversation is closed, its closing has failed, it stands, or it waits for a human."""
+    async def carry(self, key: ConversationKey, *, closes: bool = True) -> None:
+        """Return when the conversation is closed, its closing has failed, it stands, or it waits for a human. Where
+        nobody lives it may stay open behind its last turn (`closes`): then nobody remembers it.
+        """
         if self.lives:
             await self.runner.wait(key)
-        elif await self.engine.converse(key):
+        elif await self.engine.converse(key) and closes:
             await self.engine.close(key)
 
     async def say(self, key: ConversationKey, work: Callable[[Session], TurnRow], *, wait: bool) -> TurnRow:

@@ -179,5 +179,4 @@ def opened_database(settings: Settings) -> Iterator[Database]:
 def thrown_away(settings: Settings) -> Iterator[Settings]:
     """The same settings with a data directory that is gone afterwards, and nobody's graph."""
     with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
-        memory = settings.memory.model_copy(update={"backend": "sql"})
-        yield settings.model_copy(update={"data_dir": Path(directory), "database_url": None, "memory": memory})
+        yield settings.changed(data_dir=Path(directory), database_url=None, memory={"backend": "sql"})

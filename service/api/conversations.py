@@ -86,7 +86,7 @@ async def start_conversation(
     wanted, names = _start(body, deps), deps.conversation.models.names()
     begin = talk_with_player if body.mode == "player" else talk
     request = once_of(world_id, key, "start", body.model_dump())
-    begun = await deps.start_talk(world_id, lambda s, session: begin(s, session, wanted, names), request)
+    begun = await deps.start_talk(world_id, lambda s, lived: begin(s, lived, wanted, names), request)
     conversation_id = begun.conversation_id
     deps.conversation.stream.tell_people(world_id, filter(None, (body.player_id, body.character_id)))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)

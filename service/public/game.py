@@ -1,14 +1,14 @@
 """Owns a game as the Python API shows it: its files, its worlds, and the models that speak in them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
 from sqlmodel import Session, col, select
 
-from service.content.fields import ContentProblem
+from service.content.fields import ContentProblem, Flag
 from service.content.files import bundled_content
 from service.content.load import Content
 from service.core import Core
@@ -61,13 +61,21 @@ class Game:
         """A world. One that nobody has written to yet is at its beginning."""
         return World(self._core, world_id)
 
-    async def begin(self, world_id: str, *, language: Language | None = None, start: WorldTime | None = None) -> World:
-        """A world that has not begun, in that language and from that moment on (None: as the game's files say)."""
+    async def begin(
+        self,
+        world_id: str,
+        *,
+        language: Language | None = None,
+        start: WorldTime | None = None,
+        flags: Mapping[str, Flag] | None = None,
+    ) -> World:
+        """Begin a world, in that language and from that moment on (None: as the game's files say), with these flags."""
 
         def work(session: Session, _: WorldView) -> None:
             row = session.get_one(WorldRow, world_id)
             row.language = language or row.language
             row.started_at = row.now = row.now if start is None else start
+            row.flags = dict(flags or {})
 
         await self._core.write(world_id, work)
         return self.world(world_id)
@@ -97,7 +105,7 @@ async def open(
     settings: Settings | None = None,
     rehearsal: bool = False,
     models: Models | None = None,
-    handlers: dict[type, Handler] | None = None,
+    handlers: Mapping[type, Handler] | None = None,
     wrap_models: Callable[[Models], Models] = lambda models: models,
     lives: bool = True,
 ) -> AsyncIterator[Game]:
@@ -112,16 +120,15 @@ async def open(
         ContentErrors: the game's files have errors.
         Misconfigured: a setting is wrong, or another process has the data.
     """
-    chosen = settings or read_settings()
-    folder = {} if content is None or isinstance(content, Content) else {"content_dir": Path(content)}
-    llm = chosen.llm.model_copy(update={"provider": "rehearsal"} if rehearsal else {})
-    chosen = chosen.model_copy(update={"llm": llm, **folder})
+    chosen = (settings or read_settings()).changed(llm={"provider": "rehearsal"} if rehearsal else {})
+    if content is not None and not isinstance(content, Content):
+        chosen = chosen.changed(content_dir=Path(content))
     with ExitStack() as ending:
-        if data is None:
-            chosen = ending.enter_context(thrown_away(chosen))
-        else:
-            chosen = chosen.model_copy(update={"data_dir": Path(data)})
-        offline = OfflineModel({**HANDLERS, **(handlers or {})}, seed=llm.seed, pace_seconds=llm.rehearsal_pace_seconds)
+        apart = thrown_away(chosen) if data is None else nullcontext(chosen.changed(data_dir=Path(data)))
+        chosen = ending.enter_context(apart)
+        offline = OfflineModel(
+            {**HANDLERS, **(handlers or {})}, seed=chosen.llm.seed, pace_seconds=chosen.llm.rehearsal_pace_seconds
+        )
         wiring = Wiring(
             chosen,
             content=content if isinstance(content, Content) else None,

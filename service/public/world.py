@@ -41,6 +41,7 @@ from service.runtime.rewind import PastMoment
 from service.runtime.snapshots import Snapshot
 from service.runtime.world_clock import advance_clock
 from service.runtime.world_edits import set_flags
+from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
 from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow
@@ -108,25 +109,30 @@ class World:
             told=tuple(told),
             conversation_id=talk_id,
         )
-        models = self._talk.models.names()
-        if self._core.lives:
-            return Conversing(
-                self._core, lambda: self._core.start_talk(self.id, lambda s, lived: talk(s, lived, wanted, models))
-            )
         return Conversing(self._core, partial(self._begin, wanted))
 
     async def _begin(self, wanted: Start) -> ConversationKey:
-        """Begin a conversation where nobody lives."""
         models = self._talk.models.names()
 
-        def work(session: Session, world: WorldView) -> ConversationKey:
+        def lived(session: Session, there: WorldSession) -> ConversationRow:
+            begins = talk_with_player if wanted.opener_id in there.world.cast.players else talk
+            return begins(session, there, wanted, models)
+
+        def apart(session: Session, world: WorldView) -> ConversationKey:
             begins = start_with_player if wanted.opener_id in world.cast.players else start
             return begins(session, world, wanted, models).key
 
-        return await self._core.write(self.id, work)
+        return await (self._core.start_talk(self.id, lived) if self._core.lives else self._core.write(self.id, apart))
 
     async def say(
-        self, player_id: str, person_id: str, text: str, *, max_turns: int | None = None, talk_id: str = ""
+        self,
+        player_id: str,
+        person_id: str,
+        text: str,
+        *,
+        max_turns: int | None = None,
+        talk_id: str = "",
+        remembered: bool = True,
     ) -> Talk:
         """Say something to somebody, wherever the two are, as a player (`put` makes one). The first words begin a
         conversation, later ones go on with it. Answers the conversation with what was said to it (`Talk.answer`).
@@ -143,11 +149,7 @@ class World:
             wanted = Start(
                 opener_id=player_id, partner_id=person_id, max_turns=most, place_waived=True, conversation_id=talk_id
             )
-            models = self._talk.models.names()
-            if self._core.lives:
-                key = await self._core.start_talk(self.id, lambda s, lived: talk_with_player(s, lived, wanted, models))
-            else:
-                key = await self._begin(wanted)
+            key = await self._begin(wanted)
         words, worlds, found = Words(text=text), self._talk.worlds, key
         await self._core.say(found, lambda s: say(s, worlds, found, words), wait=True)
         return await read_talk(self._core, found)
@@ -252,10 +254,15 @@ class World:
         await self._core.write(self.id, lambda s, w: set_affinity(s, w, person_id, towards, affinity, "given"))
 
     async def scene(
-        self, scene: str | Scene | Mapping[str, Any], *, turns: int | None = None, talk_id: str = ""
+        self,
+        scene: str | Scene | Mapping[str, Any],
+        *,
+        turns: int | None = None,
+        talk_id: str = "",
+        remembered: bool = True,
     ) -> Talk:
         """Play a scene: the id of one of the game's files, or a whole one as such a file has it. It goes on for so many
-        turns (None: to its end).
+        turns (None: to its end). Where nobody lives it need not be `remembered`.
 
         Raises:
             NotFound: there is no such scene, or no such person in it.
@@ -268,14 +275,14 @@ class World:
             return ConversationKey(self.id, begun.conversation_id)
 
         key = await self._core.write(self.id, work)
-        return await self.go_on(key.conversation_id, turns)
+        return await self.go_on(key.conversation_id, turns, remembered=remembered)
 
-    async def go_on(self, talk_id: str, turns: int | None = 1) -> Talk:
+    async def go_on(self, talk_id: str, turns: int | None = 1, *, remembered: bool = True) -> Talk:
         """Let a scene that stands go on for so many turns (None: to its end)."""
         key = ConversationKey(self.id, talk_id)
         await self._talk.database.write(lambda s: go_on(s, self._talk.worlds, key, turns))
         self._core.runner.carry_on(key)
-        await self._core.carry(key)
+        await self._core.carry(key, closes=remembered)
         return await read_talk(self._core, key)
 
     async def survey(

@@ -7,16 +7,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from service.content.files import CAST_TESTS, bundled_content, init_content, small_content
-from service.content.load import load_content
-from service.locales import sentence
-from service.own_prompts import game_problems, persona_costs
-from service.settings import USUAL_CONTEXT
-from service.testing.play import run_tests
-from service.testing.report import show, write_junit
+from service.public.files import (
+    CAST_TESTS,
+    bundled_content,
+    game_problems,
+    init_content,
+    load_content,
+    persona_costs,
+    small_content,
+)
+from service.public.models import USUAL_CONTEXT
+from service.public.words import sentence
 from studio.cli.help import own_language, say
 from studio.cli.options import MODEL, Options, cli, command, language_option
 from studio.terminal.doctor import show_doctor
+from studio.testing.play import run_tests
+from studio.testing.report import show, write_junit
 
 
 @command(cli, "init", "cli.help.init")

@@ -6,9 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from service.content.check import examine
-from service.content.files import bundled_content
-from service.content.load import load_content
+from service.public.files import bundled_content, examine, load_content
 from studio.cli.help import Group, own_language, say
 from studio.cli.options import Options, cli, command, group_of
 from studio.exchange.anima import read_anima

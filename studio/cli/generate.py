@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from service.generate.groups import groups_plan
-from service.generate.making import Order, make_dataset
-from service.generate.people.making import PeopleJob, people_job
-from service.generate.people.plan import MOST_PEOPLE
-from service.generate.sessions.plan import sessions_plan
-from service.generate.stage import kind_of
-from service.locales import Phrase
-from service.own_prompts import game_problems
+from service.public.files import game_problems
+from service.public.words import Phrase
 from studio.cli.exchange import KindGroup
 from studio.cli.help import own_language, say
 from studio.cli.options import COST, MODEL, Options, cli, command, group_of
+from studio.generate.groups import groups_plan
+from studio.generate.making import Order, make_dataset
+from studio.generate.people.making import PeopleJob, people_job
+from studio.generate.people.plan import MOST_PEOPLE
+from studio.generate.sessions.plan import sessions_plan
+from studio.generate.stage import kind_of
 from studio.terminal.cost import Prices
 
 

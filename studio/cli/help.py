@@ -11,7 +11,7 @@ from typer import rich_utils
 from typer.core import TyperCommand, TyperGroup
 
 from service.api.problem import expected
-from service.locales import Language, Listed, Phrase, language_named, sentence
+from service.public.words import Language, Listed, Phrase, language_named, sentence
 
 _WORDS = {
     "ARGUMENTS_PANEL_TITLE": "arguments",

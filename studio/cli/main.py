@@ -7,8 +7,8 @@ import sys
 import typer
 from typer.rich_utils import rich_abort_error
 
-from service.errors import KataribeError, LinesWrong
 from service.logs import write_logs
+from service.public.errors import KataribeError, LinesWrong
 from studio.cli.help import own_language, say, show_help_in, show_wrong_call
 from studio.cli.options import cli
 

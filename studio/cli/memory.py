@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from service.errors import usable
-from service.locales import Phrase
+from service.public.errors import usable
+from service.public.words import Phrase
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 from studio.cli.help import say
 from studio.cli.options import WORLD, Options, cli, command, group_of

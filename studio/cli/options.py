@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from service.export.files import world_name
-from service.llm.choose import LocalServer, find_local_servers
-from service.locales import Language, Listed, languages
 from service.logs import write_logs
-from service.settings import CassetteMode, Settings, read_settings
+from service.public.models import CassetteMode, LocalServer, Settings, find_local_servers, read_settings
+from service.public.words import Language, Listed, languages
 from service.store.tables import MAIN_WORLD
 from studio.cli.help import Command, Group, own_language, say
 from studio.terminal.cost import Prices

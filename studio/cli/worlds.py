@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from service.api.quality import ScoredRole
-from service.content.files import bundled_content
-from service.content.load import load_content
 from service.export.files import export_into, export_to, import_from, span_of
-from service.locales import Phrase
+from service.public.files import bundled_content, load_content
+from service.public.words import Phrase
 from studio.cli.exchange import imports
 from studio.cli.help import say
 from studio.cli.options import COST, MODEL, WORLD, Options, cli, command, offers

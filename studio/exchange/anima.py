@@ -10,14 +10,24 @@ from datetime import date
 from pathlib import Path, PurePath
 from typing import Any, TypeVar, cast
 
-from service.content.fields import ContentProblem, Key, ListOf, Words, problem, quote
-from service.content.files import CHARACTERS, SCENES, read_values
-from service.content.persons import Weight
-from service.content.scenes import Scene, named
+from service.public.errors import BadWorldTime
+from service.public.files import (
+    CHARACTERS,
+    SCENES,
+    ContentProblem,
+    Key,
+    ListOf,
+    Scene,
+    Weight,
+    Words,
+    is_slug,
+    named,
+    problem,
+    quote,
+    read_values,
+)
+from service.public.words import iso, parse_time
 from studio.exchange.draft import Draft, Foreign, ImportRefused, Notes, id_of, name_in, parsed, refusing
-from world.errors import BadWorldTime
-from world.ids import is_slug
-from world.time import iso, parse_time
 
 IMMUTABLE, LONG_TERM = "immutable.yaml", "long_term.yaml"
 _CAST = "participant_character_ids"

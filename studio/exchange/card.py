@@ -18,8 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, JsonValue
 
-from service.content.fields import Key, ListOf, quote
-from service.content.files import MOST_BYTES, Unreadable
+from service.public.files import MOST_BYTES, Key, ListOf, Unreadable, quote
 from studio.exchange.draft import MOST_LINES, MOST_LORE, Draft, Foreign, json_of, name_in, parsed, refusing
 
 CARDS = ("ccv3", "chara")

@@ -8,10 +8,9 @@ import unicodedata
 from collections.abc import Iterator
 from functools import reduce
 
-from service.content.fields import MARKUP
-from service.llm.chat import estimate_tokens
-from service.locales import Language, sentence
-from service.memory.lexical import sentences
+from service.public.files import MARKUP
+from service.public.models import estimate_tokens
+from service.public.words import Language, sentence, sentences_of
 
 _JOINERS = "\u200c\u200d"
 """Unseen letters that some scripts and pictures need."""
@@ -81,7 +80,7 @@ def has_orders(text: str) -> bool:
 
 def without_orders(text: str) -> str:
     """The text without the sentences that are said to a model."""
-    lines = ([one for one in sentences(line) if not has_orders(one)] for line in text.splitlines())
+    lines = ([one for one in sentences_of(line) if not has_orders(one)] for line in text.splitlines())
     return "\n".join(reduce(_joined, line) for line in lines if line)
 
 
@@ -104,7 +103,7 @@ def chunks(text: str, tokens: int) -> Iterator[str]:
     """
     for line in text.splitlines():
         part = ""
-        for one in (piece for said in sentences(line) for piece in _pieces(said, tokens)):
+        for one in (piece for said in sentences_of(line) for piece in _pieces(said, tokens)):
             longer = _joined(part, one)
             if part and estimate_tokens(longer) > tokens:
                 yield part

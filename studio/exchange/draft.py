@@ -14,14 +14,24 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from service.content.fields import ContentProblem, Key, Problems, problem, quote, schema_errors
-from service.content.files import MOST_BYTES, Unreadable, read_bytes, values_of
-from service.content.made import LONGEST_NAME
-from service.errors import Invalid
-from service.llm.chat import estimate_tokens
-from service.locales import sentence
+from service.public.errors import Invalid
+from service.public.files import (
+    LONGEST_NAME,
+    MOST_BYTES,
+    SLUG_MAX,
+    ContentProblem,
+    Key,
+    Problems,
+    Unreadable,
+    problem,
+    quote,
+    read_bytes,
+    schema_errors,
+    values_of,
+)
+from service.public.models import estimate_tokens
+from service.public.words import sentence
 from studio.exchange.clean import chunks, has_orders, language_of, plain, spoken, without_orders
-from world.ids import SLUG_MAX
 
 M = TypeVar("M", bound=BaseModel)
 

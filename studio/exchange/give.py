@@ -5,14 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from service.content.fields import Text, problem
-from service.content.fragments import with_fragments
-from service.content.load import Content
-from service.content.lore import Lore
-from service.content.persons import PersonFile
-from service.content.profile import CharacterProfile, NpcProfile
-from service.errors import NotFound
-from service.locales import Language
+from service.public.errors import NotFound
+from service.public.files import CharacterProfile, Content, Lore, NpcProfile, PersonFile, Text, problem, with_fragments
+from service.public.words import Language
 from studio.exchange.draft import Report
 
 LONGEST_HEADING = 40

@@ -14,19 +14,36 @@ from typing import Any, cast
 
 import yaml
 
-from service.content.check import CheckedContent, cross_checked, examine
-from service.content.fields import ContentModel, problem, quote
-from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, SCENES, ContentUnwritable, read_values
-from service.content.fragments import FragmentFile
-from service.content.lore import LoreFile
-from service.content.maps import MapsFile
-from service.content.persons import CharacterFile, NpcFile
-from service.content.references import check_connectivity, check_maps, check_posts, entries
-from service.content.scenes import Scene
-from service.errors import system_reason
+from service.public.errors import system_reason
+from service.public.files import (
+    CHARACTERS,
+    FRAGMENTS,
+    LORE,
+    MAPS_FILE,
+    NPCS,
+    SCENES,
+    CharacterFile,
+    CheckedContent,
+    ContentModel,
+    ContentUnwritable,
+    FragmentFile,
+    LoreFile,
+    MapsFile,
+    NpcFile,
+    Scene,
+    check_connectivity,
+    check_maps,
+    check_posts,
+    cross_checked,
+    entries,
+    examine,
+    is_slug,
+    problem,
+    quote,
+    read_values,
+)
 from studio.exchange.draft import Draft, ImportRefused, id_of, parsed
 from studio.exchange.tiled import TiledMap
-from world.ids import is_slug
 
 _FORMS: Mapping[str, type[ContentModel]] = {
     CHARACTERS: CharacterFile,

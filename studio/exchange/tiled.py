@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from service.content.fields import Key, ListOf
+from service.public.files import Key, ListOf, is_slug
 from studio.exchange.clean import plain
 from studio.exchange.draft import Foreign, Notes, id_of, json_of, parsed
-from world.ids import is_slug
 
 FIRST_DAY = "2026-04-01T07:00"
 """When a world begins whose map does not say it."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, JsonValue
 
-from service.content.fields import Key, ListOf, quote
+from service.public.files import Key, ListOf, quote
 from studio.exchange.clean import chunks
 from studio.exchange.draft import LORE_TOKENS, MOST_LINES, PERSONALITY_TOKENS, Draft, Foreign, json_of, name_in, parsed
 

@@ -14,10 +14,9 @@ from rich.table import Table
 
 from service.api.problem import TYPE_PREFIX
 from service.app import create_app
-from service.errors import usable
-from service.llm.choose import Models
-from service.locales import Language, sentence
-from service.settings import Settings
+from service.public.errors import usable
+from service.public.models import Models, Settings
+from service.public.words import Language, sentence
 from studio.terminal.show import one_line, say
 
 

@@ -14,9 +14,8 @@ import networkx as nx
 
 from service.api.server import Server
 from service.app import create_app
-from service.llm.choose import LocalServer
-from service.locales import Language, Phrase, sentence
-from service.settings import Settings
+from service.public.models import LocalServer, Settings
+from service.public.words import Language, Phrase, sentence
 
 DAY = 24 * 60
 PACE_SECONDS = 0.04

@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 
-from service.errors import ModelNotConfigured
-from service.llm.choose import Models, choose_models
-from service.locales import Language, Listed, Phrase, sentence
 from service.memory.closing.doctor import Closed, Judged, examine
-from service.offline.model import REHEARSAL, OfflineModel
-from service.settings import Settings
+from service.public.models import REHEARSAL, ModelNotConfigured, Models, OfflineModel, Settings, choose_models
+from service.public.words import Language, Listed, Phrase, sentence
 
 
 async def show_doctor(settings: Settings, language: Language, *, models: Models | None = None) -> None:

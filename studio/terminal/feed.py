@@ -10,8 +10,21 @@ from sqlmodel import Session, select
 
 from service.conversation.transcript import turns_of
 from service.decision.options import action_name, clock_of, failed_line, need_name
-from service.locales import Listed, Phrase, clock_label, date_label, room
 from service.people.worlds import WorldView
+from service.public.files import TALK, WALK, Refusal
+from service.public.words import (
+    MINUTES_PER_DAY,
+    MINUTES_PER_HOUR,
+    Because,
+    Listed,
+    Phrase,
+    WorldTime,
+    clock_label,
+    date_label,
+    day_of,
+    parse_time,
+    room,
+)
 from service.store.event_kinds import (
     ActionFailed,
     ActivityEnded,
@@ -34,9 +47,6 @@ from service.store.events import events_after, payload_in
 from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow, TurnRow
 from studio.terminal.cost import Prices, Spent, total
 from studio.terminal.show import one_line
-from world.actions import TALK, WALK, Refusal
-from world.life import Because
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of, parse_time
 
 PAGE = 300
 _Talk = ConversationStarted | ConversationJoined | ConversationEnded | ConversationClosed | ClosingFailed

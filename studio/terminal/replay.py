@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.app import create_app
-from service.content.scenes import StagedScene
 from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
@@ -30,19 +29,17 @@ from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
-from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling
-from service.llm.chat import Role
-from service.llm.choose import Models
+from service.public.errors import KataribeError, ReplayDiffers, usable
+from service.public.files import StagedScene
+from service.public.models import Models, Role, Settings, Usage
+from service.public.words import WorldTime
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
 from service.runtime.world_session import WorldSession
-from service.settings import Settings
 from service.store.commands import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
-from service.usage import Usage
-from world.time import WorldTime
 
 T = TypeVar("T", bound=BaseModel)
 

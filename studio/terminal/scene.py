@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 import httpx
 
-from service.content.files import Unreadable, read_values
-from service.errors import FileUnusable
-from service.llm.choose import Models
-from service.locales import Language, sentence
-from service.settings import Settings
+from service.public.errors import FileUnusable
+from service.public.files import Unreadable, read_values
+from service.public.models import Models, Settings
+from service.public.words import Language, sentence
 from studio.terminal.ask import Refused, checked, in_process, write_text
 from studio.terminal.show import say
 

@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from service.locales import Language, sentence
+from service.public.words import Language, sentence
 
 SPEAKING_LINES = 6
 BAR_CELLS = 60

@@ -13,21 +13,19 @@ from sqlmodel import Session, col, select
 
 from service.conversation.stream import ALL, Mailbox
 from service.core import Core
-from service.llm.choose import LocalServer
-from service.locales import Language, Listed, Phrase, clock_label, sentence
 from service.people.person import levels_of, read_person
 from service.people.worlds import WorldView
+from service.public.files import Wiring, thrown_away
+from service.public.models import LocalServer, Settings
+from service.public.words import MINUTES_PER_DAY, Language, Listed, Phrase, WorldTime, clock_label, sentence
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
-from service.settings import Settings
 from service.store.event_kinds import ConversationEnded
 from service.store.events import last_event
 from service.store.tables import MAIN_WORLD, ConversationKey, PersonRow, WorldRow
-from service.wiring import Wiring, thrown_away
 from studio.terminal.cost import Prices, Spent, spent_by_role, total
 from studio.terminal.feed import PAGE, Feed, Ledger, Outcome, story_events_after, summary
 from studio.terminal.show import Show, Status, one_line, shown
-from world.time import MINUTES_PER_DAY, WorldTime
 
 T = TypeVar("T")
 

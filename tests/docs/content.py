@@ -16,8 +16,8 @@ from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, FactEntry, NpcFile, PersonFile
 from service.content.scenes import Scene
-from service.generate.sessions.plan import SessionsFile
-from service.testing.file import TestsFile
+from studio.generate.sessions.plan import SessionsFile
+from studio.testing.file import TestsFile
 from world.places import ALWAYS_OPEN
 
 DOCS = Path(__file__).parents[2] / "docs"

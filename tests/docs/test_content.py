@@ -8,9 +8,9 @@ import yaml
 from service.content.groups import GroupsFile
 from service.conversation import prompt as speaking
 from service.decision import context as deciding
-from service.generate.sessions.plan import SessionsFile
 from service.memory import reflections as reflecting
 from service.memory.closing import ask as closing
+from studio.generate.sessions.plan import SessionsFile
 from tests.docs.content import DOCS, MODELS, PAGES, keys, pages
 
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")

@@ -1,0 +1,31 @@
+"""Owns the errors that a program raises or tells of as the service does, and what keeps files and tasks in order."""
+
+from service.errors import (
+    Conflict,
+    FileUnusable,
+    Invalid,
+    KataribeError,
+    LinesWrong,
+    NotFound,
+    ReplayDiffers,
+    system_reason,
+    usable,
+)
+from service.runtime.tasks import cancel
+from service.store.lock import take
+from world.errors import BadWorldTime
+
+__all__ = [
+    "BadWorldTime",
+    "Conflict",
+    "FileUnusable",
+    "Invalid",
+    "KataribeError",
+    "LinesWrong",
+    "NotFound",
+    "ReplayDiffers",
+    "cancel",
+    "system_reason",
+    "take",
+    "usable",
+]

@@ -1,0 +1,72 @@
+"""Owns what a program that asks models itself needs: prompts and who answers them, what calls cost, and how answers are
+checked.
+"""
+
+from service.errors import (
+    ModelBroken,
+    ModelEmpty,
+    ModelError,
+    ModelNotConfigured,
+    ModelOutOfCharacter,
+    ModelRefused,
+    ModelTruncated,
+)
+from service.llm.chat import (
+    Answer,
+    ChatModel,
+    ModelWrapper,
+    Prompt,
+    PromptValues,
+    Role,
+    T,
+    Templates,
+    TextListener,
+    estimate_tokens,
+    prompt_tokens,
+)
+from service.llm.choose import ROLES, LocalServer, Models, choose_models, find_local_servers
+from service.offline.model import REHEARSAL, Handler, OfflineModel
+from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
+from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
+from service.store.phase import AUTHOR
+from service.usage import Usage
+
+__all__ = [
+    "AUTHOR",
+    "REHEARSAL",
+    "ROLES",
+    "USUAL_CONTEXT",
+    "Answer",
+    "CassetteMode",
+    "ChatModel",
+    "Exchange",
+    "Fault",
+    "Handler",
+    "LocalServer",
+    "ModelBroken",
+    "ModelEmpty",
+    "ModelError",
+    "ModelNotConfigured",
+    "ModelOutOfCharacter",
+    "ModelRefused",
+    "ModelTruncated",
+    "ModelWrapper",
+    "Models",
+    "OfflineModel",
+    "Prompt",
+    "PromptValues",
+    "Role",
+    "Settings",
+    "Standard",
+    "T",
+    "Templates",
+    "TextListener",
+    "Usage",
+    "choose_models",
+    "estimate_tokens",
+    "faults",
+    "find_local_servers",
+    "folded_in",
+    "prompt_tokens",
+    "read_settings",
+]

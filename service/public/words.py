@@ -1,0 +1,54 @@
+"""Owns how a program speaks as the service does: its sentences in every language, world times, and how texts are
+compared.
+"""
+
+from service.conversation.repetition import breaks_character, is_foreign, is_repetition
+from service.decision.options import clock
+from service.locales import (
+    Language,
+    Listed,
+    Phrase,
+    ago,
+    clock_label,
+    date_label,
+    language_named,
+    languages,
+    room,
+    sentence,
+    sentences,
+)
+from service.memory.lexical import grams, is_named, jaccard, squeezed
+from service.memory.lexical import sentences as sentences_of
+from world.life import Because
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of, iso, parse_time, to_datetime
+
+__all__ = [
+    "MINUTES_PER_DAY",
+    "MINUTES_PER_HOUR",
+    "Because",
+    "Language",
+    "Listed",
+    "Phrase",
+    "WorldTime",
+    "ago",
+    "breaks_character",
+    "clock",
+    "clock_label",
+    "date_label",
+    "day_of",
+    "grams",
+    "is_foreign",
+    "is_named",
+    "is_repetition",
+    "iso",
+    "jaccard",
+    "language_named",
+    "languages",
+    "parse_time",
+    "room",
+    "sentence",
+    "sentences",
+    "sentences_of",
+    "squeezed",
+    "to_datetime",
+]

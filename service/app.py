@@ -311,8 +311,8 @@ async def conversations_apart(
         Misconfigured: a setting is wrong.
     """
     with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
-        settings.data_dir, settings.database_url = Path(directory), None
-        settings.memory.backend = "sql"  # nobody's graph is written to
+        # nobody's graph is written to
+        settings = settings.changed(data_dir=Path(directory), database_url=None, memory={"backend": "sql"})
         with opened_database(settings) as database:
             worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
             cassette = None if models else open_cassette(settings.llm)

@@ -264,11 +264,12 @@ def make_dataset(settings: Settings, job: Job, order: Order, *, models: Models |
         Misconfigured: a setting is wrong.
     """
     if models is None and not settings.names_model:
-        settings.llm.provider = "rehearsal"
-    settings.llm.seed = job.seed
-    settings.world.language = job.language
-    if not job.remembers:
-        settings.memory.recall_limit = settings.memory.fade_after_days = 0
+        settings = settings.changed(llm={"provider": "rehearsal"})
+    settings = settings.changed(
+        llm={"seed": job.seed},
+        world={"language": job.language},
+        memory={} if job.remembers else {"recall_limit": 0, "fade_after_days": 0},
+    )
     dataset = Dataset(order.file, run_of(settings, job))
     with closing(dataset), shown(plain=order.plain) as show:
         try:

@@ -195,13 +195,13 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
         KataribeError: the service could not be started, or the world not moved.
     """
     if not settings.names_model:
-        settings.llm.provider = "rehearsal"
-    settings.world.language = run.language
-    settings.world.max_tick_minutes = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
+        settings = settings.changed(llm={"provider": "rehearsal"})
+    longest = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
+    settings = settings.changed(world={"language": run.language, "max_tick_minutes": longest})
     with ExitStack() as stack:
         if not run.keeps:
-            settings.data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kataribe-run-")))
-            settings.database_url = None
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="kataribe-run-"))
+            settings = settings.changed(data_dir=Path(directory), database_url=None)
         play = _Play(settings, run, stack.enter_context(shown(plain=run.plain)))
         try:
             asyncio.run(play.play(offers))

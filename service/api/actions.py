@@ -11,7 +11,6 @@ from service.api.dependencies import (
     AsAsked,
     IdempotencyKey,
     In,
-    Now,
     Out,
     Serving,
     Slug,
@@ -22,7 +21,7 @@ from service.api.dependencies import (
 )
 from service.api.life import ActingOut
 from service.decision.options import action_name, option_line, why
-from service.locales import Language, language_accepted
+from service.locales import language_accepted
 from service.people.worlds import WorldView
 from service.runtime.client_actions import do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
@@ -112,12 +111,10 @@ class RefusalOut(_Named, of=Refusal, shows="facts"):
     text: str = Field(description="why not, as a sentence in the reader's language")
 
 
-class PossibilitiesOut(Out):
+class PossibilitiesOut(Out, of=WorldView, shows="now language"):
     """What a character could do now if it stopped what it does, and what not, and why."""
 
     character_id: str = Field(description="id of the character")
-    now: Now
-    language: Language = Field(description="the language of the names and sentences here")
     options: list[OptionOut] = Field(description="what it could do now")
     refusals: list[RefusalOut] = Field(description="what it cannot do now, and why")
 
@@ -143,10 +140,9 @@ async def read_actions(
         found = possibilities(session, world_session, character_id)
         language = language_accepted(accept_language) or world_session.world.language
         world = world_session.world.told_in(language)
-        return PossibilitiesOut(
+        return PossibilitiesOut.of(
+            world,
             character_id=character_id,
-            now=world.now,
-            language=language,
             options=[
                 OptionOut.of(
                     one, **_named(world, one), place=world.map.label(one.node_id), text=option_line(world, one)

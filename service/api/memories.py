@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 from sqlmodel import Session
 
@@ -16,7 +16,6 @@ from service.api.dependencies import (
     ApiDependencies,
     ChangeIn,
     MayBeLeftOut,
-    Now,
     OneToTen,
     Out,
     Serving,
@@ -63,6 +62,15 @@ Forgotten = Annotated[bool, Query(description="What has faded, too; `forgotten_a
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
 
 
+def _owner(person_id: Slug, world: World) -> Group:
+    """Raises: NotFound."""
+    return Group(world_id=world.id, person_id=world.cast.person(person_id).id)
+
+
+Owner = Annotated[Group, Depends(_owner)]
+"""Whose memory the path names."""
+
+
 class BehindOut(OfOwner):
     """How far what is made of a memory is behind it."""
 
@@ -94,12 +102,11 @@ class HitOut(MemoryItemOut, RecalledOut):
     """A memory that a search found, and what its score is the sum of."""
 
 
-class SearchOut(OfOwner):
+class SearchOut(OfOwner, of=WorldView, shows="now"):
     """What a search found. Nothing that bears on the query: `found` is false."""
 
     query: str = Field(description="what was looked for")
     about: str | None = Field(description="about whom or what it was asked")
-    now: Now
     as_of: WorldTimeText = Field(description="the world time whose knowledge was searched")
     found: bool = Field(description="whether any hit bears on the query")
     hits: list[HitOut] = Field(description="the memories found, the best first")
@@ -197,7 +204,7 @@ _BODY = {
     openapi_extra=_BODY,
 )
 async def give_past(
-    person_id: Slug, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+    group: Owner, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
 ) -> SeededOut:
     """Give a person a past: statements, talks with who said what and when. At most 10,000 lines a call, no
     model is asked, and what is answered is found by its words.
@@ -212,22 +219,21 @@ async def give_past(
     lie in the past, before the story's beginning too. If any line is wrong, all that are wrong are named, and nothing
     is written.
     """
-    await deps.read(world_id, lambda _, world: world.cast.person(person_id))
     lines = await _lines_of(request)
     author = Author(name=by, reason=reason)
 
     def work(session: Session) -> Seeded:
         world = deps.conversation.worlds.open(session, world_id, lock=True)
-        return seed(session, world, deps.conversation.memory, person_id, lines, author)
+        return seed(session, world, deps.conversation.memory, group.person_id, lines, author)
 
     done = await deps.conversation.database.write(work)
-    waiting, pending = await _brought(deps, world_id, person_id)
-    return SeededOut.of(done, person_id=person_id, waiting=waiting, pending_vectors=pending)
+    waiting, pending = await _brought(deps, group)
+    return SeededOut.of(done, person_id=group.person_id, waiting=waiting, pending_vectors=pending)
 
 
 @router.get("/people/{person_id}/memory/search")
 async def search_memory(
-    person_id: Slug,
+    group: Owner,
     deps: Serving,
     world: World,
     query: Annotated[str, Query(min_length=1, max_length=500, description="What to look for, in any words")],
@@ -244,9 +250,8 @@ async def search_memory(
     `about` chooses what touches somebody or something: that all answers. A turn from which memories were taken has
     them answer for it.
     """
-    world.cast.person(person_id)
     moment = world.now if as_of is None else views.moment(as_of, "query.as_of")
-    group, person = Group(world_id=world.id, person_id=person_id), world.cast.find(about or "")
+    person = world.cast.find(about or "")
     found = await deps.conversation.memory.recall(
         group,
         query,
@@ -261,41 +266,37 @@ async def search_memory(
     )
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, (one.item for one in found)))
     gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
-    return SearchOut(
-        person_id=person_id,
+    return SearchOut.of(
+        world,
+        person_id=group.person_id,
         query=query,
         about=about,
-        now=world.now,
         as_of=moment,
         found=any(one.answers for one in found),
         hits=[
-            HitOut.of(one, **dict(_item(one.item, person_id, world, given, gone)), parts=dict(one.parts))
+            HitOut.of(one, **dict(_item(one.item, group.person_id, world, given, gone)), parts=dict(one.parts))
             for one in found
         ],
     )
 
 
 @router.get("/people/{person_id}/memory/audit")
-async def read_memory_audit(
-    person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: Most = 100
-) -> AuditPage:
+async def read_memory_audit(group: Owner, deps: Serving, after: After = None, limit: Most = 100) -> AuditPage:
     """What was done to a person's memory by hand: a past given, a memory edited, closed or deleted; the latest first,
     each with what it said before and after, who did it, and why.
     """
 
-    def work(session: Session, world: WorldView) -> AuditPage:
-        world.cast.person(person_id)
-        rows = audit_rows(session, Group(world_id=world_id, person_id=person_id))
-        found, following = cut(rows, lambda row: row.id, after, limit)
+    def work(session: Session) -> AuditPage:
+        found, following = cut(audit_rows(session, group), lambda row: row.id, after, limit)
         items = [AuditOut.of(row, memory_id=row.kind and called(row.kind, row.memory_id or "")) for row in found]
-        return AuditPage(person_id=person_id, items=items, next=following)
+        return AuditPage(person_id=group.person_id, items=items, next=following)
 
-    return await deps.read(world_id, work)
+    return await deps.conversation.database.read(work)
 
 
 @router.get("/people/{person_id}/memories")
 async def list_memories(
-    person_id: Slug,
+    group: Owner,
     deps: Serving,
     world: World,
     kinds: Kinds = None,
@@ -307,39 +308,36 @@ async def list_memories(
     """A person's memories one by one, the latest first, with what has ended. And whether vectors, or the memory graph,
     are behind.
     """
-    world.cast.person(person_id)
-    group = Group(world_id=world.id, person_id=person_id)
     items = await deps.conversation.memory.items(group, world.now, forgotten=forgotten)
     gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
     wanted = await asyncio.to_thread(_listed, items, world, frozenset(kinds or Kind), about)
     found, following = cut(wanted, memory_id, after, limit)
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, found))
     return MemoriesPage(
-        person_id=person_id,
+        person_id=group.person_id,
         total=len(wanted),
-        waiting=await deps.conversation.database.read(lambda s: deps.runner.graph.waiting(s, world.id, person_id)),
+        waiting=await deps.conversation.database.read(
+            lambda s: deps.runner.graph.waiting(s, world.id, group.person_id)
+        ),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
-        items=[_item(one, person_id, world, given, gone) for one in found],
+        items=[_item(one, group.person_id, world, given, gone) for one in found],
         next=following,
     )
 
 
 @router.get("/people/{person_id}/memories/{memory_id}")
-async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
+async def read_memory_item(group: Owner, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
     """One memory of a person, as it is now; one that has faded, too."""
-    world.cast.person(person_id)
-    group = Group(world_id=world.id, person_id=person_id)
     item = find(await deps.conversation.memory.items(group, world.now, forgotten=True), memory_id)
     return await _shown(deps, world, group, item)
 
 
 @router.patch("/people/{person_id}/memories/{memory_id}")
 async def change_memory_item(
-    person_id: Slug,
+    group: Owner,
     memory_id: MemoryId,
     body: MemoryIn,
     deps: Serving,
-    world_id: WorldId,
     by: By = "",
     reason: Reason = "",
 ) -> MemoryItemOut:
@@ -357,22 +355,22 @@ async def change_memory_item(
         ends=ends,
         valid_to=None if body.valid_to is None else views.moment(body.valid_to, "body.valid_to"),
     )
-    item = await _change(deps, world_id, person_id, memory_id, change, Author(name=by, reason=reason))
-    world = await deps.read(world_id, lambda _, world: world)
+    item = await _change(deps, group, memory_id, change, Author(name=by, reason=reason))
+    world = await deps.read(group.world_id, lambda _, world: world)
     assert item is not None  # noqa: S101 - it was changed, not deleted
-    return await _shown(deps, world, Group(world_id=world_id, person_id=person_id), item)
+    return await _shown(deps, world, group, item)
 
 
 @router.delete("/people/{person_id}/memories/{memory_id}", status_code=204)
 async def delete_memory_item(
-    person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+    group: Owner, memory_id: MemoryId, deps: Serving, by: By = "", reason: Reason = ""
 ) -> None:
     """Let a person forget one memory for good. A turn and the memories that were taken from it say the same: with a
     turn those go, and with a memory the turns it was heard in, and what the person came to think of any of them.
 
     The audit keeps what it said. Who is told it anew may learn it anew.
     """
-    await _change(deps, world_id, person_id, memory_id, None, Author(name=by, reason=reason))
+    await _change(deps, group, memory_id, None, Author(name=by, reason=reason))
 
 
 async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
@@ -393,25 +391,23 @@ def _require_few(lines: Sequence[object]) -> None:
 
 
 async def _change(
-    deps: ApiDependencies, world_id: str, person_id: str, wanted: str, change: Change | None, author: Author
+    deps: ApiDependencies, group: Group, wanted: str, change: Change | None, author: Author
 ) -> Item | None:
     """Change it, and bring the change to the memory graph."""
-    await deps.read(world_id, lambda _, world: world.cast.person(person_id))
-    talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
+    talk = deps.conversation
     item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
-    await _brought(deps, world_id, person_id)
+    await _brought(deps, group)
     return item
 
 
-async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tuple[int, int]:
+async def _brought(deps: ApiDependencies, group: Group) -> tuple[int, int]:
     """Bring what was written to the memory graph, have this process read it, and its vectors be made; answers how much
     waits for the graph, and for a vector.
     """
-    talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
-    await deps.runner.graph.deliver(group)
-    deps.vectors.wake()
+    talk = deps.conversation
+    await deps.bring_memory(group)
     now, waiting = await deps.read(
-        world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, world_id, person_id))
+        group.world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, group.world_id, group.person_id))
     )
     try:
         await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is

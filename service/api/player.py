@@ -23,14 +23,11 @@ from service.api.schemas import (
 )
 from service.conversation.action_results import settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
-from service.conversation.stream import Discarded, Ended, Listener, Restored, Said, Stopped, Stored
-from service.store.phase import Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.conversation.stream import Stored
+from service.store.phase import Speaker
+from service.store.tables import ConversationKey, TurnRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
-
-LOOKS_SECONDS = 1.0
-"""How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""
 
 _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description": "With wait=true: with the answer"}}
 
@@ -162,27 +159,9 @@ async def _said(
     deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
 ) -> SaidOut:
     """What a human says by `work`; with `wait` the answer to it too."""
-    with deps.conversation.stream.listen(key, to_words=False) as listener:
-        turn = await deps.conversation.database.write(work)
-        deps.conversation.stream.tell(key, Said(row=turn))
-        deps.runner.carry_on(key)
-        if wait:
-            await _answered(deps, key, turn, listener)
+    turn = await deps.say(key, work, wait=wait)
     response.status_code = 200 if wait else 202
     detail = await views.read_conversation(deps, *key)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
     action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)
     return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
-
-
-async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:
-    """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
-    while True:
-        moment = await listener.next(LOOKS_SECONDS)
-        is_open = moment is None or isinstance(moment, Discarded | Restored)  # the store may know more
-        if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
-            return
-        deps.runner.require_store(key)
-        row = await deps.conversation.database.read(lambda s: s.get(ConversationRow, key)) if is_open else None
-        if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None or row.waits_for_model):
-            return

@@ -2,7 +2,6 @@
 away as a log or a report.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -40,7 +39,6 @@ from service.api.scene_schemas import (
     TurnsIn,
 )
 from service.api.schemas import FailureOut
-from service.api.worlds import branch_to, rewritten
 from service.content.scenes import Effect, Scene
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
@@ -65,9 +63,9 @@ from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
 from service.store.idempotency import once
-from service.store.perceived import perceives
+from service.store.perceived import perceivers
 from service.store.phase import Phase, ProposalState
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow
 
 router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
@@ -143,7 +141,14 @@ async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldI
         return SceneDetail.of(
             row,
             **_of_scene(session, scene, row, world),
-            turns=[_turn(row, turn) for turn in turns_of(session, row.key)],
+            turns=[
+                SceneTurnOut.of(
+                    turn,
+                    seen_by=perceivers(row, turn, turn.seen_by),
+                    heard_by=perceivers(row, turn, turn.heard_by),
+                )
+                for turn in turns_of(session, row.key)
+            ],
             interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
             proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
         )
@@ -245,12 +250,12 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
         moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
-        await branch_to(deps, world_id, body.to_world, None, moment)
+        await deps.branch(world_id, body.to_world, None, moment)
         scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))
     await snapshots.keep(conversation, world_id, kept)
-    await rewritten(deps, world_id, lambda s: snapshots.take_back(s, key, body.turn))
+    await deps.rewrite(world_id, lambda s: snapshots.take_back(s, key, body.turn))
     scene = await read_scene_of_world(scene_id, deps, world_id)
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 
@@ -401,17 +406,6 @@ def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: Wo
         "links": {name: views.address(world.id, f"{address}{part}") for name, part in parts.items()}
         | {"page": views.address(world.id, f"/view{address}")},
     }
-
-
-def _turn(row: ConversationRow, turn: TurnRow) -> SceneTurnOut:
-    def others(only: Sequence[str] | None) -> list[str]:
-        return [
-            one.person_id
-            for one in row.participants
-            if one.person_id != turn.speaker_id and perceives(one, turn.turn, turn.speaker_id, only)
-        ]
-
-    return SceneTurnOut.of(turn, seen_by=others(turn.seen_by), heard_by=others(turn.heard_by))
 
 
 def _intervention(world: WorldView, row: InterventionRow) -> InterventionOut:

@@ -851,12 +851,11 @@ class OfOwner(Out):
     person_id: str = Field(description="id of the one who remembers")
 
 
-class PersonMemoryOut(OfOwner, Paged):
+class PersonMemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
     """What a person, NPC or character, remembers. `next` pages the facts."""
 
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
     about: str | None = Field(description="about whom it was asked")
-    now: Now
     found: bool = Field(
         description="whether a fact or a turn bears on the query (without one: whether anything is remembered); "
         "if not, `facts` are only the nearest there are"

@@ -47,7 +47,6 @@ from service.offline.model import REHEARSAL
 from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
-from service.runtime.made_people import forget_world
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
@@ -72,12 +71,8 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: A
 
     def work(session: Session, world_session: WorldSession) -> WorldOut:
         row = session.get_one(WorldRow, world_id)
-        if body.language is not None:
-            row.language = body.language
-        if "decision" in body.model_fields_set:
-            row.decision = body.decision
-        if "context_tokens" in body.model_fields_set:
-            row.context_tokens = body.context_tokens
+        for name in body.model_fields_set & {"language", "decision", "context_tokens"}:
+            setattr(row, name, getattr(body, name))
         if body.weather is not None:
             set_weather(session, world_session, body.weather)
         if body.announce is not None:
@@ -116,9 +111,7 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
 @router.delete("/world", status_code=204, responses=describe(409))
 async def delete_world(deps: Serving, world_id: WorldId) -> None:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
-    await deps.clock_scheduler.forget(world_id)
-    await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
-    await deps.runner.graph.deliver_due(world_id)
+    await deps.forget_world(world_id)
 
 
 @router.post(

@@ -8,7 +8,7 @@ from pydantic import Field
 from service.api.dependencies import KNOWN_QUERY, PLAIN, In, Serving, Slug, World, WorldTimeText
 from service.api.schemas import CostOut
 from service.conversation.writing import Form, Wanted, write
-from service.locales import Language
+from service.people.worlds import WorldView
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[KNOWN_QUERY])
 
@@ -32,14 +32,13 @@ class WriteIn(
     to: Slug | None = Field(default=None, description="id of the person whom a letter is for; only with a letter")
 
 
-class WrittenOut(CostOut):
+class WrittenOut(CostOut, of=WorldView, shows="language"):
     """What was written. Nothing of it is stored or remembered."""
 
     text: str = Field(description="the words, in the world's language")
     kind: Form = Field(description="as it was asked for")
     person_id: str = Field(description="id of the writer")
     to: str | None = Field(description="id of the person whom a letter is for; null: it is no letter")
-    language: Language = Field(description="the language it is written in")
     at: WorldTimeText = Field(description="the world time at which it was written")
     model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
 

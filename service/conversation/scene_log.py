@@ -22,7 +22,7 @@ from service.errors import NotFound
 from service.locales import Language, sentence
 from service.people.attitude import attitude_changes, bounded_affinity, sum_of
 from service.people.worlds import WorldView
-from service.store.perceived import is_there, perceives
+from service.store.perceived import is_there, perceivers
 from service.store.phase import Loudness, Phase
 from service.store.tables import AttitudeChangeRow, ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
 from world.time import WorldTime
@@ -150,10 +150,6 @@ def as_yaml(log: SceneLog) -> str:
 
 
 def _turn(row: ConversationRow, turn: TurnRow) -> TurnLog:
-    def others(only: Sequence[str] | None) -> list[str]:
-        people = (one for one in row.participants if one.person_id != turn.speaker_id)
-        return [one.person_id for one in people if perceives(one, turn.turn, turn.speaker_id, only)]
-
     return TurnLog(
         turn_number=turn.turn + 1,
         character_id=turn.speaker_id,
@@ -164,8 +160,8 @@ def _turn(row: ConversationRow, turn: TurnRow) -> TurnLog:
         emotion=turn.emotion,
         loudness=Loudness(turn.loudness),
         addressed=turn.addressed,
-        seen_by=others(turn.seen_by) if turn.act else [],
-        heard_by=others(turn.heard_by) if turn.text else [],
+        seen_by=perceivers(row, turn, turn.seen_by) if turn.act else [],
+        heard_by=perceivers(row, turn, turn.heard_by) if turn.text else [],
     )
 
 

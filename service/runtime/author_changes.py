@@ -9,7 +9,7 @@ from sqlmodel import Session, func, select
 
 from service.content.fields import Flag, same_flag
 from service.content.profile import Mood, importance_word
-from service.errors import Invalid, NotFound
+from service.errors import Invalid, NotFound, refuse
 from service.locales import Phrase
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
@@ -133,9 +133,8 @@ def set_flags(session: Session, world_session: WorldSession, flags: Mapping[str,
     if not changed:
         return
     row.flags = {name: value for name, value in {**row.flags, **changed}.items() if value is not None}
-    if len(row.flags) > FLAGS_MAX:
-        reason = Phrase("answers.invalid_fields.too_many_flags", count=len(row.flags), most=FLAGS_MAX)
-        raise Invalid(field="body.flags", reason=reason)
+    too_many = Phrase("answers.invalid_fields.too_many_flags", count=len(row.flags), most=FLAGS_MAX)
+    refuse((len(row.flags) > FLAGS_MAX, "body.flags", too_many))
     told = tuple(FlagValue(name=name, value=value) for name, value in changed.items())
     note(session, world_session.world.id, world_session.world.now, FlagsSet(flags=told))
 
@@ -172,10 +171,8 @@ def _carry(
             )
         items.remove(item)
     items += give
-    if len(items) > ITEMS_MAX:
-        raise Invalid(
-            field="give", reason=Phrase("answers.invalid_fields.too_many_things", count=len(items), most=ITEMS_MAX)
-        )
+    too_many = Phrase("answers.invalid_fields.too_many_things", count=len(items), most=ITEMS_MAX)
+    refuse((len(items) > ITEMS_MAX, "give", too_many))
     row.items = items
     carries = Carries(given=tuple(give), taken=tuple(take))
     note(session, world_session.world.id, world_session.world.now, carries, character_id)
@@ -227,10 +224,11 @@ class Observation:
     about: SeenState | None = None
 
     def __post_init__(self) -> None:
-        if sum(place is not None for place in (self.seen_by, self.node_id, self.map_id)) != 1:
-            raise Invalid(field="body", reason=Phrase("answers.invalid_fields.one_place"))
-        if not self.text and self.about is None:
-            raise Invalid(field="body.text", reason=Phrase("answers.expected.missing"))
+        places = sum(place is not None for place in (self.seen_by, self.node_id, self.map_id))
+        refuse(
+            (places != 1, "body", "answers.invalid_fields.one_place"),
+            (not self.text and self.about is None, "body.text", "answers.expected.missing"),
+        )
 
 
 def observe(session: Session, memory: MemoryStore, world_session: WorldSession, seen: Observation) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from service.content.check import CheckedContent, cross_checked
 from service.content.fields import MARKUP, ContentProblem, Key, found, problem, quote, schema_errors
-from service.content.files import Unreadable, read_json
+from service.content.files import Unreadable, values_of
 from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
 from service.content.maps import MapEntry, MapsFile, PostEntry
@@ -81,13 +81,11 @@ def read_made(person_id: str, body: bytes) -> Made:
         ProfileWrong: it names everything that is wrong.
     """
     try:
-        given = read_json(body.decode())
+        given = values_of(body.decode(), ".json")
     except UnicodeDecodeError:
         raise _refused([problem("", (), "content.expected.string_unicode")]) from None
     except Unreadable as exc:
         raise _refused([ContentProblem(file="", key_path="", said=exc.reason)]) from exc
-    except RecursionError as exc:
-        raise _refused([problem("", (), "content.nested_too_deeply")]) from exc
     if not isinstance(given, dict):
         expected = Phrase("content.expected.dict_type")
         raise _refused([problem("", (), "content.mismatch", found=found(given), expected=expected)])

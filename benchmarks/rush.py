@@ -20,7 +20,7 @@ from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import PromptContext
-from service.conversation.stream import ALL, Listener, Said, Settled, Speaking, Stream
+from service.conversation.stream import ALL, Speaking, Stream
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.memory.memory_store import MemoryStore
@@ -38,6 +38,35 @@ BEGIN_SECONDS = 10.0
 MODEL_SECONDS = 4.0
 TURNS = 5
 BEAT_SECONDS = 0.005
+
+
+class Timed(Stream):
+    """Notes how long each commit took, when conversations ended, and when they were closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commits: list[float] = []
+        self.ends: dict[ConversationKey, float] = {}
+        self.closed: list[float] = []
+        self._spoken: dict[ConversationKey, float] = {}
+
+    def tell(self, key: ConversationKey, words: Speaking | None = None) -> None:
+        """See Stream."""
+        if words is not None:
+            self._spoken[key] = time.perf_counter()
+        super().tell(key, words)
+
+    def hush(self, key: ConversationKey) -> None:
+        """See Stream."""
+        if key in self._spoken:
+            self.ends[key] = time.perf_counter()
+            self.commits.append(self.ends[key] - self._spoken.pop(key))
+        super().hush(key)
+
+    def settle(self, key: ConversationKey) -> None:
+        """See Stream."""
+        self.closed.append(time.perf_counter())
+        super().settle(key)
 
 
 class Unhurried(Stopwatch):
@@ -79,7 +108,7 @@ def run(
             memory=MemoryStore(database),
             models=Models(dict.fromkeys(ROLES, Unhurried(model_seconds))),
             budget=DailyBudget(database, settings.llm),
-            stream=Stream(),
+            stream=Timed(),
         )
         keys = [_begun(deps, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
         settle_memory()
@@ -101,17 +130,20 @@ async def _measure(
 ) -> dict[str, float]:
     runner = ConversationRunner(deps)
     await runner.start()
-    with deps.stream.listen(ALL) as told:
+    told = deps.stream
+    assert isinstance(told, Timed)
+    with told.mailbox(ALL) as box:
         beat = asyncio.create_task(_beat())
-        noting = asyncio.create_task(_note(told, len(keys)))
         for key in keys:
             runner.submit(key)
             await asyncio.sleep(begin_seconds / len(keys))
-        commits, ends, remembered = await noting
+        while len(told.closed) < len(keys):
+            await box.wait(1)
+            box.take()
         beat.cancel()
         stalls = await asyncio.gather(beat)
     await runner.stop()
-    commits.sort()
+    commits, ends = sorted(told.commits), told.ends.values()
     return {
         "conversations": len(keys),
         "commit_ms_p50": 1000 * statistics.median(commits),
@@ -119,27 +151,8 @@ async def _measure(
         "commit_ms_max": 1000 * commits[-1],
         "loop_stall_ms_max": 1000 * max(stalls),
         "seconds_first_end_to_last": max(ends) - min(ends),
-        "seconds_last_end_to_last_closed": max(remembered) - max(ends),
+        "seconds_last_end_to_last_closed": max(told.closed) - max(ends),
     }
-
-
-async def _note(told: Listener, count: int) -> tuple[list[float], list[float], list[float]]:
-    """How long each commit took, when conversations ended, and when they were closed."""
-    spoken: dict[ConversationKey, float] = {}
-    commits: list[float] = []
-    ends: dict[ConversationKey, float] = {}
-    closed: list[float] = []
-    while len(closed) < count:
-        key, moment = await told.queue.get()
-        now = time.perf_counter()
-        if isinstance(moment, Speaking):
-            spoken[key] = now
-        elif isinstance(moment, Said):
-            commits.append(now - spoken[key])
-            ends[key] = now
-        elif isinstance(moment, Settled):
-            closed.append(now)
-    return commits, list(ends.values()), closed
 
 
 async def _beat() -> float:

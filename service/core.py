@@ -10,7 +10,7 @@ from service.content.load import Content
 from service.conversation.asking import PersonAnswer, Survey, ask_people
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.stream import Discarded, Ended, Listener, Restored, Said, Stopped
+from service.conversation.stream import Mailbox
 from service.conversation.transcript import end
 from service.errors import ModelNotConfigured, WorldExists
 from service.llm.chat import Role
@@ -120,28 +120,29 @@ class Core:
 
     async def say(self, key: ConversationKey, work: Callable[[Session], TurnRow], *, wait: bool) -> TurnRow:
         """Let a human say what `work` writes; with `wait` return when it is answered, or will not be."""
-        with self.conversation.stream.listen(key, to_words=False) as listener:
+        with self.conversation.stream.mailbox(key, to_words=False) as box:
             turn = await self.conversation.database.write(work)
-            self.conversation.stream.tell(key, Said(row=turn))
+            self.conversation.stream.hush(key)
             if self.lives:
                 self.runner.carry_on(key)
                 if wait:
-                    await self._answered(key, turn, listener)
+                    await self._answered(key, turn, box)
             elif wait:
                 await self.carry(key)
         return turn
 
-    async def _answered(self, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:
+    async def _answered(self, key: ConversationKey, turn: TurnRow, box: Mailbox) -> None:
         """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
-        while True:
-            moment = await listener.next(LOOKS_SECONDS)
-            is_open = moment is None or isinstance(moment, Discarded | Restored)  # the store may know more
-            if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
-                return
+
+        def is_open(session: Session) -> bool:
+            row = session.get(ConversationRow, key)
+            waits = row is not None and row.phase == Phase.RUNNING and row.awaits is None and not row.waits_for_model
+            return waits and session.get(TurnRow, (*key, turn.turn + 1)) is None
+
+        while not box.is_stopped and await self.conversation.database.read(is_open):
             self.runner.require_store(key)
-            row = await self.conversation.database.read(lambda s: s.get(ConversationRow, key)) if is_open else None
-            if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None or row.waits_for_model):
-                return
+            while await box.wait(LOOKS_SECONDS) and not box.take()[0]:
+                pass
 
     async def end_talk(self, key: ConversationKey) -> None:
         """End a running conversation now; its closing runs on its own.
@@ -153,7 +154,7 @@ class Core:
         await self.conversation.database.write(
             lambda s: end(s, self.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
         )
-        self.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
+        self.conversation.stream.hush(key)
         await self.runner.interrupt(key)
 
     async def restore(self, world_id: str, name: str) -> None:

@@ -4,10 +4,9 @@ asking again and again. They tell the same.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
@@ -19,20 +18,20 @@ from sqlmodel import Session
 from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Out, Serving, Slug, WorldId, describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, Position, Telling
-from service.conversation.stream import Mailbox
+from service.conversation.stream import Mailbox, person_key
 from service.conversation.transcript import conversation_of, conversations_open
 from service.errors import NeverTold, NotFound
 from service.runtime.tasks import cancel
 from service.store.client_event_kinds import TalkStarted, UtteranceDelta
-from service.store.client_events import (
-    client_events_after,
+from service.store.events import (
+    events_after,
     newest_client_event,
     of_conversation,
     of_person,
     utterances_open,
 )
-from service.store.phase import Phase
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.phase import Audience, Phase
+from service.store.tables import ConversationKey, EventRow
 
 AT_ONCE = 200
 """Most events that are read at once."""
@@ -51,14 +50,21 @@ class Followed:
 
     world_id: str
     conversation_id: str | None = None
-    person_id: str | None = None
+    person_id: str = ""
+
+    @property
+    def key(self) -> ConversationKey:
+        """By which news of it is told."""
+        if self.conversation_id is None:
+            return person_key(self.world_id, self.person_id)
+        return ConversationKey(self.world_id, self.conversation_id)
 
     @property
     def events(self) -> Sequence[ColumnElement[bool]]:
         """Of client events: those of it."""
-        if self.conversation_id is not None:
-            return of_conversation(self.conversation_id)
-        return of_person(self.world_id, str(self.person_id))
+        if self.conversation_id is None:
+            return of_person(self.world_id, self.person_id)
+        return of_conversation(self.conversation_id)
 
     def is_over(self, session: Session) -> bool:
         """Whether nothing more will be told. Raises: NotFound: there is no such conversation."""
@@ -66,22 +72,16 @@ class Followed:
             return False
         return conversation_of(session, self.world_id, self.conversation_id).phase in _OVER
 
-    def running(self, session: Session) -> list[ConversationKey]:
-        """The conversations that run, or are being closed."""
-        if self.conversation_id is not None:
-            return [ConversationKey(self.world_id, self.conversation_id)]
-        return conversations_open(session, self.world_id, str(self.person_id))
-
 
 class Follower:
     """Follows for one connection. It reads no faster than it is asked to."""
 
     def __init__(self, deps: ApiDependencies, followed: Followed, box: Mailbox, telling: Telling) -> None:
-        self._deps = deps
+        self._stream = deps.conversation.stream
+        self._database = deps.conversation.database
         self._followed = followed
-        self._box = box
         self._telling = telling
-        self._is_behind = True
+        self.box = box
         self.is_over = False
 
     @property
@@ -91,52 +91,40 @@ class Follower:
 
     async def next(self, timeout_seconds: float) -> list[Told]:
         """What comes next, each with the position after it; empty: nothing happened for so long, or nothing will."""
-        told = await self._committed() if self._is_behind else []
         until = time.monotonic() + timeout_seconds
-        while not told and not self.is_over and (left := until - time.monotonic()) > 0:
-            await self._box.wait(left if self._deps.conversation.database.is_sqlite else min(left, LOOKS_SECONDS))
-            told = await self._news()
-        return told
-
-    async def has_nothing_more(self) -> bool:
-        """Whether what is followed is over, and all of it was told."""
-        return not await self.next(0) and self.is_over and not self.is_stopped
-
-    async def _news(self) -> list[Told]:
-        told = []
-        stored, words = self._box.take()
-        if stored or not words or not all(self._telling.knows(key, spoken) for key, spoken in words.items()):
-            told = await self._committed()
-        for key, spoken in words.items():
-            told += self._placed(self._telling.spoken(key, spoken))
-        return told
-
-    @property
-    def is_stopped(self) -> bool:
-        """The service stops: who follows is to come back."""
-        return self._box.is_stopped
-
-    def _placed(self, events: Iterable[ClientEvent]) -> list[Told]:
-        return [(event, self.position) for event in events]
+        while True:
+            left = max(0.0, until - time.monotonic())
+            if not await self.box.wait(left if self._database.is_sqlite else min(left, LOOKS_SECONDS)):
+                self.box.put(self._followed.key, None)
+            has_news, words = self.box.take()
+            told = await self._committed() if has_news else []
+            for key, spoken in words.items():
+                told += ((event, self.position) for event in self._telling.spoken(key, spoken))
+            if told or self.is_over or not left:
+                return told
 
     async def _committed(self) -> list[Told]:
         """What was committed since; at most `AT_ONCE` of it."""
         world_id, seq = self._followed.world_id, self.position.seq
 
-        def work(session: Session) -> tuple[bool, list[ClientEventRow]]:
+        def work(session: Session) -> tuple[bool, list[EventRow]]:
             try:
                 is_over = self._followed.is_over(session)
             except NotFound:  # where the world was brought back to, it had not begun
                 is_over = True
-            return is_over, client_events_after(session, world_id, seq, AT_ONCE, self._followed.events)
+            return is_over, events_after(
+                session, world_id, seq, AT_ONCE, *self._followed.events, audience=Audience.PARTICIPANTS
+            )
 
-        is_over, rows = await self._deps.conversation.database.read(work)
-        self._is_behind = len(rows) == AT_ONCE
-        self.is_over = (is_over and not self._is_behind) or self._box.is_stopped
+        is_over, rows = await self._database.read(work)
+        if len(rows) == AT_ONCE:
+            is_over = False
+            self.box.put(self._followed.key, None)
+        self.is_over = is_over or self.box.is_stopped
         for row in rows:
-            if row.kind == TalkStarted.kind:
-                self._deps.conversation.stream.follow(self._box, ConversationKey(world_id, row.conversation_id))
-        return self._placed(chain.from_iterable(map(self._telling.committed, rows)))
+            if row.kind == TalkStarted.kind and row.conversation_id is not None:
+                self._stream.follow(self.box, ConversationKey(world_id, row.conversation_id))
+        return [(event, self.position) for row in rows for event in self._telling.committed(row)]
 
 
 @asynccontextmanager
@@ -147,19 +135,19 @@ async def following(deps: ApiDependencies, followed: Followed, position: Positio
         NotFound: there is no such conversation.
         NeverTold: no event of that number was told.
     """
-    stream = deps.conversation.stream
-    with stream.mailbox(followed.world_id, followed.person_id) as box:
+    with deps.conversation.stream.mailbox(followed.key) as box:
 
-        def work(session: Session) -> tuple[list[ConversationKey], list[ClientEventRow]]:
+        def work(session: Session) -> tuple[list[ConversationKey], list[EventRow]]:
             newest = newest_client_event(session, followed.world_id)
             if position.seq > newest:
                 raise NeverTold(seq=position.seq, newest=newest)
             followed.is_over(session)
-            return followed.running(session), utterances_open(session, followed.world_id, position.seq, followed.events)
+            running = conversations_open(session, followed.world_id, followed.person_id) if followed.person_id else []
+            return running, utterances_open(session, followed.world_id, position.seq, followed.events)
 
         running, open_utterances = await deps.conversation.database.read(work)
         for key in running:
-            stream.follow(box, key)
+            deps.conversation.stream.follow(box, key)
         yield Follower(deps, followed, box, Telling(position, open_utterances))
 
 
@@ -268,7 +256,8 @@ async def _stream(deps: ApiDependencies, followed: Followed, after: str, last_ev
     """
     position = Position.read(last_event_id or after)
     async with following(deps, followed, position) as follower:
-        if last_event_id is not None and await follower.has_nothing_more():
+        is_over = last_event_id is not None and not await follower.next(0) and follower.is_over
+        if is_over and not follower.box.is_stopped:
             return Response(status_code=204)
     return EventStream.of(_events(deps, followed, position))
 
@@ -312,4 +301,4 @@ async def _tell(websocket: WebSocket, follower: Follower) -> None:
         while not follower.is_over:
             for event, _ in await follower.next(QUIET_SECONDS):
                 await websocket.send_text(event.model_dump_json())
-        await websocket.close(RESTARTING if follower.is_stopped else OVER)
+        await websocket.close(RESTARTING if follower.box.is_stopped else OVER)

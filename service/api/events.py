@@ -10,8 +10,10 @@ from service.api import views
 from service.api.dependencies import KNOWN_QUERY, Serving, Slug, WorldId, describe
 from service.api.schemas import EVENTS, EventPage
 from service.runtime.world_clock import Tick
-from service.store.commands import commands_after, line_of
+from service.store.commands import line_of
 from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
+from service.store.events import events_after, told_to
+from service.store.phase import Audience
 from service.store.tables import EventRow, WorldRow
 from world.time import WorldTime, iso
 
@@ -44,7 +46,7 @@ def page(
     included; `next` is the id to go on from, with a minus where earlier ones follow.
     """
     ids, of, at = col(EventRow.id), col(EventRow.person_id), col(EventRow.at)
-    query = select(EventRow).where(EventRow.world_id == world_id, ids > after, *more)
+    query = select(EventRow).where(*told_to(Audience.WORLD, world_id), ids > after, *more)
     if before is not None:
         query = query.where(ids < before)
     if kind is not None:
@@ -128,9 +130,9 @@ async def read_commands(deps: Serving, world_id: WorldId) -> Response:
         now = deps.conversation.worlds.open(session, world_id).now
         lines = [{"type": "commands", "version": 1, "until": iso(now)}]
         seq = 0
-        while some := commands_after(session, world_id, seq, LIMIT_MAX):
+        while some := events_after(session, world_id, seq, LIMIT_MAX, audience=Audience.AUTHOR):
             lines += map(line_of, some)
-            seq = some[-1].seq
+            seq = some[-1].id
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
 
     told = await deps.conversation.database.read(work)

@@ -16,6 +16,8 @@ from service.people.person import levels_of, read_person, read_talk
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import Decided, PlannedBlock
+from service.store.events import told_to
+from service.store.phase import Audience
 from service.store.tables import ConversationRow, EventRow, ParticipantRow, PersonRow, TalkRow, engaged_in
 from world.actions import HOLD, TALK, Option
 from world.life import Person
@@ -121,7 +123,9 @@ class LifeStates:
         if agent_state.decided_at is None or agent_state.decided_at <= self.world.now:
             return agent_state.thought
         told = select(EventRow).where(
-            EventRow.world_id == self.world.id, EventRow.person_id == character_id, EventRow.kind == Decided.kind
+            *told_to(Audience.WORLD, self.world.id),
+            EventRow.person_id == character_id,
+            EventRow.kind == Decided.kind,
         )
         last = session.exec(told.order_by(col(EventRow.id).desc()).limit(1)).first()
         return (Decided.model_validate(last.data).thought or "") if last else ""

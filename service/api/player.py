@@ -23,7 +23,6 @@ from service.api.schemas import (
 )
 from service.conversation.action_results import settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
-from service.conversation.stream import Stored
 from service.store.phase import Speaker
 from service.store.tables import ConversationKey, TurnRow
 
@@ -91,7 +90,7 @@ async def interrupt_conversation(
     spoken = stream.words(key)
     await deps.conversation.database.write(lambda s: interrupt(s, deps.conversation.worlds, key, heard, spoken))
     await deps.runner.interrupt(key)
-    stream.tell(key, Stored())
+    stream.hush(key)
     return await views.read_conversation(deps, *key)
 
 
@@ -139,7 +138,7 @@ async def say_what_became_of_action(
     call = await deps.conversation.database.write(
         lambda s: settle(s, worlds, key, call_id, ok=body.ok, message=body.message)
     )
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.tell(key)
     deps.runner.carry_on(key)
     return ActionCallOut.of(call)
 
@@ -150,7 +149,7 @@ async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, s
     told = deps.conversation.stream.sentences_told(key)
     row = await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker, told))
     await deps.runner.interrupt(key)
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.hush(key)
     deps.conversation.stream.tell_people(key.world_id, row.person_ids)
     return await views.read_conversation(deps, *key)
 

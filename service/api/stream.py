@@ -14,8 +14,7 @@ from starlette.types import Send
 
 from service.api import views
 from service.api.dependencies import ApiDependencies
-from service.api.schemas import TurnOut
-from service.conversation.stream import Ended, Restored, Said, Settled, Speaking, Stopped
+from service.conversation.stream import Speaking
 from service.store.phase import Phase
 from service.store.tables import ConversationKey
 
@@ -68,41 +67,34 @@ async def events_of(
     deps: ApiDependencies, world_id: str, conversation_id: str, last_event_id: int | None
 ) -> AsyncGenerator[bytes]:
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
-    seen = last_event_id or 0
-    ended = False
-    timeline = None
-    with deps.conversation.stream.listen(ConversationKey(world_id, conversation_id)) as listener:
+    key, seen = ConversationKey(world_id, conversation_id), last_event_id or 0
+    is_ended, timeline = False, None
+    with deps.conversation.stream.mailbox(key) as box:
         while True:
-            now_on = await deps.read(world_id, lambda _, world: world.timeline)
-            if timeline not in (None, now_on):
-                yield _event("restored", {})
-                return
-            timeline = now_on
-            detail = await views.read_conversation(deps, world_id, conversation_id)
-            for turn in detail.turns[seen:]:
-                yield _event("turn", turn, id=str(turn.turn + 1))
-            seen = max(seen, len(detail.turns))
-            if detail.end_reason is not None and not ended:
-                ended = True
-                yield _event("ended", {"reason": detail.end_reason})
-            if detail.phase in _OVER:
-                yield _event(detail.phase.value, detail)
-                return
-            while (moment := await listener.next(QUIET_SECONDS)) is not None:
-                if isinstance(moment, Speaking) and moment.turn >= seen:
-                    yield _event("speaking", {name: getattr(moment, name) for name in _TOLD})
-                elif isinstance(moment, Said) and moment.row.turn == seen:
-                    seen += 1
-                    yield _event("turn", TurnOut.model_validate(moment.row), id=str(seen))
-                elif isinstance(moment, Ended) and not ended:
-                    ended = True
-                    yield _event("ended", {"reason": moment.reason})
-                elif isinstance(moment, Settled | Restored):
-                    break
-                elif isinstance(moment, Stopped):
-                    return
-            else:
+            if not await box.wait(QUIET_SECONDS):
+                box.put(key, None)
                 yield KEEPALIVE_COMMENT
+            has_news, words = box.take()
+            if has_news:
+                now_on = await deps.read(world_id, lambda _, world: world.timeline)
+                if timeline not in (None, now_on):
+                    yield _event("restored", {})
+                    return
+                timeline = now_on
+                detail = await views.read_conversation(deps, world_id, conversation_id)
+                for turn in detail.turns[seen:]:
+                    yield _event("turn", turn, id=str(turn.turn + 1))
+                seen = max(seen, len(detail.turns))
+                if detail.end_reason is not None and not is_ended:
+                    is_ended = True
+                    yield _event("ended", {"reason": detail.end_reason})
+                if detail.phase in _OVER:
+                    yield _event(detail.phase.value, detail)
+                    return
+            if key in words and words[key].turn >= seen:
+                yield _event("speaking", {name: getattr(words[key], name) for name in _TOLD})
+            if box.is_stopped:
+                return
 
 
 def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None) -> bytes:

@@ -5,9 +5,9 @@ words as they are spoken. Pure.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Self, Union
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, Union
 
-from pydantic import Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from service.api.dependencies import Out
 from service.content.profile import Emotion
@@ -25,18 +25,21 @@ from service.store.client_event_kinds import (
     WorldRestored,
 )
 from service.store.event_kinds import Payload, for_every_kind
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.tables import ConversationKey, EventRow
 
 
-class ClientEvent(Out, of=ClientEventRow, shows="at"):
+class ClientEvent(Out, of=EventRow, shows="at"):
     """Something that a game is told of a conversation with a human, `data` as its `kind` has it; see
     docs/client-events.md.
     """
 
     seq: int | None = Field(
-        description="grows within a world; `after` asks for what is later. Null: it passes, and is not stored"
+        validation_alias=AliasChoices("id", "seq"),
+        description="grows within a world; `after` asks for what is later. Null: it passes, and is not stored",
     )
-    conversation_id: str = Field(description="of GET /conversations/{id}", examples=["6f1c0a94d2b75c0e9a41b3d8e7f2"])
+    conversation_id: Annotated[str, BeforeValidator(lambda named: named or "")] = Field(
+        description="of GET /conversations/{id}", examples=["6f1c0a94d2b75c0e9a41b3d8e7f2"]
+    )
     kind: str = Field(description="what happened, as a word; it says what `data` is")
     data: Payload = Field(description="what is told of an event of that kind")
 
@@ -53,8 +56,7 @@ _POSITION = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?")
 POSITION = rf"^{_POSITION.pattern}$"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """How much somebody has been told: events up to `seq`, and of the utterance that is being spoken then so many
     characters and sentences.
     """
@@ -69,8 +71,7 @@ class Position:
         found = _POSITION.fullmatch(text)
         if found is None:
             raise ValueError(f"no position: {text}")
-        seq, chars, sentences = (int(part or 0) for part in found.groups())
-        return cls(seq=seq, chars=chars, sentences=sentences)
+        return cls(*(int(part or 0) for part in found.groups()))
 
     def __str__(self) -> str:
         inside = f".{self.chars}.{self.sentences}" if self.chars or self.sentences else ""
@@ -93,10 +94,10 @@ class Telling:
     utterance's words between its beginning and its end.
     """
 
-    def __init__(self, position: Position, open_utterances: list[ClientEventRow]) -> None:
+    def __init__(self, position: Position, open_utterances: list[EventRow]) -> None:
         """`open_utterances` are those that had been begun at that position, in order."""
         self._seq = position.seq
-        self._utterances: dict[str, _Utterance] = {}
+        self._utterances: dict[str | None, _Utterance] = {}
         for row in open_utterances:
             self._begin(row)
         if open_utterances:
@@ -107,21 +108,15 @@ class Telling:
     def position(self) -> Position:
         """How much was told so far."""
         last = next(reversed(self._utterances.values()), None)
-        inside = (last.chars, last.sentences) if last is not None else (0, 0)
-        return Position(seq=self._seq, chars=inside[0], sentences=inside[1])
+        return Position(self._seq, *((last.chars, last.sentences) if last is not None else ()))
 
-    def knows(self, key: ConversationKey, spoken: Speaking) -> bool:
-        """Whether the beginning of that utterance was told."""
-        utterance = self._utterances.get(key.conversation_id)
-        return utterance is not None and utterance.started.utterance_id == spoken.utterance_id
-
-    def committed(self, row: ClientEventRow) -> Iterator[ClientEvent]:
+    def committed(self, row: EventRow) -> Iterator[ClientEvent]:
         """The next event of the log, and before it what was not told yet of the words that it completes."""
         event = CLIENT_EVENTS[row.kind].model_validate(row)
         done = event.data
         if isinstance(done, UtteranceCompleted) and not done.interrupted:
-            utterance = self._utterances.get(row.conversation_id)
-            if utterance is not None and utterance.started.utterance_id == done.utterance_id:
+            utterance = self._begun(row.conversation_id, done.utterance_id)
+            if utterance is not None:
                 utterance.emotion = done.emotion
                 yield from self._sentences(row.conversation_id, utterance, cut(done.text, is_whole=True))
         if isinstance(done, UtteranceCompleted | UtteranceDiscarded | TalkEnded):
@@ -130,15 +125,15 @@ class Telling:
             self._utterances.clear()
         if isinstance(done, UtteranceStarted):
             self._begin(row)
-        self._seq = row.seq
+        self._seq = row.id
         yield event
 
     def spoken(self, key: ConversationKey, spoken: Speaking) -> Iterator[ClientEvent]:
         """What is new of the words that are being spoken."""
-        if not self.knows(key, spoken):
-            return
         conversation_id = key.conversation_id
-        utterance = self._utterances[conversation_id]
+        utterance = self._begun(conversation_id, spoken.utterance_id)
+        if utterance is None:
+            return
         utterance.emotion = spoken.emotion or utterance.emotion
         more = spoken.text[utterance.chars :]
         if more:
@@ -147,33 +142,37 @@ class Telling:
             yield self._passing(conversation_id, utterance, told)
         yield from self._sentences(conversation_id, utterance, cut(spoken.text, is_whole=False))
 
-    def _begin(self, row: ClientEventRow) -> None:
+    def _begin(self, row: EventRow) -> None:
         self._utterances.pop(row.conversation_id, None)  # the newest stands last
         self._utterances[row.conversation_id] = _Utterance(at=row.at, started=UtteranceStarted.model_validate(row.data))
 
-    def _sentences(self, conversation_id: str, utterance: _Utterance, found: list[Sentence]) -> Iterator[ClientEvent]:
+    def _begun(self, conversation_id: str | None, utterance_id: str) -> _Utterance | None:
+        """That utterance, if its beginning was told."""
+        utterance = self._utterances.get(conversation_id)
+        return utterance if utterance is not None and utterance.started.utterance_id == utterance_id else None
+
+    def _sentences(
+        self, conversation_id: str | None, utterance: _Utterance, found: list[Sentence]
+    ) -> Iterator[ClientEvent]:
         for sentence in found[utterance.sentences :]:
             utterance.sentences += 1
-            yield self._passing(conversation_id, utterance, _told(sentence, utterance))
+            started, label = utterance.started, utterance.emotion
+            told = UtteranceSentence(
+                utterance_id=started.utterance_id,
+                index=sentence.index,
+                final=sentence.is_final,
+                speaker_id=started.speaker_id,
+                text=sentence.text,
+                char_start=sentence.start,
+                char_end=sentence.end,
+                language=started.language,
+                voice=started.voice,
+                emotion=None if label is None else SentenceEmotion(label=label, strength=strength(sentence.text)),
+                gesture=sentence.gesture,
+            )
+            yield self._passing(conversation_id, utterance, told)
 
-    def _passing(self, conversation_id: str, utterance: _Utterance, data: Payload) -> ClientEvent:
+    def _passing(self, conversation_id: str | None, utterance: _Utterance, data: Payload) -> ClientEvent:
         return CLIENT_EVENTS[data.kind].model_validate(
             {"seq": None, "at": utterance.at, "conversation_id": conversation_id, "kind": data.kind, "data": data}
         )
-
-
-def _told(sentence: Sentence, utterance: _Utterance) -> UtteranceSentence:
-    started, label = utterance.started, utterance.emotion
-    return UtteranceSentence(
-        utterance_id=started.utterance_id,
-        index=sentence.index,
-        final=sentence.is_final,
-        speaker_id=started.speaker_id,
-        text=sentence.text,
-        char_start=sentence.start,
-        char_end=sentence.end,
-        language=started.language,
-        voice=started.voice,
-        emotion=None if label is None else SentenceEmotion(label=label, strength=strength(sentence.text)),
-        gesture=sentence.gesture,
-    )

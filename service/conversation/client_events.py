@@ -28,8 +28,8 @@ from service.store.client_event_kinds import (
     UtteranceDiscarded,
     UtteranceStarted,
 )
-from service.store.client_events import last_of_an_utterance, tell_clients
 from service.store.event_kinds import Payload
+from service.store.events import last_of_an_utterance, tell_clients
 from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker
 from service.store.tables import ActionCallRow, ConversationRow, Suggestion, TurnRow
 
@@ -69,26 +69,26 @@ def begin_utterance(
     return begun.utterance_id
 
 
-def drop_utterance(session: Session, row: ConversationRow, world: WorldView, spoken_sentences: int | None) -> None:
-    """What was told of the utterance in the making, if there is one, counts no more."""
-    begun = utterance_begun(session, row)
-    if begun is not None:
-        dropped = UtteranceDiscarded(utterance_id=begun.utterance_id, spoken_sentences=spoken_sentences)
-        _tell(session, row, world, dropped)
+def drop_utterance(
+    session: Session,
+    row: ConversationRow,
+    world: WorldView,
+    spoken_sentences: int | None,
+    *dropped: str,
+) -> None:
+    """What was told of the utterance in the making, if there is one, counts no more. `dropped`: of that which was told
+    last, where it is of one of these kinds.
+    """
+    last = last_of_an_utterance(session, row.key) if row.has_human else None
+    if last is not None and last.kind in (UtteranceStarted.kind, *dropped):
+        gone = UtteranceDiscarded(utterance_id=last.data["utterance_id"], spoken_sentences=spoken_sentences)
+        _tell(session, row, world, gone)
 
 
 def utterance_begun(session: Session, row: ConversationRow) -> UtteranceStarted | None:
     """The utterance in the making; None: nobody speaks."""
     last = last_of_an_utterance(session, row.key) if row.has_human else None
     return UtteranceStarted.model_validate(last.data) if last and last.kind == UtteranceStarted.kind else None
-
-
-def tell_unheard(session: Session, row: ConversationRow, world: WorldView) -> None:
-    """Nothing was heard of the utterance that is being said, or was said last."""
-    last = last_of_an_utterance(session, row.key)
-    if last is not None and last.kind != UtteranceDiscarded.kind:
-        unheard = UtteranceDiscarded(utterance_id=last.data["utterance_id"], spoken_sentences=0)
-        _tell(session, row, world, unheard)
 
 
 def tell_said(

@@ -43,9 +43,9 @@ from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
+from service.store.events import publish
 from service.store.perceived import perceives
 from service.store.phase import CallState, ClockPolicy, Phase, TurnForm
-from service.store.publish import publish
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, WorldRow
 from service.usage import Usage
 from world.time import WorldTime

@@ -16,7 +16,6 @@ from service.conversation.directing import moderated
 from service.conversation.gather import Gathered, gather
 from service.conversation.interventions import step_in
 from service.conversation.speaking import finish, speak
-from service.conversation.stream import Settled
 from service.conversation.transcript import Transcript, failure_of, read_transcript
 from service.errors import KataribeError, NotFound, Unexpected
 from service.llm.chat import Role
@@ -107,7 +106,7 @@ class Engine:
         except Exception as exc:  # noqa: BLE001
             row = await fail(self._deps, key, self._given_up(key, exc))
         if row.phase not in (Phase.RUNNING, Phase.CLOSING):
-            self._deps.stream.tell(key, Settled())
+            self._deps.stream.settle(key)
 
     async def give_up(self, key: ConversationKey, error: KataribeError) -> None:
         """Leave it as one whose model has failed: what is said next, or the closing, cannot be had."""
@@ -116,7 +115,7 @@ class Engine:
             await finish(self._deps, said, EndReason.MODEL_FAILURE, failure_of(error, "character"))
         elif said is not None:
             await fail(self._deps, key, error)
-            self._deps.stream.tell(key, Settled())
+            self._deps.stream.settle(key)
 
     def begin_anew(self, world_id: str) -> None:
         """Forget what is known of the world's talks, for somebody has changed the world: it is read anew."""

@@ -16,7 +16,6 @@ from service.conversation.client_events import (
     tell_next,
     tell_said,
     tell_started,
-    tell_unheard,
     utterance_begun,
 )
 from service.conversation.stream import Speaking
@@ -37,8 +36,8 @@ from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
-from service.store.client_events import last_of_an_utterance
 from service.store.commands import log_in
+from service.store.events import last_of_an_utterance
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 from service.usage import Usage
@@ -237,7 +236,7 @@ def cut_back(session: Session, row: ConversationRow, world: WorldView, turn: Tur
         tell_said(session, row, world, turn, cut_short=True)
     else:
         session.delete(turn)
-        tell_unheard(session, row, world)
+        drop_utterance(session, row, world, 0, UtteranceCompleted.kind)
 
 
 def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -> int:
@@ -254,7 +253,7 @@ def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -
     let_speak(row, seat, world)
     if is_answered:
         session.delete(last)
-        tell_unheard(session, row, world)
+        drop_utterance(session, row, world, 0, UtteranceCompleted.kind)
     tell_next(session, row, world, seat)
     return last.turn if is_answered else last.turn + 1
 

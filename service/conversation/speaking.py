@@ -26,7 +26,6 @@ from service.conversation.prompt import (
 from service.conversation.repetition import breaks_character, is_foreign, is_nonsense, is_repetition
 from service.conversation.sentences import within
 from service.conversation.speech import Speech
-from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import (
     Transcript,
     commit_turn,
@@ -115,9 +114,7 @@ async def speak(
         await asyncio.gather(committing, return_exceptions=True)
         raise
     if now_said is not None:
-        deps.stream.tell(row.key, Said(row=now_said.turns[-1]))
-        if now_said.row.end_reason is not None:
-            deps.stream.tell(row.key, Ended(reason=EndReason(now_said.row.end_reason)))
+        deps.stream.hush(row.key)
     return now_said
 
 
@@ -143,7 +140,7 @@ async def _wait_for_model(
     key, told = said.row.key, deps.stream.sentences_told(said.row.key)
     failure["next_try_at"] = machine_time(seconds)
     await deps.database.write(lambda s: wait_for_model(s, deps.worlds, key, failure, told))
-    deps.stream.tell(key, Discarded(utterance_id=""))
+    deps.stream.hush(key)
     await asyncio.sleep(seconds)
     return await deps.database.read(lambda s: read_transcript(s, deps.worlds, key))
 
@@ -159,7 +156,7 @@ async def finish(
         waits, is_chat = row.has_human or row.form == TurnForm.SCENE, row.chat_idle_minutes is not None
         if waits and (reason == EndReason.MODEL_FAILURE or (is_chat and reason == EndReason.BUDGET_EXHAUSTED)):
             await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure or {}, told))
-            deps.stream.tell(row.key, Discarded(utterance_id=""))
+            deps.stream.hush(row.key)
             return
         on = said.world.timeline
         await deps.database.write(
@@ -167,7 +164,7 @@ async def finish(
         )
     except (WrongPhase, NotFound):
         return
-    deps.stream.tell(row.key, Ended(reason=reason))
+    deps.stream.hush(row.key)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import get_args
 from service.content.profile import Emotion, Profile
 from service.conversation.client_events import begin_utterance
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.stream import Discarded, Speaking, Stored
+from service.conversation.stream import Speaking
 from service.conversation.transcript import Transcript, held
 
 
@@ -57,14 +57,14 @@ class Speech:
     async def _name_it(self) -> None:
         key, spoken = self._row.key, self._deps.stream.sentences_told(self._row.key) if self.id else None
         if self.id:
-            self._deps.stream.tell(key, Discarded(utterance_id=self.id))
+            self._deps.stream.hush(key)
         if self._row.has_human:
             self.id = await self._deps.database.write(
                 lambda s: begin_utterance(
                     s, *held(s, self._deps.worlds, key), self._turn, self._speaker, spoken_sentences=spoken
                 )
             )
-            self._deps.stream.tell(key, Stored())
+            self._deps.stream.tell(key)
         else:
             self.id = f"{self._row.id}.{self._turn}.{self._row.attempts}{'.again' if self.id else ''}"
 

@@ -16,10 +16,10 @@ from service.people.person import night_of, person_rows, segment_of, standing_pl
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ConversationStarted
+from service.store.events import publish
 from service.store.ids import new_id
 from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, OpenedFor, Phase, Speaker
-from service.store.publish import publish
 from service.store.tables import ConversationRow, ParticipantRow, engaged_in
 from world.errors import Unreachable
 from world.life import Talk, node_at, walking_at

@@ -21,10 +21,10 @@ from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import Command, log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
+from service.store.events import publish
 from service.store.insert import insert_rows
 from service.store.perceived import perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm
-from service.store.publish import publish
 from service.store.quality import Checked
 from service.store.tables import (
     ConversationKey,

@@ -29,6 +29,8 @@ from service.memory.telling import clause, episode_told, tell
 from service.people.attitude import moods, stance
 from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
+from service.store.events import told_to
+from service.store.phase import Audience
 from service.store.tables import EventRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
@@ -229,7 +231,7 @@ def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
     """What the person has begun to do in the world's day, and when."""
     begins = day_end(world.now, day_starts=world.settings.day_starts_minutes) - MINUTES_PER_DAY
     query = select(EventRow).where(
-        EventRow.world_id == world.id,
+        *told_to(Audience.WORLD, world.id),
         EventRow.person_id == person_id,
         EventRow.kind == ActivityStarted.kind,
         col(EventRow.at) >= begins,

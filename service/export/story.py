@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,7 +27,7 @@ from service.people.worlds import count_people_revision
 from service.store.event_kinds import KINDS, payload_of
 from service.store.events import hear_of_world
 from service.store.insert import insert_rows
-from service.store.phase import ClockPolicy, Phase
+from service.store.phase import Audience, ClockPolicy, Phase
 from service.store.policy import TABLES, GoesWith, Policy, exported
 from service.store.tables import ConversationRow, EventRow, MadePersonRow, MovementRow, PersonRow, WorldRow
 from service.store.world_rows import Row
@@ -48,7 +49,7 @@ def _no_id(key: Key, value: str) -> Unreadable:
     return Unreadable(mismatch("slug", key_path(key), value))
 
 
-FORMAT = 4
+FORMAT = 5
 """The version of the format; a reader refuses any other."""
 
 
@@ -104,7 +105,7 @@ def parsed(line: bytes) -> dict[str, Any]:
         Unreadable: there is none.
     """
     try:
-        record = json.loads(line, parse_constant=_not_json, parse_float=_finite)
+        record = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as exc:
         raise Unreadable(Phrase("export.no_json", reason=str(exc) or type(exc).__name__)) from exc
     if not isinstance(record, dict):
@@ -138,13 +139,9 @@ def require_ids(data: object, key: Key) -> None:
         require_ids(value, place)
 
 
-def _not_json(name: str) -> float:
-    raise ValueError(name)
-
-
 def _finite(digits: str) -> float:
     number = float(digits)
-    if number in (float("inf"), float("-inf")):
+    if not isfinite(number):
         raise ValueError(digits)
     return number
 
@@ -197,7 +194,7 @@ def story(
     talks = select(ConversationRow.id).where(ConversationRow.world_id == world_id)
     told, others = talks.where(*over), talks.where(~sa.and_(*over))
     for table, policy in exported():
-        where = [table.c.world_id == world_id]
+        where = [table.c.world_id == world_id, *(table.c[name] != value for name, value in policy.unexported.items())]
         if policy.conversation is not None:
             where.append(table.c[policy.conversation].is_(None) | table.c[policy.conversation].not_in(others))
         if policy.known is not None:
@@ -271,7 +268,7 @@ class _Reader:
             with telling(self._file, number):
                 line = RowLine.model_validate(parsed(raw))
                 self._put(line, header)
-            read[line.table] += 1
+            read[line.table] += line.row.get("audience") != Audience.AUTHOR
         self._session.get_one(WorldRow, self._world_id).sqlmodel_update(self._told_of_world)
         for person_id in sorted(self._people):
             group = Group(world_id=self._world_id, person_id=person_id)
@@ -316,7 +313,9 @@ class _Reader:
             self._people.add(line.row[policy.whose or ""])
 
     def _hear(self, row: EventRow) -> None:
-        if row.kind not in KINDS:
+        if row.audience == Audience.AUTHOR:
+            return
+        if row.kind not in KINDS or row.audience != Audience.WORLD:
             raise Unreadable(Phrase("export.kind", kind=row.kind, known=", ".join(KINDS)))
         require_ids(row.data, ("data",))
         payload_of(row.kind, row.data)

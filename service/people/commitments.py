@@ -25,11 +25,10 @@ from service.store.event_kinds import (
     CommitmentMoved,
     CommitmentReleased,
 )
-from service.store.events import note, schedule_event
+from service.store.events import note, publish, schedule_event
 from service.store.ids import derived_id
 from service.store.memory_owner import count_up
 from service.store.phase import CommitmentState
-from service.store.publish import publish
 from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow, ParticipantRow
 from world.life import latest, node_at, walking_at
 from world.time import WorldTime, iso

@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.conversation.stream import Said
 from service.conversation.transcript import conversation_of, turns_of
 from service.core import LOOKS_SECONDS, Core
 from service.people.worlds import WorldView
@@ -87,7 +86,7 @@ class Conversing(Awaitable[Talk], AsyncIterator[TurnRow]):
 
     async def _spoken(self) -> AsyncIterator[TurnRow]:
         key, told = await self._begin(), 0
-        with self._core.conversation.stream.listen(key, to_words=False) as listener:
+        with self._core.conversation.stream.mailbox(key, to_words=False) as box:
             while True:
                 talk = await read_talk(self._core, key)
                 for turn in talk.turns[told:]:
@@ -95,6 +94,6 @@ class Conversing(Awaitable[Talk], AsyncIterator[TurnRow]):
                 told = len(talk.turns)
                 if talk.row.phase != Phase.RUNNING:
                     break
-                while not isinstance(await listener.next(LOOKS_SECONDS), Said | None):
-                    pass
+                await box.wait(LOOKS_SECONDS)
+                box.take()
         await self._core.carry(key)

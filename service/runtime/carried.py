@@ -22,7 +22,6 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
-from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.turn_taking import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, ModelError, WorldRestored
 from service.memory.record import FACTS, Episode, Group, Item, Memory
@@ -48,7 +47,7 @@ from service.runtime.memory_jobs import GraphRelay
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
-from service.store.phase import ClockPolicy, EndReason, Phase
+from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationKey, ConversationRow, ReflectionRow, WorldRow
 from service.store.usage import count
 from world.time import WorldTime
@@ -161,7 +160,7 @@ class ConversationRunner:
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
-                self._deps.stream.tell(key, Settled())
+                self._deps.stream.settle(key)
         except WorldRestored:
             return  # what is still to be said or remembered, the sweep finds
         except CassetteMiss as miss:
@@ -182,7 +181,7 @@ class ConversationRunner:
         await self._reopen_due()
         for key in await self._deps.database.read(silent):
             if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):
-                self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
+                self._deps.stream.hush(key)
         for world_id, call_id in await self._deps.database.read(late):
             await self._expire(world_id, call_id)
         if self._tasks:
@@ -194,7 +193,7 @@ class ConversationRunner:
     async def _expire(self, world_id: str, call_id: str) -> None:
         key = await self._deps.database.write(lambda s: expire(s, self._deps.worlds, world_id, call_id))
         if key is not None:
-            self._deps.stream.tell(key, Stored())
+            self._deps.stream.tell(key)
             self.carry_on(key)
 
     async def _reopen_due(self) -> None:

@@ -27,11 +27,10 @@ from service.runtime.author_changes import amend, require_open_node
 from service.runtime.world_session import WorldSession, require_free
 from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed, PersonMade, PersonPlaced, PersonRemoved
-from service.store.events import last_event, note, retract
-from service.store.phase import ClockPolicy
+from service.store.events import last_event, note, retract, told_to
+from service.store.phase import Audience, ClockPolicy
 from service.store.policy import GoesWith, going_with, names
 from service.store.tables import (
-    CommandRow,
     ConversationRow,
     DecisionRow,
     EventRow,
@@ -124,7 +123,8 @@ def forget_everywhere(
     session.execute(delete(DecisionRow).where(col(DecisionRow.world_id) == world.id, or_(*offered)))
     answered = cast(col(IdempotencyRow.answer), String).contains(f'"{person_id}"', autoescape=True)
     session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
-    for row in session.exec(select(CommandRow).where(CommandRow.world_id == world.id, CommandRow.kind == "request")):
+    requests = select(EventRow).where(*told_to(Audience.AUTHOR, world.id), EventRow.kind == "request")
+    for row in session.exec(requests):
         asked = Asked(**row.data)  # what was said in its talks goes with them
         if person_id in asked.path.split("/") or f'"{person_id}"' in asked.body or is_meant(asked.body):
             session.delete(row)
@@ -142,8 +142,8 @@ def _forget_log(session: Session, world_id: str, person_id: str) -> None:
         for name in ("partner_id", "to_id", "target_id"):
             tells |= data[name].as_string() == person_id
         tells |= (col(table.kind) == Observed.kind) & cast(data, String).contains(f'"{person_id}"', autoescape=True)
-        where = [col(table.world_id) == world_id, tells]
-        session.execute(delete(table).where(*where, *([col(EventRow.id) < newest] if table is EventRow else [])))
+        older = (*told_to(Audience.WORLD, world_id), col(EventRow.id) < newest) if table is EventRow else ()
+        session.execute(delete(table).where(col(table.world_id) == world_id, tells, *older))
 
 
 def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id: str) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import insert
 from sqlmodel import Session, func, select
 
 from service.content.profile import RoutineBlock
@@ -27,11 +26,10 @@ from service.store.event_kinds import (
     Planned,
     Slept,
 )
-from service.store.events import note, rank_of
-from service.store.ids import new_id
-from service.store.insert import upsert
+from service.store.events import note, pending
+from service.store.insert import insert_rows, upsert_rows
 from service.store.quality import MARKED
-from service.store.tables import DecisionRow, MovementRow, PendingEventRow, QualityRow, SummaryRow
+from service.store.tables import DecisionRow, MovementRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WAIT, WALK
 from world.events import Event, Kind
 from world.life import Segment
@@ -83,16 +81,14 @@ def publish(
         happened.append((event, _payload(world_session, event, made)))
         if event.kind is Kind.STARTED and _ends_day(world_session, event):
             happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
-    later: list[dict[str, Any]] = []
+    later = []
     for event, payload in happened:
         if at_once is not None and event.time <= at_once:
             note(session, world_session.world.id, event.time, payload, event.person_id)
         else:
-            later.append(_pending(world_session.world.id, event, payload))
-    if later:
-        session.execute(insert(PendingEventRow), later)
-    if walks:
-        session.execute(upsert(MovementRow, session.get_bind().dialect.name, ("path", "times")), walks)
+            later.append(pending(world_session.world.id, event.time, payload, event.person_id))
+    insert_rows(session, later)
+    upsert_rows(session, MovementRow, walks, ("path", "times"))
 
 
 def keep_basis(
@@ -106,12 +102,9 @@ def keep_basis(
         for (person_id, at), one in why.items()
         for made in one.made
     ]
-    dialect = session.get_bind().dialect.name
-    if rows:
-        session.execute(upsert(DecisionRow, dialect, KEPT), rows)
+    upsert_rows(session, DecisionRow, rows, KEPT)
     checked = [one.checked.model_dump() for one in why.values() if one.checked is not None]
-    if checked:
-        session.execute(upsert(QualityRow, dialect, MARKED), checked)
+    upsert_rows(session, QualityRow, checked, MARKED)
 
 
 def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:
@@ -128,45 +121,29 @@ def fall_asleep(session: Session, world_session: WorldSession, character_id: str
     return session.exec(day).one()
 
 
+_PAYLOADS: Mapping[Kind, type[Payload]] = {
+    Kind.ARRIVED: Arrived,
+    Kind.ENDED: ActivityEnded,
+    Kind.DECIDED: Decided,
+    Kind.DEPARTED: Departed,
+    Kind.STARTED: ActivityStarted,
+    Kind.FAILED: ActionFailed,
+    Kind.CHANGED: Changed,
+}
+
+
 def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Payload:
     """What the log tells of what the core has worked out."""
     data: dict[str, Any] = dict(event.data)
-    match event.kind:
-        case Kind.ARRIVED:
-            return Arrived(**data)
-        case Kind.ENDED:
-            return ActivityEnded(**data)
-        case Kind.DECIDED:
-            return Decided(**data, **({} if made is None else _said(made)))
-        case Kind.DEPARTED:
-            walk = _walk(world_session, event)
-            return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
-        case Kind.STARTED:
-            until = iso(WorldTime(min(int(data.pop("until")), LATEST)))
-            return ActivityStarted(**data, until=until)
-        case Kind.FAILED:
-            return ActionFailed(**data)
-        case Kind.CHANGED:
-            return Changed(**data)
-    raise ValueError(event.kind)
-
-
-def _said(made: Why) -> dict[str, Any]:
-    failed = {"failure": made.failure or None, "failed_call": made.failed_call}
-    return {"by": made.by, "thought": made.thought, **failed}
-
-
-def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
-    return {
-        "world_id": world_id,
-        "id": new_id(),
-        "at": event.time,
-        "rank": rank_of(payload),
-        "person_id": event.person_id,
-        "key": "",
-        "kind": payload.kind,
-        "data": payload.stored(),
-    }
+    if event.kind is Kind.DECIDED and made is not None:
+        failed = {"failure": made.failure or None, "failed_call": made.failed_call}
+        data |= {"by": made.by, "thought": made.thought, **failed}
+    elif event.kind is Kind.DEPARTED:
+        walk = _walk(world_session, event)
+        data = {"from_node_id": walk.path[0], "to_node_id": walk.path[-1], "arrives_at": iso(walk.arrival)}
+    elif event.kind is Kind.STARTED:
+        data["until"] = iso(WorldTime(min(int(data["until"]), LATEST)))
+    return _PAYLOADS[event.kind](**data)
 
 
 def _walk(world_session: WorldSession, event: Event) -> Segment:

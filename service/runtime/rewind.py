@@ -5,7 +5,7 @@ minute begins anew there: what characters were doing, needed and had planned. A 
 that a client has started.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -23,7 +23,7 @@ from service.store.event_kinds import (
 )
 from service.store.events import hear_of_world
 from service.store.perceived import LATER_MINUTES
-from service.store.phase import ClockPolicy, Phase, Speaker, TurnForm
+from service.store.phase import Audience, ClockPolicy, Phase, Speaker, TurnForm
 from service.store.policy import POLICIES, Policy, reopened
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.world_rows import Row, Rows
@@ -69,9 +69,9 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
     if not world["started_at"] <= cut.at <= world["now"]:
         lived = {"since": iso(WorldTime(world["started_at"])), "until": iso(WorldTime(world["now"]))}
         raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.not_lived", **lived))
-    undone = [event for event in rows["events"] if event["id"] >= cut.event]
+    undone = [event for event in of_world(rows["events"]) if event["id"] >= cut.event]
     kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
-    kept["worlds"] = [_world(world, kept["events"], cut)]
+    kept["worlds"] = [_world(world, of_world(kept["events"]), cut)]
     kept["people"] = [_person(row, undone) for row in kept["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
     scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
@@ -100,7 +100,7 @@ def going_along(kept: Rows) -> Rows:
 def _cut(rows: Rows, moment: Moment) -> _Cut:
     if moment.conversation_id is None:
         at = moment.at or WorldTime(0)
-        later = [event["id"] for event in rows["events"] if event["at"] >= at]
+        later = [event["id"] for event in of_world(rows["events"]) if event["at"] >= at]
     else:
         said = {row["turn"]: row["at"] for row in rows["turns"] if row["conversation_id"] == moment.conversation_id}
         if moment.turn not in said:
@@ -109,7 +109,7 @@ def _cut(rows: Rows, moment: Moment) -> _Cut:
         over = (ConversationEnded.kind, ConversationClosed.kind)
         later = [
             event["id"]
-            for event in rows["events"]
+            for event in of_world(rows["events"])
             if event["at"] > at
             or (event["kind"] in over and event["data"]["conversation_id"] == moment.conversation_id)
         ]
@@ -139,7 +139,7 @@ def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
     """Of which such an event had been told."""
     return {
         event["data"]["conversation_id"]
-        for event in rows["events"]
+        for event in of_world(rows["events"])
         if event["kind"] == payload.kind and event["id"] < cut.event  # type: ignore[attr-defined] # a payload
     }
 
@@ -268,16 +268,23 @@ def _interventions(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     ]
 
 
+def of_world(events: Iterable[Row]) -> Iterator[Row]:
+    """What happened in the world."""
+    return (event for event in events if event["audience"] == Audience.WORLD)
+
+
 def _events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    return [row for row in rows if row["id"] < cut.event]
+    """What happened before, and of the logs of conversations what was told before: those that had begun, but for what
+    was told to participants of the one that goes on anew.
+    """
+    return [row for row in rows if _was_told(row, cut)]
 
 
-def _client_events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    return [row for row in _commands(rows, policy, cut) if row["conversation_id"] != cut.conversation_id]
-
-
-def _commands(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    return [row for row in rows if row["at"] < cut.at and row["conversation_id"] not in cut.gone]
+def _was_told(event: Row, cut: _Cut) -> bool:
+    if event["audience"] == Audience.WORLD:
+        return bool(event["id"] < cut.event)
+    is_told_anew = event["audience"] == Audience.PARTICIPANTS and event["conversation_id"] == cut.conversation_id
+    return bool(event["at"] < cut.at) and event["conversation_id"] not in cut.gone and not is_told_anew
 
 
 def _movements(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
@@ -291,8 +298,6 @@ def _movements(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
 
 
 _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
-    "client_events": _client_events,
-    "commands": _commands,
     "conversations": _conversations_then,
     "events": _events,
     "interventions": _interventions,
@@ -302,7 +307,7 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
 """Where a row is more than there or not, and of the logs, which are no conversation's own."""
 
 
-def _world(world: Row, events: list[Row], cut: _Cut) -> Row:
+def _world(world: Row, events: Iterable[Row], cut: _Cut) -> Row:
     """What authors and games had said of it by then; it stands."""
     told: Row = {"weather": "", "flags": {}, "notices": []}
     for event in events:

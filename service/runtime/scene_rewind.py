@@ -13,7 +13,7 @@ from operator import itemgetter
 from service.errors import NotFound
 from service.memory.record import Kind, turn_key
 from service.memory.telling import MemoryKind, ref, turn_ref
-from service.runtime.rewind import REOPENED, awaiting, goes_on, stayed
+from service.runtime.rewind import REOPENED, awaiting, goes_on, of_world, stayed
 from service.store.event_kinds import (
     CommitmentDue,
     CommitmentMade,
@@ -23,7 +23,7 @@ from service.store.event_kinds import (
     Reflected,
 )
 from service.store.ids import derived_id
-from service.store.phase import Phase
+from service.store.phase import Audience, Phase
 from service.store.policy import POLICIES, Policy, reopened
 from service.store.world_rows import Row, Rows
 
@@ -39,7 +39,7 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
         raise NotFound(kind="turn", id=turn)
     cut = _taken_back(rows, conversation_id, turn)
     kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
-    kept["events"] = _events(rows, kept, cut)
+    kept["events"] = _events(kept, cut)
     kept["participants"] = stayed(kept, [conversation_id])
     kept["conversations"] = [
         awaiting(row | REOPENED | goes_on(row) | {"phase": Phase.RUNNING.value}, kept)
@@ -95,7 +95,7 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
     refs = {ref(MemoryKind.TALK, of), *(turn_ref(of, one) for one in unsaid)}
     refs |= {ref(MemoryKind.MEMORY, one) for one in forgotten}
     thoughts = [row for row in rows["memories"] if refs & set(row["evidence"])]
-    turns = {row["seq"]: said for row in of_it("commands") if (said := _turn_of(row)) is not None}
+    turns = {row["id"]: said for row in of_it("events") if (said := _turn_of(row)) is not None}
     return _Cut(
         conversation_id=of,
         turn=turn,
@@ -174,19 +174,21 @@ def _commands(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
         kind, data = row["kind"], row["data"]
         if not cut.is_of_it(row):
             return True
+        if row["audience"] == Audience.PARTICIPANTS:
+            return False
         if kind in ("proposed", "judged"):
             return data["number"] in cut.asked if kind == "proposed" else cut.stays(data["proposal_id"])
         if kind in ("intervened", "joined", "left"):
-            return bool(row["seq"] < cut.spoken_seq)
-        return bool(row["seq"] < cut.seq)
+            return bool(row["id"] < cut.spoken_seq)
+        return bool(row["id"] < cut.seq)
 
     return [row for row in rows if stays(row)]
 
 
 _CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
     "attitude_changes": _attitudes,
-    "commands": _commands,
     "commitments": _commitments,
+    "events": _commands,
     "pending_events": _pending,
     "prompts": _prompts,
 }
@@ -196,11 +198,11 @@ _BEFORE_ITS_END = (CommitmentMade.kind, CommitmentDue.kind)
 """What is told of a promise while it is open."""
 
 
-def _events(rows: Rows, kept: Rows, cut: _Cut) -> list[Row]:
+def _events(kept: Rows, cut: _Cut) -> list[Row]:
     """The log without what came of it: it has begun, and some came and went before that turn."""
     moves = _moves(kept, cut)
-    found = []
-    for event in sorted(rows["events"], key=itemgetter("id")):
+    found = [event for event in kept["events"] if event["audience"] != Audience.WORLD]
+    for event in sorted(of_world(kept["events"]), key=itemgetter("id")):
         kind, data = event["kind"], event["data"]
         if data.get("conversation_id") == cut.conversation_id:
             move = (kind, event["person_id"])
@@ -221,7 +223,7 @@ def _moves(kept: Rows, cut: _Cut) -> Counter[tuple[str, str]]:
     named = {"joined": ConversationJoined.kind, "left": ConversationLeft.kind}
     moves = Counter(
         (named[row["kind"]], row["data"]["person_id"])
-        for row in kept["commands"]
+        for row in kept["events"]
         if cut.is_of_it(row) and row["kind"] in named
     )
     moves.update(

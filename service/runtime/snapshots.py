@@ -19,14 +19,16 @@ from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
 from service.runtime.rewind import Moment, rewound
 from service.runtime.scene_rewind import without_turns
+from service.store.client_event_kinds import WorldRestored
 from service.store.kept_rows import as_kept, hold_alone, let_go
-from service.store.phase import CallState, Phase
+from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
 from service.store.tables import (
     ActionCallRow,
     ClientEventCountRow,
     ConversationKey,
     ConversationRow,
+    EventRow,
     KeptRow,
     MemoryOwnerRow,
     ReflectionRow,
@@ -37,6 +39,7 @@ from service.store.world_rows import Rows, name_of, read_rows, replace_rows
 from world.time import WorldTime, iso
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
+_EVENTS = name_of(EventRow)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +241,11 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
     counts = [*rows[_COUNTS], *before.get(_COUNTS, ())]
     if before:
         told = 1 + max((count["newest"] for count in counts), default=0)
-        rows[_COUNTS] = [{"world_id": world["id"], "newest": told, "restored": told}]
+        rows[_COUNTS] = [{"world_id": world["id"], "newest": told}]
+        restored = {"audience": Audience.PARTICIPANTS.value, "kind": WorldRestored.kind, "data": {}}
+        older = (row for row in rows[_EVENTS] if row["kind"] != WorldRestored.kind)
+        nobody = {"world_id": world["id"], "person_id": None, "conversation_id": None}
+        rows[_EVENTS] = [*older, {**nobody, **restored, "id": told, "at": world["now"]}]
 
 
 def _read(session: Session, world_id: str, name: str | None = None) -> Rows:

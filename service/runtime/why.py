@@ -49,7 +49,8 @@ from service.store.event_kinds import (
     Slept,
     WeatherSet,
 )
-from service.store.events import payload_in
+from service.store.events import payload_in, told_to
+from service.store.phase import Audience
 from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MemoryRow, TurnRow
 from world.actions import TALK, Option
 from world.time import WorldTime
@@ -135,7 +136,7 @@ async def _drawn(
 
 
 def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
-    event = session.get(EventRow, (world_id, event_id))
+    event = session.get(EventRow, (world_id, Audience.WORLD.value, event_id))
     if event is None:
         raise NotFound(kind="event", id=event_id)
     payload = payload_in(event)
@@ -170,7 +171,7 @@ def _led_by(session: Session, event: EventRow, payload: Payload) -> EventRow | N
 
 def _last_decided(session: Session, event: EventRow) -> EventRow | None:
     query = select(EventRow).where(
-        EventRow.world_id == event.world_id,
+        *told_to(Audience.WORLD, event.world_id),
         EventRow.person_id == event.person_id,
         EventRow.kind == Decided.kind,
         col(EventRow.id) < event.id,

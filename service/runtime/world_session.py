@@ -19,7 +19,7 @@ from service.people.commitments import commitments_by_person
 from service.people.person import person_record, read_person, read_talk, segment_of, talk_record
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import id_at
-from service.store.insert import upsert
+from service.store.insert import upsert_rows
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationKey,
@@ -223,11 +223,8 @@ def save(session: Session, world_session: WorldSession) -> int:
         for i in sorted(core.changed_talks)
         if i in core.talks
     ]
-    dialect = session.get_bind().dialect.name
-    if lives:
-        session.execute(upsert(PersonRow, dialect, ("life", "agent_state")), lives)
-    if talks:
-        session.execute(upsert(TalkRow, dialect, ("talk",)), talks)
+    upsert_rows(session, PersonRow, lives, ("life", "agent_state"))
+    upsert_rows(session, TalkRow, talks, ("talk",))
     gone = world_session.stored.keys() - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))

@@ -54,10 +54,7 @@ class DailyBudget:
 
     def __init__(self, database: Database, settings: LlmSettings, *, now: Callable[[], datetime] = utc_now) -> None:
         """`now` is the machine's clock, in UTC."""
-        limits: dict[Unit, int | None] = {
-            "calls": settings.max_calls_per_day,
-            "tokens": settings.max_tokens_per_day,
-        }
+        limits: dict[Unit, int | None] = {"calls": settings.max_calls_per_day, "tokens": settings.max_tokens_per_day}
         costs = settings.provider != "rehearsal"
         self.limits = {unit: limit for unit, limit in limits.items() if limit is not None and costs}
         self._database = database
@@ -97,9 +94,10 @@ class DailyBudget:
         refused = await self._database.write(lambda s: self._take(s, reservation, keep=not is_closing))
         if refused is None:
             return reservation
-        if refused.by_limit and not is_closing:
-            self._exhausted = (reservation.day, refused.unit)
-        raise self._error(refused.unit)
+        unit, by_limit = refused
+        if by_limit and not is_closing:
+            self._exhausted = (reservation.day, unit)
+        raise self._error(unit)
 
     async def settle(self, reservation: Reservation, tokens: int) -> None:
         """See Budget."""
@@ -127,12 +125,14 @@ class DailyBudget:
         """Whether there is room for a closing."""
         return self._over(_spent(session, self.day), talks=0, tokens=CLOSING_TOKENS) is None
 
-    def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> "_Refusal | None":
-        """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run."""
+    def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> tuple[Unit, bool] | None:
+        """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run. Else
+        answers which limit refused it, and whether the limit itself did, or only what is kept for closings.
+        """
         row, spent = installation(session, lock=True), _spent(session, wanted.day)
         unit = self._over(spent, talks=_unclosed(session) if keep else 0, tokens=wanted.tokens)
         if unit is not None:
-            return _Refusal(unit=unit, by_limit=self._over(spent, talks=0, tokens=wanted.tokens) is not None)
+            return unit, self._over(spent, talks=0, tokens=wanted.tokens) is not None
         row.day, row.calls, row.tokens = wanted.day, spent.calls + 1, spent.tokens + wanted.tokens
         return None
 
@@ -153,14 +153,6 @@ class DailyBudget:
             renews_at=renews_at.isoformat(),
             retry_after_seconds=max(1, round((renews_at - now).total_seconds())),
         )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Refusal:
-    """Which limit refused a call. `by_limit` False: the limit had room, but only what is kept for closings."""
-
-    unit: Unit
-    by_limit: bool
 
 
 def _spent(session: Session, day: str) -> Spent:

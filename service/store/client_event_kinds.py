@@ -8,22 +8,9 @@ from pydantic import BaseModel, Field, JsonValue
 
 from service.content.profile import Emotion, Mood
 from service.store.event_kinds import Payload, left_out
-from service.store.phase import EndReason, Loudness, OpenedFor
+from service.store.phase import Audience, EndReason, Loudness, OpenedFor
 
-UtteranceId = Annotated[
-    str,
-    Field(
-        description="which attempt to speak which turn: `<conversation>.<turn>.<attempt>`",
-        examples=["6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"],
-    ),
-]
-PersonId = Annotated[str, Field(description="whose it is", examples=["npc_taro"])]
 SpeakerId = Annotated[str, Field(description="who says it", examples=["npc_taro"])]
-SpeakerName = Annotated[str, Field(description="name of who says it", examples=["Taro"])]
-CallId = Annotated[
-    str, Field(description="of what was asked of the game", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"])
-]
-GameActionId = Annotated[str, Field(description="of `gameActions` in actions.json", examples=["give_item"])]
 TurnNumber = Annotated[int, Field(description="its place in the conversation, from 0", examples=[1])]
 CharStart = Annotated[int, Field(description="where it begins in the utterance, in Unicode code points", examples=[0])]
 SpokenLanguage = Annotated[str, Field(description="the language it is said in", examples=["en"])]
@@ -31,6 +18,32 @@ Voice = Annotated[
     JsonValue,
     Field(description="`voice` of the speaker's file, as it was written; null: none was", examples=["harbour-old-man"]),
 ]
+
+
+class ToParticipants(Payload):
+    audience = Audience.PARTICIPANTS
+
+
+class OfPerson(ToParticipants):
+    person_id: str = Field(description="whose it is", examples=["npc_taro"])
+
+
+class OfUtterance(ToParticipants):
+    utterance_id: str = Field(
+        description="which attempt to speak which turn: `<conversation>.<turn>.<attempt>`",
+        examples=["6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"],
+    )
+
+
+class OfTurn(OfUtterance):
+    turn: TurnNumber
+    speaker_id: SpeakerId
+    speaker_name: str = Field(description="name of who says it", examples=["Taro"])
+
+
+class OfActionCall(ToParticipants):
+    call_id: str = Field(description="of what was asked of the game", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"])
+    action_id: str = Field(description="of `gameActions` in actions.json", examples=["give_item"])
 
 
 class Talker(BaseModel, frozen=True, extra="forbid"):
@@ -52,7 +65,7 @@ class SentenceEmotion(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class TalkStarted(Payload, kind="conversation.started"):
+class TalkStarted(ToParticipants, kind="conversation.started"):
     """A conversation with a human begins; or in one that runs it changes who finds whose words."""
 
     people: tuple[Talker, ...] = Field(description="who takes part, in the order of their seats")
@@ -65,35 +78,27 @@ class TalkStarted(Payload, kind="conversation.started"):
     )
 
 
-class NpcThinking(Payload, kind="npc.thinking"):
+class NpcThinking(OfPerson, kind="npc.thinking"):
     """A model is to find the person's next words."""
 
-    person_id: PersonId
 
-
-class UtteranceStarted(Payload, kind="utterance.started"):
+class UtteranceStarted(OfTurn, kind="utterance.started"):
     """Somebody sets about a turn. What follows with the same `utterance_id` is of this attempt."""
 
-    utterance_id: UtteranceId
-    turn: TurnNumber
-    speaker_id: SpeakerId
-    speaker_name: SpeakerName
     language: SpokenLanguage
     voice: Voice
 
 
-class UtteranceDelta(Payload, kind="utterance.delta"):
+class UtteranceDelta(OfUtterance, kind="utterance.delta"):
     """More of an utterance in the making. Not numbered and not stored."""
 
-    utterance_id: UtteranceId
     char_start: CharStart
     text: str = Field(description="what comes there", examples=["(smiles) Good morn"])
 
 
-class UtteranceSentence(Payload, kind="utterance.sentence"):
+class UtteranceSentence(OfUtterance, kind="utterance.sentence"):
     """A sentence that is ready for speech. Not numbered and not stored; `utterance_id` and `index` name it."""
 
-    utterance_id: UtteranceId
     index: int = Field(description="its place in the utterance, from 0", examples=[0])
     final: bool = Field(description="the utterance ends with it", examples=[True])
     speaker_id: SpeakerId
@@ -114,15 +119,11 @@ class UtteranceSentence(Payload, kind="utterance.sentence"):
     )
 
 
-class UtteranceCompleted(Payload, kind="utterance.completed"):
+class UtteranceCompleted(OfTurn, kind="utterance.completed"):
     """An utterance is said, by whomever, and stands in the transcript. It comes once more, `interrupted`, where only a
     part of it was heard.
     """
 
-    utterance_id: UtteranceId
-    turn: TurnNumber
-    speaker_id: SpeakerId
-    speaker_name: SpeakerName
     text: str = Field(description="all of it, as the transcript has it", examples=["(smiles) Good morning, Mr. Smith."])
     emotion: Emotion = Field(description="how the speaker shows itself", examples=["happy"])
     interrupted: bool = Field(description="only so much of it was heard", examples=[False])
@@ -135,12 +136,11 @@ class UtteranceCompleted(Payload, kind="utterance.completed"):
     heard_by: tuple[str, ...] | None = left_out("ids of those who hear it; left out: all who are there", ["mio"])
 
 
-class UtteranceDiscarded(Payload, kind="utterance.discarded"):
+class UtteranceDiscarded(OfUtterance, kind="utterance.discarded"):
     """What was told of an utterance counts no more: another attempt follows, it has failed (`error`), nobody has heard
     it, or the conversation ends.
     """
 
-    utterance_id: UtteranceId
     spoken_sentences: int | None = Field(
         description="how many sentences of it had been told; 0 also where nobody has heard it; null: unknown, the "
         "service that told them is gone",
@@ -155,25 +155,21 @@ class SuggestedLine(BaseModel, frozen=True, extra="forbid"):
     text: str = Field(description="the words", examples=["When will the boat be done?"])
 
 
-class Choices(Payload):
+class Choices(OfUtterance):
     """Lines that the player may say next, where the client asked for such (`choices` at the start). One of them is said
     by `POST /conversations/{id}/choose`; anything else may be said instead. Whatever is said next, or cuts the
     utterance short, ends them.
     """
 
-    utterance_id: UtteranceId
     choices: tuple[SuggestedLine, ...] = Field(description="the lines, as the speaker suggested them")
 
 
-class ActionCallRequested(Payload, kind="action.requested"):
+class ActionCallRequested(OfActionCall, OfPerson, kind="action.requested"):
     """The speaker asks the game for something; say once, before the deadline, what became of it
     (`POST /conversations/{id}/actions/{call_id}/result`).
     """
 
-    call_id: CallId
     turn: TurnNumber
-    person_id: PersonId
-    action_id: GameActionId
     args: dict[str, JsonValue] = Field(
         description="its arguments, in the form that actions.json says", examples=[{"item": "bun"}]
     )
@@ -184,19 +180,15 @@ class ActionCallRequested(Payload, kind="action.requested"):
     )
 
 
-class ActionCallDone(Payload, kind="action.done"):
+class ActionCallDone(OfActionCall, kind="action.done"):
     """What was asked of the game is done, and will be remembered."""
 
-    call_id: CallId
-    action_id: GameActionId
     message: str = Field(description="the game's own word about it", examples=["Ken has the bun."])
 
 
-class ActionCallFailed(Payload, kind="action.failed"):
+class ActionCallFailed(OfActionCall, kind="action.failed"):
     """What a speaker wanted did not happen, and it will be told so before its next words."""
 
-    call_id: CallId
-    action_id: GameActionId
     reason: Literal["client", "deadline", "not_offered", "arguments"] = Field(
         description="the game said so (client) or nothing in time (deadline); or the game was not asked: it may not be "
         "done now (not_offered), or its arguments do not fit (arguments)",
@@ -207,38 +199,35 @@ class ActionCallFailed(Payload, kind="action.failed"):
     )
 
 
-class AffinityChanged(Payload, kind="affinity.changed"):
+class AffinityChanged(OfPerson, kind="affinity.changed"):
     """A conversation has changed how the person likes another."""
 
-    person_id: PersonId
     other_id: str = Field(description="whom it likes more or less", examples=["ken"])
     before: int = Field(description="-100..100, as it was", examples=[4])
     after: int = Field(description="-100..100, as it is", examples=[12])
 
 
-class MoodChanged(Payload, kind="mood.changed"):
+class MoodChanged(OfPerson, kind="mood.changed"):
     """A conversation has changed the person's mood."""
 
-    person_id: PersonId
     before: Mood = Field(description="as it was", examples=["neutral"])
     after: Mood = Field(description="as it is", examples=["happy"])
 
 
-class MemoryChanged(Payload, kind="memory.changed"):
+class MemoryChanged(OfPerson, kind="memory.changed"):
     """The person remembers the conversation."""
 
-    person_id: PersonId
     facts: int = Field(description="how many things it keeps for long", examples=[2])
     mid_term: int = Field(description="how many things it keeps in mind for some days", examples=[1])
 
 
-class TalkEnded(Payload, kind="conversation.ended"):
+class TalkEnded(ToParticipants, kind="conversation.ended"):
     """Nothing more is said; what is remembered of it comes next."""
 
     reason: EndReason = Field(description="why it ended", examples=["wants_to_end"])
 
 
-class TalkFailed(Payload, kind="error"):
+class TalkFailed(ToParticipants, kind="error"):
     """Something went wrong. Where it was a turn, nothing of it stays. With `next_try_at` its model is away, and is
     asked again by itself; else it is the human's turn: the same words under the same `message_id` ask for another
     attempt, others are said as ever. Where it was the closing, nothing is remembered until another try succeeds.
@@ -257,7 +246,7 @@ class TalkFailed(Payload, kind="error"):
     )
 
 
-class WorldRestored(Payload, kind="world.restored"):
+class WorldRestored(ToParticipants, kind="world.restored"):
     """The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.
     Read anew what you show; events go on from here. `conversation_id` is empty.
     """

@@ -4,14 +4,13 @@ service/replay.py).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import Executable, bindparam, insert
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, select
 
-from service.store.events import hold_log
-from service.store.tables import CommandRow, ConversationKey
+from service.store.events import append, told_to
+from service.store.phase import Audience
+from service.store.tables import ConversationKey, EventRow
 from world.time import WorldTime, iso
 
 Command = Literal[
@@ -64,9 +63,8 @@ def log_command(
     conversation_id: str | None = None,
 ) -> None:
     """Add it to the world's log, in the transaction of what it tells; the conversation's row is there."""
-    hold_log(session, world_id)
-    told = {"minute": at, "of_kind": kind, "of_conversation": conversation_id, "told": dict(data)}
-    session.connection().execute(_adding(), {"of_world": world_id, **told})
+    told: dict[str, Any] = {"kind": kind, "conversation_id": conversation_id, "data": dict(data)}
+    append(session, EventRow(world_id=world_id, audience=Audience.AUTHOR.value, id=0, at=at, **told))
 
 
 def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command, **data: Any) -> None:
@@ -76,37 +74,12 @@ def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command,
 
 def log_look(session: Session, world_id: str, at: WorldTime) -> None:
     """Those who live look round, if anything came from outside since they did so last."""
-    last = session.get(CommandRow, (world_id, _newest(session, world_id)))
-    if last is not None and last.kind != "looked":
+    kinds = select(EventRow.kind).where(*told_to(Audience.AUTHOR, world_id))
+    if session.exec(kinds.order_by(col(EventRow.id).desc()).limit(1)).first() not in (None, "looked"):
         log_command(session, world_id, at, "looked", {})
 
 
-def commands_after(session: Session, world_id: str, seq: int, limit: int) -> list[CommandRow]:
-    """Those with a number above `seq`, in order."""
-    query = select(CommandRow).where(CommandRow.world_id == world_id, col(CommandRow.seq) > seq)
-    return list(session.exec(query.order_by(col(CommandRow.seq)).limit(limit)))
-
-
-def line_of(row: CommandRow) -> dict[str, Any]:
+def line_of(row: EventRow) -> dict[str, Any]:
     """As it stands in a file, as JSON; its time is world time."""
-    told = row.model_dump(include={"seq", "kind", "conversation_id", "data"})
-    return {"at": iso(WorldTime(row.at)), **told}
-
-
-@cache
-def _adding() -> Executable:
-    """The statement that adds one, numbered as it is inserted; made once, for it is run at every turn."""
-    newest = select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == bindparam("of_world"))
-    adding = insert(CommandRow).values(
-        world_id=bindparam("of_world"),
-        seq=newest.scalar_subquery() + 1,
-        at=bindparam("minute"),
-        kind=bindparam("of_kind"),
-        conversation_id=bindparam("of_conversation"),
-        data=bindparam("told"),
-    )
-    return adding.inline()  # nobody asks for the number
-
-
-def _newest(session: Session, world_id: str) -> int:
-    return session.exec(select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == world_id)).one()
+    told = row.model_dump(include={"kind", "conversation_id", "data"})
+    return {"at": iso(WorldTime(row.at)), "seq": row.id, **told}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.content.fields import Flag
 from service.content.profile import Importance, Mood, PersonKind
-from service.store.phase import EndReason
+from service.store.phase import Audience, EndReason
 from world.actions import Reason
 from world.life import Because
 
@@ -43,13 +43,9 @@ class RejectionReason(StrEnum):
     NOT_SAID = "not_said"
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 def left_out(description: str, example: object) -> Any:
     """A field that is left out of the JSON where it has no value."""
-    return Field(default=None, exclude_if=_is_none, description=description, examples=[example])
+    return Field(default=None, exclude_if=lambda value: value is None, description=description, examples=[example])
 
 
 class Payload(BaseModel, frozen=True, extra="forbid"):
@@ -58,6 +54,7 @@ class Payload(BaseModel, frozen=True, extra="forbid"):
     """
 
     kind: ClassVar[str]
+    audience: ClassVar[Audience] = Audience.WORLD
 
     def __init_subclass__(cls, kind: str = "", **config: Unpack[ConfigDict]) -> None:
         super().__init_subclass__(**config)
@@ -142,16 +139,19 @@ class Arrived(Payload):
     node_id: NodeId
 
 
-class ActivityEnded(Payload):
+class OfActivity(Payload):
+    action_id: ActionId
+    facility_id: str | None = left_out("where, if it is in a facility", "inn")
+
+
+class ActivityEnded(OfActivity):
     """The person has stopped doing something."""
 
-    action_id: ActionId
     because: Because = Field(
         description="it was done; somebody spoke to it (cut); a need became critical; a time that it had set itself "
         "came (alarm); an author, a client or the clock stopped it (roused)",
         examples=["done"],
     )
-    facility_id: str | None = left_out("where, if it was in a facility", "inn")
 
 
 class OfConversation(Payload):
@@ -228,12 +228,10 @@ class Planned(Payload):
     blocks: tuple[PlannedBlock, ...] = Field(description="from now to the end of the day, in order")
 
 
-class Decided(Payload):
+class Decided(OfActivity):
     """The person has decided what it does next."""
 
-    action_id: ActionId
     node_id: str = Field(description="where it will do it", examples=["quay"])
-    facility_id: str | None = left_out("where, if it is in a facility", "inn")
     target_id: str | None = left_out("whom it will speak to", "npc_taro")
     by: DecidedBy | None = left_out(
         "who decided: its model, its plan or routine with which it goes on unasked, a client, or the routine as a "
@@ -257,24 +255,20 @@ class Departed(Payload):
     arrives_at: str = Field(description="the world time at which it will be there", examples=["2026-04-01T07:36"])
 
 
-class ActionFailed(Payload):
+class ActionFailed(OfActivity):
     """The person could not do what it had chosen; it waits a little and decides anew."""
 
-    action_id: ActionId
     reason: Reason = Field(description="why it could not", examples=["busy"])
-    facility_id: str | None = left_out("where, if it is in a facility", "inn")
     target_id: str | None = left_out("whom it wanted to speak to", "npc_taro")
 
 
-class ActivityStarted(Payload):
+class ActivityStarted(OfActivity):
     """The person begins to do something."""
 
-    action_id: ActionId
     node_id: NodeId
     until: str = Field(
         description="the world time at which it is done, if nothing cuts it", examples=["2026-04-01T12:00"]
     )
-    facility_id: str | None = left_out("where, if it is in a facility", "inn")
 
 
 class Slept(Payload):

@@ -1,13 +1,17 @@
-"""Owns the log of what happened in a world, and what was worked out ahead of its clock and is not told yet."""
+"""Owns the log of a world, whoever is told of its events, and what was worked out ahead of its clock and is not told
+yet.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import delete, insert, literal
+from sqlalchemy import ColumnElement, Executable, bindparam, delete, insert, literal
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
+from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.event_kinds import (
     IN_A_MINUTE,
     ActionFailed,
@@ -23,8 +27,20 @@ from service.store.event_kinds import (
     WeatherSet,
     payload_of,
 )
-from service.store.tables import EventRow, PendingEventRow
+from service.store.insert import insert_rows, upsert
+from service.store.phase import Audience, ClockPolicy, Phase
+from service.store.tables import (
+    ClientEventCountRow,
+    ConversationKey,
+    ConversationRow,
+    EventRow,
+    ParticipantRow,
+    PendingEventRow,
+    WorldRow,
+)
 from world.time import WorldTime, parse_time
+
+_OF_AN_UTTERANCE = (UtteranceStarted.kind, UtteranceCompleted.kind, UtteranceDiscarded.kind)
 
 _LOCK = 7203915
 """Namespace of PostgreSQL's advisory locks on a world's log."""
@@ -41,10 +57,24 @@ _KNOWN_BEFORE = _RANKS[ActivityEnded]
 
 
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
-    """Add an event to the log, numbered as it is inserted."""
-    hold_log(session, world_id)
-    told = {"world_id": world_id, "at": at, "kind": payload.kind, "person_id": person_id, "data": payload.stored()}
-    session.execute(insert(EventRow).values(id=_newest(world_id).scalar_subquery() + 1, **told))
+    """Add an event to the log of what happened."""
+    told: dict[str, Any] = {"kind": payload.kind, "person_id": person_id, "data": payload.stored()}
+    append(session, EventRow(world_id=world_id, audience=payload.audience, id=0, at=at, **told))
+
+
+def append(session: Session, event: EventRow) -> None:
+    """Add an event to the log, numbered as it is inserted. The conversation that it hangs on is there."""
+    hold_log(session, event.world_id)
+    told = {f"its_{name}": value for name, value in event.model_dump(exclude={"id"}).items()}
+    session.connection().execute(_appending(), told)
+
+
+@cache
+def _appending() -> Executable:
+    """The statement that adds an event; made once, for it is run at every turn. Nobody asks for the number."""
+    told: dict[str, Any] = {name: bindparam(f"its_{name}") for name in EventRow.model_fields if name != "id"}
+    newest = _newest(told["world_id"], told["audience"])
+    return insert(EventRow).values(id=newest.scalar_subquery() + 1, **told).inline()
 
 
 def schedule_event(
@@ -55,22 +85,35 @@ def schedule_event(
     Raises:
         KeyError: the kind has no place in a minute (`IN_A_MINUTE`).
     """
-    session.add(
-        PendingEventRow(
-            world_id=world_id,
-            at=at,
-            rank=rank_of(payload),
-            person_id=person_id,
-            key=key,
-            kind=payload.kind,
-            data=payload.stored(),
-        )
-    )
+    session.add(pending(world_id, at, payload, person_id, key))
 
 
-def rank_of(payload: Payload) -> int:
-    """The event's place among those of its minute. Raises: KeyError: it has none."""
-    return _RANKS[type(payload)]
+def publish(
+    session: Session,
+    conversation: ConversationRow,
+    at: WorldTime,
+    payload: Payload,
+    person_id: str,
+    *,
+    index: int | None = None,
+) -> None:
+    """Tell that something happened in the conversation. `index` tells events of one kind, person and minute apart.
+
+    What comes too late for `at`, because the world's clock did not wait for it, happens now.
+    """
+    if conversation.clock_policy == ClockPolicy.NONE:
+        note(session, conversation.world_id, at, payload, person_id)
+        return
+    world = session.get_one(WorldRow, conversation.world_id)
+    at = max(at, WorldTime(world.now))
+    key = str(conversation.talk_id) if index is None else f"{conversation.talk_id}/{index:03}"
+    schedule_event(session, conversation.world_id, at, payload, person_id, key=key)
+
+
+def pending(world_id: str, at: WorldTime, payload: Payload, person_id: str, key: str = "") -> PendingEventRow:
+    """The row of an event that is told when the clock has passed it. Raises: KeyError: as `schedule_event`."""
+    told: dict[str, Any] = {"person_id": person_id, "kind": payload.kind, "data": payload.stored()}
+    return PendingEventRow(world_id=world_id, at=at, rank=_RANKS[type(payload)], key=key, **told)
 
 
 def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -> None:
@@ -105,7 +148,8 @@ def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
     told = (
         sa.select(
             literal(world_id),
-            _newest(world_id).scalar_subquery() + func.row_number().over(order_by=order),
+            literal(Audience.WORLD.value),
+            _newest(world_id, Audience.WORLD).scalar_subquery() + func.row_number().over(order_by=order),
             col(PendingEventRow.at),
             col(PendingEventRow.kind),
             func.nullif(col(PendingEventRow.person_id), ""),
@@ -114,8 +158,14 @@ def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
         .where(*past)
         .order_by(*order)
     )
-    session.execute(insert(EventRow).from_select(["world_id", "id", "at", "kind", "person_id", "data"], told))
+    columns = ["world_id", "audience", "id", "at", "kind", "person_id", "data"]
+    session.execute(insert(EventRow).from_select(columns, told))
     session.execute(delete(PendingEventRow).where(*past))
+
+
+def told_to(audience: Audience, world_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of events: those of the world that this audience is told."""
+    return col(EventRow.world_id) == world_id, col(EventRow.audience) == audience
 
 
 def events_after(
@@ -123,16 +173,11 @@ def events_after(
     world_id: str,
     after: int,
     limit: int,
-    *,
-    kind: str | None = None,
-    person_id: str | None = None,
+    *which: ColumnElement[bool],
+    audience: Audience = Audience.WORLD,
 ) -> list[EventRow]:
     """Events with an id above `after`, oldest first."""
-    query = select(EventRow).where(EventRow.world_id == world_id, col(EventRow.id) > after)
-    if kind is not None:
-        query = query.where(EventRow.kind == kind)
-    if person_id is not None:
-        query = query.where(EventRow.person_id == person_id)
+    query = select(EventRow).where(*told_to(audience, world_id), col(EventRow.id) > after, *which)
     return list(session.exec(query.order_by(col(EventRow.id)).limit(limit)))
 
 
@@ -156,11 +201,82 @@ def payload_in(event: EventRow) -> Payload:
 
 def last_event(session: Session, world_id: str) -> int:
     """The id of the newest event; 0 when nothing has happened."""
-    return session.exec(_newest(world_id)).one()
+    return session.exec(_newest(world_id, Audience.WORLD)).one()
 
 
-def _newest(world_id: str) -> SelectOfScalar[int]:
-    return select(func.coalesce(func.max(EventRow.id), 0)).where(EventRow.world_id == world_id)
+def _newest(world_id: Any, audience: Any) -> SelectOfScalar[int]:
+    newest = select(func.coalesce(func.max(EventRow.id), 0))
+    return newest.where(col(EventRow.world_id) == world_id, col(EventRow.audience) == audience)
+
+
+def tell_clients(session: Session, key: ConversationKey, at: WorldTime, told: Sequence[Payload]) -> None:
+    """Add events of a conversation to the log; the caller commits.
+
+    A number is never given twice, whatever becomes of its event.
+    """
+    hold_log(session, key.world_id)
+    counting = upsert(ClientEventCountRow, session.get_bind().dialect.name, sums=("newest",))
+    row = {"world_id": key.world_id, "newest": len(told)}
+    newest = session.execute(counting.returning(col(ClientEventCountRow.newest)), row).scalar_one()
+    first = newest - len(told) + 1
+    place: dict[str, Any] = {**key._asdict(), "audience": Audience.PARTICIPANTS.value, "at": at}
+    rows = (EventRow(**place, id=seq, kind=one.kind, data=one.stored()) for seq, one in enumerate(told, first))
+    insert_rows(session, rows)
+
+
+def newest_client_event(session: Session, world_id: str) -> int:
+    """The number of the newest event of the world; 0: none was told."""
+    count = session.get(ClientEventCountRow, world_id)
+    return 0 if count is None else count.newest
+
+
+def last_of_an_utterance(session: Session, key: ConversationKey) -> EventRow | None:
+    """What was told last of how an utterance of the conversation began or ended."""
+    query = select(EventRow).where(
+        *told_to(Audience.PARTICIPANTS, key.world_id),
+        EventRow.conversation_id == key.conversation_id,
+        col(EventRow.kind).in_(_OF_AN_UTTERANCE),
+    )
+    return session.exec(query.order_by(col(EventRow.id).desc()).limit(1)).first()
+
+
+def utterances_open(session: Session, world_id: str, seq: int, of: Sequence[ColumnElement[bool]]) -> list[EventRow]:
+    """The utterances that somebody had set about when event `seq` was told, and that nobody had said or dropped."""
+    last = (
+        select(func.max(col(EventRow.id)))
+        .join(
+            ConversationRow,
+            (col(ConversationRow.world_id) == EventRow.world_id)
+            & (col(ConversationRow.id) == EventRow.conversation_id),
+        )
+        .where(
+            *told_to(Audience.PARTICIPANTS, world_id),
+            col(EventRow.id) <= seq,
+            col(EventRow.kind).in_(_OF_AN_UTTERANCE),
+            ConversationRow.phase == Phase.RUNNING,
+            *of,
+        )
+        .group_by(col(EventRow.conversation_id))
+    )
+    query = select(EventRow).where(
+        *told_to(Audience.PARTICIPANTS, world_id),
+        col(EventRow.id).in_(last),
+        EventRow.kind == UtteranceStarted.kind,
+    )
+    return list(session.exec(query.order_by(col(EventRow.id))))
+
+
+def of_conversation(conversation_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of client events: those of the conversation, and that the world was restored."""
+    return ((col(EventRow.conversation_id) == conversation_id) | col(EventRow.conversation_id).is_(None),)
+
+
+def of_person(world_id: str, person_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of client events: those of every conversation in which the person takes part, and that the world was restored."""
+    part = select(ParticipantRow.conversation_id).where(
+        ParticipantRow.world_id == world_id, ParticipantRow.person_id == person_id
+    )
+    return (col(EventRow.conversation_id).in_(part) | col(EventRow.conversation_id).is_(None),)
 
 
 def hold_log(session: Session, world_id: str) -> None:

@@ -1,10 +1,11 @@
 """Owns how rows are inserted, or changed where they are there: one statement for each table, however many they are."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from sqlalchemy import Executable, insert
+from sqlalchemy import Boolean, Executable, insert, or_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
 
@@ -25,17 +26,29 @@ def _inserting(name: str, several: bool) -> Executable:
     return insert(table).returning(*table.primary_key) if several else insert(table)
 
 
+def upsert_rows(
+    session: Session,
+    table: type[SQLModel],
+    rows: Sequence[Mapping[str, Any]],
+    changing: tuple[str, ...] = (),
+    sums: tuple[str, ...] = (),
+) -> None:
+    """Insert them now; of those that are there, `changing` are set anew, and `sums` added to."""
+    if rows:
+        session.execute(upsert(table, session.get_bind().dialect.name, changing, sums), rows)
+
+
 @cache
 def upsert(
     table: type[SQLModel], dialect: str, changing: tuple[str, ...] = (), sums: tuple[str, ...] = ()
 ) -> postgresql.Insert | sqlite.Insert:
-    """Of a row that is there, `changing` are set anew, and `sums` added to; safe when others do so at the same moment.
-    The statement is made once, for it is run after every answer.
+    """The statement of `upsert_rows`, made once; safe when others do so at the same moment. Of booleans a sum is true
+    where one of them is.
     """
     rows = SQLModel.metadata.tables[str(table.__tablename__)]
     adding = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
-    key = [column.name for column in rows.primary_key]
-    added = {name: rows.c[name] + adding.excluded[name] for name in sums}
-    return adding.on_conflict_do_update(
-        index_elements=key, set_=added | {name: adding.excluded[name] for name in changing}
-    )
+    changed: dict[str, Any] = {name: adding.excluded[name] for name in changing}
+    for name in sums:
+        both = rows.c[name], adding.excluded[name]
+        changed[name] = or_(*both) if isinstance(rows.c[name].type, Boolean) else both[0] + both[1]
+    return adding.on_conflict_do_update(index_elements=list(rows.primary_key), set_=changed)

@@ -122,6 +122,17 @@ AUTHOR = "author"
 """Stands where a turn names the model that made it, whose words its author had written."""
 
 
+class Audience(StrEnum):
+    """Who is told of an event."""
+
+    WORLD = "world"
+    """Whoever asks what happened in the world."""
+    PARTICIPANTS = "participants"
+    """Who follows the conversations of a human."""
+    AUTHOR = "author"
+    """Whoever wants to do again what came to the world from outside."""
+
+
 class CallState(StrEnum):
     """What became of something that was asked of the game."""
 

@@ -39,7 +39,8 @@ class Policy:
     that it is, or goes with, `remembered_as` the kind of memory that it is, in the words of the column `text`.
     `passing` is of the moment: at another one it begins anew; so do the `passing_columns` of a row that stays. Not
     `copied`: it is no part of a story, but of how it came to be. Not `exported`: it is made anew where an export
-    is read in; so are the columns that are `here` alone: what a service needs to go on, and how it counts.
+    is read in; so are rows with the values `unexported`, and the columns that are `here` alone: what a service needs to
+    go on, and how it counts.
     """
 
     whose: str | None = None
@@ -61,6 +62,7 @@ class Policy:
     passing_columns: tuple[str, ...] = ()
     copied: bool = True
     exported: bool = True
+    unexported: dict[str, str] = field(default_factory=dict)
     here: tuple[str, ...] = ()
 
     def __call__(self, table: type[TableT]) -> type[TableT]:

@@ -110,9 +110,7 @@ class Database:
                 was changed.
         """
         if self._file is not None:
-            self._file.look()
-            self._file.require_own()
-            self._file.make()
+            self._file.prepare()
         with self.engine.begin() as connection:
             if not self.is_sqlite:
                 # Two replicas may start at once: the second waits here and finds the work done.
@@ -233,33 +231,27 @@ class GuardedFile:
         self._opened: os.stat_result | None = None
         self._damage: str | None = None
 
-    def look(self) -> None:
-        """Look for damage, before anything is read or written. Raises: DatabaseDamaged."""
-        self._damage = find_damage(self._path)
-        self.require_sound()
-
-    def require_own(self) -> None:
-        """See whose file it is, without writing to it. No file at all is as good as our own: it will be made.
+    def prepare(self) -> None:
+        """See whether the file is sound and ours, before anything is read or written. Where there is none it is made,
+        whole at once: a service that is killed meanwhile leaves no empty one behind.
 
         Raises:
+            DatabaseDamaged.
             Misconfigured: the file is empty, or its tables are another program's. Nothing was changed.
         """
-        if not self._path.exists():
-            return
-        if self._path.stat().st_size == 0:
-            raise Misconfigured(setting=_SETTING, reason=Phrase("settings.database_empty", file=str(self._path)))
-        with closing(sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if tables and "alembic_version" not in tables:
-            raise Misconfigured(setting=_SETTING, reason=foreign(tables, str(self._path)))
-
-    def make(self) -> None:
-        """Make the file, whole at once: a service that is killed meanwhile leaves no empty one behind."""
+        self._damage = find_damage(self._path)
+        self.require_sound()
         if not self._path.exists():
             begun = self._path.with_name(f".{self._path.name}.begun")
             with closing(sqlite3.connect(begun)) as connection:
                 connection.execute("PRAGMA user_version = 1")
             os.replace(begun, self._path)
+        elif self._path.stat().st_size == 0:
+            raise Misconfigured(setting=_SETTING, reason=Phrase("settings.database_empty", file=str(self._path)))
+        with closing(_read_only(self._path)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and "alembic_version" not in tables:
+            raise Misconfigured(setting=_SETTING, reason=foreign(tables, str(self._path)))
 
     def require_sound(self) -> None:
         """Raises: DatabaseDamaged: damage was found before."""
@@ -312,7 +304,7 @@ def find_damage(file: Path, seconds: float = LOOK_SECONDS) -> str | None:
     if not file.exists():
         return None
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)) as c:
+        with closing(_read_only(file)) as c:
             seen = threading.Event()
             alarm = threading.Thread(target=_interrupt, args=(c, seen, seconds))
             alarm.start()
@@ -328,6 +320,10 @@ def find_damage(file: Path, seconds: float = LOOK_SECONDS) -> str | None:
             _log.warning("%s is too large to be looked at whole: no damage was found in %.0f s", file, seconds)
         return None
     return None if found == "ok" else " ".join(str(found).split())
+
+
+def _read_only(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
 
 
 def _interrupt(connection: sqlite3.Connection, seen: threading.Event, seconds: float) -> None:

@@ -12,6 +12,7 @@ from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 from service.content.profile import Emotion, Importance, PersonKind
 from service.store.ids import new_id
 from service.store.phase import (
+    Audience,
     CallState,
     CommitmentState,
     EndReason,
@@ -968,12 +969,23 @@ class DecisionRow(_Answered, OfPerson, table=True):
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-@Policy(whose="person_id", known="at")
+@Policy(
+    whose="person_id", conversation="conversation_id", known="at", unexported={"audience": Audience.PARTICIPANTS.value}
+)
 class EventRow(_OfWorld, table=True):
-    """Something that happened in a world. `id` counts its events from 1, in the order in which they were told."""
+    """Something that happened in a world, was said or done in a conversation with a human, or came from outside:
+    `audience` is who is told of it (store/phase.py). `id` counts the events of an audience from 1, in the order in
+    which they were told. What is told to participants, and what came to a conversation from outside, goes with its
+    conversation; what happened in the world names one in its `data`, and stays.
+    """
 
     __tablename__ = "events"
+    __table_args__ = (
+        _of_conversation(),
+        Index("ix_events_conversation", "world_id", "conversation_id", "audience", "id"),
+    )
 
+    audience: str = Field(default=Audience.WORLD.value, primary_key=True)
     id: int = Field(sa_type=BigInteger, primary_key=True)
     """grows within a world; `after` asks for what is later"""
     at: WorldMinute = Field(sa_type=BigInteger)
@@ -982,51 +994,17 @@ class EventRow(_OfWorld, table=True):
     """what happened, as a word; it says what `data` is"""
     person_id: str | None = None
     """whose event it is; null: nobody's"""
-    data: dict[str, Any] = _json()
-
-
-@Policy(conversation="conversation_id", known="at", exported=False)
-class ClientEventRow(_OfWorld, table=True):
-    """Something that games are told of a conversation with a human; `seq` is its number in the world."""
-
-    __tablename__ = "client_events"
-    __table_args__ = (
-        _of_conversation(),
-        Index("ix_client_events_conversation", "world_id", "conversation_id", "seq"),
-    )
-
-    seq: int = Field(sa_type=BigInteger, primary_key=True)
-    conversation_id: str
-    at: WorldMinute = Field(sa_type=BigInteger)
-    """the world time at which it happened"""
-    kind: str
+    conversation_id: str | None = None
     data: dict[str, Any] = _json()
 
 
 @Policy(exported=False)
 class ClientEventCountRow(_OfWorld, table=True):
-    """The newest number that a client event of the world was given, and the one that was given to the newest restore of
-    the world (0: there was none).
-    """
+    """The newest number that an event of the world was given which participants are told."""
 
     __tablename__ = "client_event_counts"
 
     newest: int = Field(sa_type=BigInteger)
-    restored: int = Field(default=0, sa_type=BigInteger)
-
-
-@Policy(conversation="conversation_id", known="at")
-class CommandRow(_OfWorld, table=True):
-    """Something that came to a world from outside (store/commands.py), at the minute that its clock showed."""
-
-    __tablename__ = "commands"
-    __table_args__ = (_of_conversation(), Index("ix_commands_conversation", "world_id", "conversation_id"))
-
-    seq: int = Field(sa_type=BigInteger, primary_key=True)
-    at: int = Field(sa_type=BigInteger)
-    kind: str
-    conversation_id: str | None = None
-    data: dict[str, Any] = _json()
 
 
 @Policy(copied=False)

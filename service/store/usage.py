@@ -1,13 +1,11 @@
 """Owns the count of model calls and tokens per world, world day and what they were for."""
 
-from functools import cache
 from typing import Literal
 
-from sqlalchemy import Executable
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel, col, select
+from sqlmodel import Session, col, select
 
 from service.llm.chat import Role
+from service.store.insert import upsert_rows
 from service.store.tables import UsageRow
 from service.usage import Usage
 
@@ -17,34 +15,14 @@ proposed of a scene, by the closing's, or what somebody is asked from outside of
 before it counts is `quality`: its marks, and what is made anew for them, whoever's model that is.
 """
 
-_SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")
+_SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
 
 
 def count(session: Session, world_id: str, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:
     """Add what a call cost to its row; safe when others add at the same moment."""
-    added = {
-        "world_id": world_id,
-        "day": day,
-        "role": role,
-        "calls": usage.calls,
-        "failures": failures,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "estimated": usage.estimated,
-    }
-    session.connection().execute(_adding(session.get_bind().dialect.name), added)
-
-
-@cache
-def _adding(dialect: str) -> Executable:
-    """The statement that inserts the row or adds to it; made once, for it is run at every turn."""
-    table = SQLModel.metadata.tables[str(UsageRow.__tablename__)]
-    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-    sums = {name: table.c[name] + insert.excluded[name] for name in _SUMS}
-    estimated = table.c["estimated"] | insert.excluded["estimated"]
-    key = [column.name for column in table.primary_key]
-    return insert.on_conflict_do_update(index_elements=key, set_={**sums, "estimated": estimated})
+    spent = {name: getattr(usage, name) for name in _SUMS if name != "failures"}
+    added = {"world_id": world_id, "day": day, "role": role, "failures": failures, **spent}
+    upsert_rows(session, UsageRow, [added], sums=_SUMS)
 
 
 def usage_rows(session: Session, world_id: str) -> list[UsageRow]:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Column, Table, bindparam, delete
 from sqlmodel import Session, SQLModel, col, select
 
-from service.store.insert import upsert
+from service.store.insert import upsert_rows
 from service.store.policy import POLICIES, TABLES
 from service.store.tables import SnapshotRow, WorldRow
 
@@ -44,9 +44,9 @@ def replace_rows(session: Session, world_id: str, rows: Rows, there: Rows) -> No
         if gone := [dict(zip(names, key, strict=True)) for key in known.keys() - wanted.keys()]:
             session.execute(delete(table).where(*(table.c[name] == bindparam(name) for name in names)), gone)
     for table, wanted, known in changes:
-        if changed := [row for key, row in wanted.items() if known.get(key) != row]:
-            others = tuple(column.name for column in table.c if not column.primary_key)
-            session.execute(upsert(TABLES[table.name], session.get_bind().dialect.name, others), changed)
+        others = tuple(column.name for column in table.c if not column.primary_key)
+        changed = [row for key, row in wanted.items() if known.get(key) != row]
+        upsert_rows(session, TABLES[table.name], changed, others)
 
 
 def _by_key(table: Table, rows: Rows, world_id: str) -> dict[Key, Row]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
-from service.conversation.stream import ALL, Ended, Moment, Said, Settled, Speaking
+from service.conversation.stream import ALL, Mailbox
 from service.core import Core
 from service.llm.choose import LocalServer
 from service.locales import Language, Listed, Phrase, clock_label, sentence
@@ -20,8 +20,9 @@ from service.people.worlds import WorldView
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
+from service.store.event_kinds import ConversationEnded
 from service.store.events import last_event
-from service.store.tables import MAIN_WORLD, ConversationKey, PersonRow, TurnRow, WorldRow
+from service.store.tables import MAIN_WORLD, ConversationKey, PersonRow, WorldRow
 from service.wiring import Wiring, thrown_away
 from studio.terminal.cost import Prices, Spent, spent_by_role, total
 from studio.terminal.feed import PAGE, Feed, Ledger, Outcome, story_events_after, summary
@@ -107,29 +108,27 @@ class Watch:
     async def _follow(self, until: WorldTime) -> None:
         mover = asyncio.create_task(self._core.world_runner.wait(self._world.id, until))
         try:
-            with self._core.conversation.stream.listen(ALL) as heard:
+            with self._core.conversation.stream.mailbox(ALL) as box:
                 while not mover.done():
                     await asyncio.wait({mover}, timeout=LOOK_SECONDS)
-                    while not heard.queue.empty():
-                        self._hear(*heard.queue.get_nowait())
+                    self._hear(box)
                     await self._look()
             mover.result()
             self.now = until
         finally:
             mover.cancel()
 
-    def _hear(self, key: ConversationKey, moment: Moment) -> None:
-        match moment:
-            case Speaking(speaker_name=name, text=text) | Said(row=TurnRow(speaker_name=name, text=text)):
-                self._speaking[key] = self._world.say("run.making", name=name, text=one_line(text))
-            case Ended() | Settled():
-                self._speaking.pop(key, None)
+    def _hear(self, box: Mailbox) -> None:
+        for key, words in box.take()[1].items():
+            self._speaking[key] = self._world.say("run.making", name=words.speaker_name, text=one_line(words.text))
 
     async def _look(self) -> None:
         """Tell what has happened since the last look, and what is going on."""
         while page := await self._read(lambda s: story_events_after(s, self._world.id, self._seen)):
             for told in page:
                 self._ledger.take(told)
+                if isinstance(told.payload, ConversationEnded) and told.conversation is not None:
+                    self._speaking.pop(told.conversation.key, None)
                 for line in self._feed.lines(told):
                     self._show.say(line)
             self._seen = page[-1].event.id

@@ -17,7 +17,7 @@ from service.app import create_app
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.store.client_event_kinds import NpcThinking
-from service.store.client_events import tell_clients
+from service.store.events import tell_clients
 from service.store.tables import ConversationKey
 from tests.api.conftest import Connect
 from tests.api.followers import WAYS as FOLLOW

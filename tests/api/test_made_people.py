@@ -432,7 +432,7 @@ def test_who_is_forgotten_takes_no_memory_along_whose_words_only_hold_its_name(
     note = {"statements": [{"id": "1", "statement": burns}, {"id": "2", "statement": owes}]}
     assert client.post("/people/hermit/memory", json=note).status_code == 200
     assert client.delete("/people/bo", params={"everywhere": True}).status_code == 204
-    asked = kept_in(tmp_path, "commands")
+    asked = kept_in(tmp_path, "events")
     assert ("/people/longer" in asked, "/people/bo" in asked) == (True, False)
     told = client.get("/people/sora/memory").json()
     assert [burns in one["content"] for one in told["mid_term"]] == [True]

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from starlette.types import Message
 
-from service.conversation.stream import Listener
+from service.conversation.stream import Mailbox
 from service.errors import ModelServerError
 from tests.api.conftest import Connect
 from tests.api.play import LINES, TALK, Heard, listen, problem, reply, say, script_sister, talk, turn
@@ -131,7 +131,7 @@ def test_a_listener_that_leaves_leaves_nothing_behind(connect: Connect, script: 
         stream.close()  # type: ignore[attr-defined]  # a generator: the connection is cut
     deadline = time.monotonic() + 10
     # By type(): isinstance() would wake every module that is loaded lazily, which takes longer than the test may.
-    while living := [one for one in gc.get_objects() if type(one) is Listener]:
+    while living := [one for one in gc.get_objects() if type(one) is Mailbox]:
         assert time.monotonic() < deadline, f"{len(living)} listeners are still there"
         del living
         time.sleep(0.1)

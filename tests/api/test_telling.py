@@ -10,24 +10,27 @@ from service.api.telling import ClientEvent, Position, Telling
 from service.conversation.stream import Speaking
 from service.store.client_event_kinds import NpcThinking, UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.event_kinds import Payload
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.phase import Audience
+from service.store.tables import ConversationKey, EventRow
 
 KEY = ConversationKey("main", "c1")
 TEXT = "(smiles) Good morning, Mr. Smith. The boat is ready! 行こう。"
 
 
-def row(seq: int, payload: Payload) -> ClientEventRow:
-    return ClientEventRow(**KEY._asdict(), seq=seq, at=0, kind=payload.kind, data=payload.stored())
+def row(seq: int, payload: Payload) -> EventRow:
+    return EventRow(
+        **KEY._asdict(), audience=Audience.PARTICIPANTS, id=seq, at=0, kind=payload.kind, data=payload.stored()
+    )
 
 
-def started(seq: int, attempt: int = 0) -> ClientEventRow:
+def started(seq: int, attempt: int = 0) -> EventRow:
     told = UtteranceStarted(
         utterance_id=f"c1.1.{attempt}", turn=1, speaker_id="taro", speaker_name="Taro", language="en", voice={"id": 3}
     )
     return row(seq, told)
 
 
-def completed(seq: int, text: str = TEXT, *, interrupted: bool = False, attempt: int = 0) -> ClientEventRow:
+def completed(seq: int, text: str = TEXT, *, interrupted: bool = False, attempt: int = 0) -> EventRow:
     told = UtteranceCompleted(
         utterance_id=f"c1.1.{attempt}",
         turn=1,
@@ -41,7 +44,7 @@ def completed(seq: int, text: str = TEXT, *, interrupted: bool = False, attempt:
     return row(seq, told)
 
 
-def discarded(seq: int, sentences: int | None) -> ClientEventRow:
+def discarded(seq: int, sentences: int | None) -> EventRow:
     return row(seq, UtteranceDiscarded(utterance_id="c1.1.0", spoken_sentences=sentences))
 
 
@@ -134,21 +137,19 @@ def test_a_position_is_read_as_it_is_written(text: str, position: Position) -> N
 @given(data=st.data())
 def test_who_is_cut_off_anywhere_and_comes_back_is_told_all_of_it_once(data: st.DataObject) -> None:
     log = [started(1), discarded(2, 0), started(3, attempt=1), completed(4, attempt=1)]
-    moments: list[ClientEventRow | Speaking] = [log[0], spoken("As an"), log[1], log[2]]
+    moments: list[EventRow | Speaking] = [log[0], spoken("As an"), log[1], log[2]]
     moments += [spoken(TEXT[:n], attempt=1) for n in sorted(data.draw(st.sets(st.integers(1, len(TEXT)))))]
     moments.append(log[3])
     whole = follow(Telling(Position(), []), moments)
     place = data.draw(st.integers(0, len(whole)))
     had, position = whole[:place], Position.read(str(whole[place - 1][1])) if place else Position()
-    begun = [one for one in (log[0], log[2]) if one.seq == position.seq]
-    rest: list[ClientEventRow | Speaking] = [
-        one for one in moments if isinstance(one, Speaking) or one.seq > position.seq
-    ]
+    begun = [one for one in (log[0], log[2]) if one.id == position.seq]
+    rest: list[EventRow | Speaking] = [one for one in moments if isinstance(one, Speaking) or one.id > position.seq]
     again = follow(Telling(position, begun), rest)
     assert told_once([*had, *again]) == told_once(whole)
 
 
-def follow(telling: Telling, moments: list[ClientEventRow | Speaking]) -> list[tuple[ClientEvent, Position]]:
+def follow(telling: Telling, moments: list[EventRow | Speaking]) -> list[tuple[ClientEvent, Position]]:
     """Each event, and the position after it; words are told again whenever something is, as a mailbox has it."""
     told = []
     for one in moments:

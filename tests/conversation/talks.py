@@ -19,7 +19,8 @@ from service.memory.recall import todays_summaries
 from service.people.person import move
 from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
-from service.store.tables import ConversationRow, ParticipantRow, PersonRow, SummaryRow, TurnRow, WorldRow
+from service.store.phase import Audience
+from service.store.tables import ConversationRow, EventRow, ParticipantRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, closing, memory
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import conversation_row, main
@@ -289,6 +290,11 @@ def todays(room: ConversationDependencies, person_id: str) -> list[str]:
 def rows(room: ConversationDependencies, table: type[SQLModel]) -> list[dict[str, Any]]:
     """All rows of a table, in the order of their keys."""
     return room.database.read_now(lambda s: dump(s, table))
+
+
+def events_told_to(room: ConversationDependencies, audience: Audience) -> list[dict[str, Any]]:
+    """All events that this audience is told, as rows."""
+    return [row for row in rows(room, EventRow) if row["audience"] == audience]
 
 
 def engaged(room: ConversationDependencies) -> list[tuple[str, str]]:

@@ -9,7 +9,8 @@ from service.conversation.acting import LONGEST_ACT, CharacterTurn, ChatTurn, Np
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
-from service.store.client_events import client_events_after, of_conversation
+from service.store.events import events_after, of_conversation
+from service.store.phase import Audience
 from tests.conversation.talks import FAMILY, HELLO, THANKS, meet, replies, says, turns
 from tests.conversation.test_human import begin, carry_on, speak, with_players
 from tests.scripted_model import ScriptedModel
@@ -66,7 +67,7 @@ def test_a_game_is_told_the_act_apart_from_the_words(room: ConversationDependenc
     speak(played, conversation_id, HELLO)
     carry_on(played, conversation_id)
     of = of_conversation(conversation_id)
-    events = played.database.read_now(lambda s: client_events_after(s, "main", 0, 99, of))
+    events = played.database.read_now(lambda s: events_after(s, "main", 0, 99, *of, audience=Audience.PARTICIPANTS))
     (said,) = [one.data for one in events if one.kind == "utterance.completed" and one.data["speaker_id"] != "ken"]
     assert (said["text"], said["act"], said["emotion"]) == (FAMILY, SHRUGS, "sad")
 

@@ -8,8 +8,8 @@ from service.conversation.acting import LONGEST
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.human import Heard, choose, interrupt
 from service.errors import NotFound, StaleChoice
-from service.store.client_events import client_events_after, of_conversation
-from service.store.phase import EndReason
+from service.store.events import events_after, of_conversation
+from service.store.phase import Audience, EndReason
 from service.store.tables import TurnRow
 from tests.conversation.talks import FAMILY, HELLO, THANKS, talk, turns
 from tests.conversation.test_human import begin, carry_on, speak, with_players
@@ -40,7 +40,10 @@ def picks(
 def told(room: ConversationDependencies, conversation_id: str) -> list[tuple[str, Any]]:
     """What the game is told of the talk, from the store: kinds and data."""
     of = of_conversation(conversation_id)
-    return [(one.kind, one.data) for one in room.database.read_now(lambda s: client_events_after(s, "main", 0, 99, of))]
+    return [
+        (one.kind, one.data)
+        for one in room.database.read_now(lambda s: events_after(s, "main", 0, 99, *of, audience=Audience.PARTICIPANTS))
+    ]
 
 
 def test_a_line_that_was_suggested_is_said_once(played: ConversationDependencies, script: ScriptedModel) -> None:

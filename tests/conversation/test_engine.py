@@ -14,7 +14,6 @@ from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
-from service.conversation.stream import Ended, Moment, Said, Speaking
 from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelRefused, ModelTimeout, ModelUnreachable
 from service.llm.chat import Prompt
@@ -25,6 +24,7 @@ from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, TurnRow
 from service.store.usage import usage_rows
 from service.usage import Usage
+from tests.conversation.live import Recorded, spoken
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -461,25 +461,20 @@ def test_a_stalled_talk_pays_for_both_attempts(room: ConversationDependencies, h
 def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    async def hear() -> list[Moment]:
-        script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
-        conversation_id = meet(room)
-        with room.stream.listen(main(conversation_id)) as listener:
-            await Engine(room).converse(main(conversation_id))
-            heard: list[Moment] = []
-            while (moment := await listener.next(0.01)) is not None:
-                heard.append(moment)
-        return heard
-
-    heard = asyncio.run(hear())
-    first = [moment for moment in heard if isinstance(moment, Speaking) and moment.turn == 0]
+    stream = Recorded()
+    room = replace(room, stream=stream)
+    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
+    conversation_id = meet(room)
+    with stream.followed() as heard:
+        asyncio.run(Engine(room).converse(main(conversation_id)))
+    first = [words for words in spoken(heard) if words.turn == 0]
     assert len(first) > 3
     assert first[-1].text == HELLO
     assert first[-1].speaker_name == "Aoi"
     assert all(HELLO.startswith(moment.text) for moment in first)
-    said = [moment.row.text for moment in heard if isinstance(moment, Said)]
-    assert said == [HELLO, FAMILY]
-    assert heard[-1] == Ended(reason=EndReason.WANTS_TO_END)
+    assert [words.text for words in (first[-1], spoken(heard)[-1])] == [HELLO, FAMILY]
+    assert heard[-2:] == ["hushed", "committed"]
+    assert talk(room, conversation_id).end_reason == EndReason.WANTS_TO_END
 
 
 def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(

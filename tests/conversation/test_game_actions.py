@@ -22,8 +22,8 @@ from service.llm.schema import schema_text
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
 from service.runtime.carried import ConversationRunner
-from service.store.client_events import client_events_after, of_conversation
-from service.store.phase import CallState, EndReason, Phase
+from service.store.events import events_after, of_conversation
+from service.store.phase import Audience, CallState, EndReason, Phase
 from service.store.tables import ActionCallRow, MemoryRow, PersonRow, WorldRow
 from tests.content.village import GIVE, Entry
 from tests.conversation.talks import FAMILY, HELLO, THANKS, pass_minutes, rows, talk, turns
@@ -340,7 +340,9 @@ def test_an_answer_may_wait_for_the_game(room: ConversationDependencies, script:
             await until(lambda: said() == 6)
 
     asyncio.run(run())
-    told = played.database.read_now(lambda s: client_events_after(s, "main", 0, 100, of_conversation(conversation_id)))
+    told = played.database.read_now(
+        lambda s: events_after(s, "main", 0, 100, *of_conversation(conversation_id), audience=Audience.PARTICIPANTS)
+    )
     of_game = [(one.kind, one.data.get("reason")) for one in told if one.kind.startswith("action.")]
     assert of_game == [
         ("action.requested", None),

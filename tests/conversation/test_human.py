@@ -12,7 +12,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, leave_in_silence, say
 from service.conversation.start import Start, start_with_player
-from service.conversation.stream import Discarded, Moment, Speaking
+from service.conversation.stream import Speaking
 from service.conversation.transcript import end
 from service.conversation.turn_taking import silent
 from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
@@ -21,6 +21,7 @@ from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, MemoryRow, PromptRow, SummaryRow, TurnRow
+from tests.conversation.live import Recorded, spoken
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -148,18 +149,14 @@ def test_who_listens_is_told_that_a_line_out_of_character_counts_no_more(
     script.enqueue(replies("As an AI language model I cannot sail."), replies(FAMILY))
     conversation_id = begin(played)
     speak(played, conversation_id, HELLO)
-    told: list[Moment] = []
-
-    async def listening() -> None:
-        with played.stream.listen(main(conversation_id)) as listener:
-            await Engine(played).converse(main(conversation_id))
-            while (moment := await listener.next(0.01)) is not None:
-                told.append(moment)
-
-    asyncio.run(listening())
-    names = [one.utterance_id for one in told if isinstance(one, Speaking)]
-    assert [one.utterance_id for one in told if isinstance(one, Discarded)] == [names[0]]
+    stream = Recorded()
+    played = replace(played, stream=stream)
+    with stream.followed() as told:
+        asyncio.run(Engine(played).converse(main(conversation_id)))
+    names = [one.utterance_id for one in spoken(told)]
     assert names[-1] != names[0]
+    last = max(place for place, one in enumerate(told) if isinstance(one, Speaking) and one.utterance_id == names[0])
+    assert told[last + 1] == "hushed"
 
 
 def test_what_a_player_told_is_remembered_and_its_own_side_is_not(

@@ -17,10 +17,9 @@ from service.llm.chat import estimate_tokens
 from service.memory.recall import recent_memory
 from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
-from service.store.phase import EndReason, Phase
+from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
     ConversationRow,
-    EventRow,
     MemoryRow,
     PendingEventRow,
     PersonRow,
@@ -39,6 +38,7 @@ from tests.conversation.talks import (
     THANKS,
     begin_living,
     engaged,
+    events_told_to,
     hold_living,
     meet,
     pair_recollection,
@@ -84,7 +84,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: ConversationDe
     )
     assert (row.goal, row.goal_given, row.participants[0].night) == (GOAL.goal, True, 4)
     assert [one for one, _ in engaged(room)] == ["aoi", "npc_taro"]
-    assert rows(room, EventRow) == []
+    assert events_told_to(room, Audience.WORLD) == []
     (event,) = rows(room, PendingEventRow)
     assert (event["kind"], event["at"], event["person_id"]) == ("conversation_started", starts, "aoi")
     assert event["data"] == {"conversation_id": "c1", "partner_id": "npc_taro", "node_id": BESIDE_TARO}
@@ -397,7 +397,7 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
         await engine.close(main("c1"))
 
     asyncio.run(run())
-    assert rows(room, EventRow) == []
+    assert events_told_to(room, Audience.WORLD) == []
     held = f"aoi@{starts}"
     assert _foretold(room) == [
         ("conversation_started", starts, "aoi", held),
@@ -432,7 +432,7 @@ def test_a_failed_closing_is_foretold_and_answers_nobody(room: ConversationDepen
     asyncio.run(run())
     assert talk(room, "c1").phase == Phase.CLOSING_FAILED
     assert _foretold(room)[-1][:3] == ("closing_failed", starts + 4, "aoi")
-    assert rows(room, EventRow) == []
+    assert events_told_to(room, Audience.WORLD) == []
 
 
 def test_a_reopened_closing_is_no_longer_the_living_worlds(

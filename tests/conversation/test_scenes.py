@@ -25,12 +25,12 @@ from service.people.worlds import WorldRepository
 from service.runtime.why import in_words as why_in_words
 from service.runtime.why import why_happened
 from service.store.client_event_kinds import UtteranceCompleted
-from service.store.commands import commands_after
-from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnPolicy
-from service.store.tables import ClientEventRow, EventRow, InterventionRow, ParticipantRow, TurnRow
+from service.store.events import events_after
+from service.store.phase import Audience, EndReason, Loudness, Modulator, Phase, Speaker, TurnPolicy
+from service.store.tables import EventRow, InterventionRow, ParticipantRow, TurnRow
 from service.store.usage import usage_rows
 from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
-from tests.conversation.talks import meet, replies, rows, says, talk, turns
+from tests.conversation.talks import events_told_to, meet, replies, rows, says, talk, turns
 from tests.runtime.parrot import secretive
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
@@ -337,7 +337,7 @@ def test_the_log_holds_how_a_scene_began_and_who_joined_and_left(
     scene_id = begin_scene(room, *people, modulator=Modulator.PLACE, situation="It rains.")
     room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "npc_taro", "table"))
     room.database.write_now(lambda s: leave(s, *held(s, room.worlds, main(scene_id)), "mio"))
-    began, joined, left = room.database.read_now(lambda s: commands_after(s, "main", 0, 9))
+    began, joined, left = room.database.read_now(lambda s: events_after(s, "main", 0, 9, audience=Audience.AUTHOR))
     scene = Scene.model_validate(began.data["scene"])
     assert (scene.modulator, scene.situation.of("en")) == (Modulator.PLACE, "It rains.")
     assert [(one.id, one.goal.of("en"), one.spot.of("en")) for one in scene.participants] == [
@@ -380,7 +380,7 @@ def test_a_player_in_a_scene_is_told_what_it_perceives_and_nobodys_thoughts(
     whisper = acts("I do.", think="Not a word.", act="leans over", to=["Mio"], loudness="whisper")
     script.enqueue(whisper, acts("Nobody has.", think="He does.", to=["Aoi"], loudness="normal"))
     assert play(room, scene_id, 9).awaits == "aoi"
-    told = [one for one in rows(room, ClientEventRow) if one["kind"] == UtteranceCompleted.kind]
+    told = [one for one in events_told_to(room, Audience.PARTICIPANTS) if one["kind"] == UtteranceCompleted.kind]
     assert [(one["data"]["text"], one["data"].get("act")) for one in told] == [
         ("Who has the lamp?", None),
         ("", "leans over"),
@@ -388,7 +388,9 @@ def test_a_player_in_a_scene_is_told_what_it_perceives_and_nobodys_thoughts(
     ]
     assert told[1]["data"]["heard_by"] == ["mio"]
     assert told[2]["data"]["addressed"] == ["aoi"]
-    assert not any(words in str(rows(room, ClientEventRow)) for words in ("I do.", "Not a word.", "He does."))
+    assert not any(
+        words in str(events_told_to(room, Audience.PARTICIPANTS)) for words in ("I do.", "Not a word.", "He does.")
+    )
 
 
 def test_why_a_talk_of_three_ended_names_all_of_them(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlmodel import col
 
 from service.conversation.closing import close, reopen
 from service.conversation.dependencies import ConversationDependencies
@@ -23,6 +24,7 @@ from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
+    EventRow,
     MemoryRow,
     SummaryRow,
     UsageRow,
@@ -208,7 +210,7 @@ def test_nobody_remembers_what_was_never_said_and_the_log_tells_whose_it_would_h
     assert row.changes is not None
     assert [rejected["reason"] for rejected in row.changes["rejected"]] == ["no_such_turn"]
     assert row.changes["partner"]["rejected"] == []
-    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
+    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 50, col(EventRow.kind) == "fact_rejected"))
     assert (event.person_id, event.data["statement"]) == ("aoi", "Mio keeps a tower.")
     assert "Mio keeps a tower." not in [one["text"] for one in rows(room, MemoryRow)]
 

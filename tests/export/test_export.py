@@ -113,7 +113,7 @@ def test_a_story_is_a_header_and_the_rows_table_by_table(settings: Settings) -> 
     header, *lines = told(settings)
     assert header == {
         "type": "kataribe",
-        "version": 4,
+        "version": 5,
         "world_id": "main",
         "name": "汐音",
         "language": "ja",
@@ -318,7 +318,7 @@ def test_half_a_letter_of_a_model_does_not_stop_an_export(tmp_path: Path) -> Non
     assert told(settings, "other")[1]["row"]["data"] == {**DECIDED, "thought": "\ud83d…"}
 
 
-HEADER = '{"type":"kataribe","version":4,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
+HEADER = '{"type":"kataribe","version":5,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
 AT = f'"at":{BEGUN + 60}'
 EVENT = f'{{"table":"events","row":{{"id":1,{AT},"kind":"slept","person_id":"aoi","data":{{"cleared":1}}}}}}'
 
@@ -329,8 +329,8 @@ EVENT = f'{{"table":"events","row":{{"id":1,{AT},"kind":"slept","person_id":"aoi
         ([], 1, "no JSON", "JSON"),
         (["[]"], 1, "no JSON object", "オブジェクト"),
         ([EVENT], 1, "no export of Kataribe", "語り部"),
-        ([HEADER.replace('"version":4', '"version":5')], 1, "version 5", "版 5"),
-        ([HEADER.replace('"version":4', '"version":3')], 1, "an export of version 3", "版 3 の書き出し"),
+        ([HEADER.replace('"version":5', '"version":6')], 1, "version 6", "版 6"),
+        ([HEADER.replace('"version":5', '"version":4')], 1, "an export of version 4", "版 4 の書き出し"),
         ([HEADER.replace('"language":"en"', '"language":"fr"')], 1, "language", "language"),
         ([HEADER.replace('"to":"2026-04-02T07:00"', '"to":"2026-03-02T07:00"')], 1, "later than", "より後"),
         ([HEADER.replace('"name":"S",', "")], 1, "name is missing", "name がありません"),

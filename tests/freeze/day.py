@@ -51,7 +51,7 @@ def lived_day(language: Language, directory: Path, script: Script) -> Record:
         usage = client.get("/usage").raise_for_status().json()
     header, *lines = _exported(directory)
     conversations = [line["row"] for line in lines if line["table"] == "conversations"]
-    events = [_event(line["row"]) for line in lines if line["table"] == "events"]
+    events = [_event(line["row"]) for line in lines if line["table"] == "events" and line["row"]["audience"] == "world"]
     people: defaultdict[str, list[str]] = defaultdict(list)
     for row in sorted((line["row"] for line in lines if line["table"] == "participants"), key=itemgetter("seat")):
         people[row["conversation_id"]].append(row["person_id"])

@@ -7,11 +7,12 @@ import pytest
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.stream import Moment, Said, Speaking
 from service.errors import ModelBroken, ModelTimeout
 from service.quality.checked import TurnChecks
 from service.settings import QualitySettings
-from service.store.tables import ClientEventRow, ConversationKey
+from service.store.phase import Audience
+from service.store.tables import ConversationKey
+from tests.conversation.live import Recorded, spoken
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import (
     FAMILY,
@@ -19,11 +20,11 @@ from tests.conversation.talks import (
     HELLO,
     THANKS,
     begin_living,
+    events_told_to,
     hold_living,
     limited,
     meet,
     replies,
-    rows,
     says,
     turns,
 )
@@ -209,21 +210,14 @@ def test_a_talk_of_the_living_world_is_checked_and_a_kill_between_attempts_leave
 
 
 def test_nobody_is_told_words_of_it_before_it_is_said(room: ConversationDependencies, script: ScriptedModel) -> None:
-    checks = checking(room, share="off", character="all")
+    stream = Recorded()
+    checks = replace(checking(room, share="off", character="all"), stream=stream)
     conversation_id = meet(checks)
     of_talk(script, *[marks()] * 2)
-
-    async def heard() -> list[Moment]:
-        with checks.stream.listen(main(conversation_id)) as listener:
-            await Engine(checks).converse(main(conversation_id))
-            moments = []
-            while (moment := await listener.next(0.01)) is not None:
-                moments.append(moment)
-            return moments
-
-    told = asyncio.run(heard())
-    assert {one.turn for one in told if isinstance(one, Speaking)} == {1, 3}
-    assert [one.row.text for one in told if isinstance(one, Said)] == [HELLO, FAMILY, THANKS, FAREWELL]
+    with stream.followed() as told:
+        asyncio.run(Engine(checks).converse(main(conversation_id)))
+    assert {one.turn for one in spoken(told)} == {1, 3}
+    assert [turn.text for turn in turns(room, conversation_id)] == [HELLO, FAMILY, THANKS, FAREWELL]
 
 
 def test_the_partner_of_a_human_is_checked_and_begins_to_speak_once(
@@ -237,7 +231,7 @@ def test_the_partner_of_a_human_is_checked_and_begins_to_speak_once(
     assert not carry_on(played, conversation_id)
     assert turns(room, conversation_id)[1].text == FAMILY
     assert [(row.person_id, row.turn, row.outcome) for row in checked(room)] == [("npc_taro", 1, "again")]
-    kinds = [row["kind"] for row in rows(room, ClientEventRow)]
+    kinds = [row["kind"] for row in events_told_to(room, Audience.PARTICIPANTS)]
     assert kinds.count("utterance.started") == 1, kinds
 
 

@@ -29,6 +29,7 @@ from service.runtime.world_clock import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import QualitySettings, Settings
 from service.store.budget import DailyBudget, utc_now
+from service.store.phase import Audience
 from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
@@ -120,8 +121,9 @@ class House:
             found = self.room.database.read_now(lambda s: s.exec(query.order_by(*map(col, order))).unique().all())
             return [row.model_dump(exclude=set(without)) for row in found]
 
+        told = rows(EventRow, EventRow.id, without=frozenset({"id"}))
         return {
-            "events": rows(EventRow, EventRow.id, without=frozenset({"id"})),
+            "events": [event for event in told if event["audience"] == Audience.WORLD],
             "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
             "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
             "participants": rows(ParticipantRow, ParticipantRow.conversation_id, ParticipantRow.seat),

@@ -12,9 +12,9 @@ from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayTh
 from service.people.person import positions
 from service.runtime.client_actions import do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
-from service.store.phase import EndReason
+from service.store.phase import Audience, EndReason
 from service.store.tables import EventRow, MovementRow, PersonRow
-from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
+from tests.conversation.talks import BESIDE_TARO, events_told_to, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
 from tests.scripted_model import ScriptedModel
 from world.life import Position, Segment
@@ -79,7 +79,7 @@ def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: Conv
     assert refused.value.facts["hours"] == "17:00-01:00"
     assert refused.value.facts["facility"] == "Chidori Tavern"
     assert refused.value.facts["at"] > "2026-04-01T07:00"
-    assert rows(room, MovementRow) == rows(room, EventRow) == rows(room, PersonRow) == []
+    assert rows(room, MovementRow) == events_told_to(room, Audience.WORLD) == rows(room, PersonRow) == []
 
 
 def test_what_counts_is_the_hour_of_arrival_not_of_departure(room: ConversationDependencies) -> None:

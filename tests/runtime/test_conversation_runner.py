@@ -17,7 +17,6 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.scenes import go_on
-from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
@@ -25,14 +24,14 @@ from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
 from service.runtime.carried import LEASE_SECONDS, ConversationRunner
 from service.runtime.memory_jobs import GraphRelay
-from service.store.phase import EndReason, Phase
+from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    EventRow,
     SummaryRow,
     UsageRow,
 )
+from tests.conversation.live import Recorded
 from tests.conversation.scenes import acts, begin_scene
 from tests.conversation.talks import (
     FAMILY,
@@ -40,6 +39,7 @@ from tests.conversation.talks import (
     HELLO,
     THANKS,
     engaged,
+    events_told_to,
     limited,
     meet,
     recollection,
@@ -139,28 +139,26 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     graph = RemoteGraph()
-    room = replace(room, projection=graph)
+    stream = Recorded()
+    room = replace(room, projection=graph, stream=stream)
 
-    async def run() -> tuple[str, list[str], list[Moment]]:
+    async def run() -> tuple[str, list[str]]:
         script.enqueue(*talk_of_family())
         conversation_id = meet(room)
         async with _running(room) as runner:
-            with room.stream.listen(main(conversation_id)) as listener:
-                runner.submit(main(conversation_id))
-                await runner.wait(main(conversation_id))
-                heard = []
-                while (moment := await listener.next(0.01)) is not None:
-                    heard.append(moment)
+            runner.submit(main(conversation_id))
+            await runner.wait(main(conversation_id))
             await until(lambda: not room.database.read_now(lambda s: GraphRelay(room).waiting(s, "main")))
             facts = await room.memory.recall(AOI, "", at=room.worlds.start, limit=9)
-        return conversation_id, [found.memory.text for found in facts], heard
+        return conversation_id, [found.memory.text for found in facts]
 
-    conversation_id, facts, heard = asyncio.run(run())
+    conversation_id, facts = asyncio.run(run())
     assert talk(room, conversation_id).phase == Phase.CLOSED
     assert _texts(room, conversation_id) == WHOLE
     assert facts == ["Taro has two children called Mio and Riku."]
     assert f"What Taro has told you: {facts[0]}" in graph.held[AOI].values()
-    assert heard[-2:] == [Ended(reason=EndReason.GOAL_ACHIEVED), Settled()]
+    assert talk(room, conversation_id).end_reason == EndReason.GOAL_ACHIEVED
+    assert stream.told[-3:] == ["settled", "hushed", "committed"]
 
 
 @pytest.mark.parametrize("committed", range(5))
@@ -343,17 +341,18 @@ def test_interrupting_drops_the_utterance_in_the_making(room: ConversationDepend
 def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    async def run() -> Moment | None:
+    stream = Recorded()
+    room = replace(room, stream=stream)
+
+    async def run() -> None:
         async with _running(room) as runner:
             conversation_id = meet(room)
-            with room.stream.listen(main(conversation_id)) as listener:
-                await room.database.write(
-                    lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT)
-                )
-                await runner.interrupt(main(conversation_id))
-                return await listener.next(PATIENCE_SECONDS)
+            await room.database.write(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+            await runner.interrupt(main(conversation_id))
+            await until(lambda: "settled" in stream.told)
 
-    assert asyncio.run(run()) == Settled()
+    asyncio.run(run())
+    assert stream.told[0] == "settled"
 
 
 def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(
@@ -502,7 +501,7 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
             now[0] = datetime(2026, 4, 2, tzinfo=UTC)
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
             assert len(script.history) == asked + 1
-        told = [event["kind"] for event in rows(room, EventRow)]
+        told = [event["kind"] for event in events_told_to(room, Audience.WORLD)]
         assert told.count("closing_failed") == 2
         assert {row["person_id"] for row in rows(room, SummaryRow)} == {"aoi", "npc_taro"}
 

@@ -25,8 +25,8 @@ from service.runtime.made_people import place_person, put_person
 from service.runtime.openings import LEFT_ALONE_MINUTES, open_talks
 from service.runtime.world_session import WorldSession
 from service.settings import WorldSettings
-from service.store.client_events import client_events_after, of_person
-from service.store.phase import EndReason, Phase
+from service.store.events import events_after, of_person
+from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
@@ -113,7 +113,9 @@ def the_talk(room: ConversationDependencies) -> str:
 
 def told(room: ConversationDependencies) -> list[Any]:
     """What the game is told of Ken."""
-    return room.database.read_now(lambda s: client_events_after(s, "main", 0, 99, of_person("main", "ken")))
+    return room.database.read_now(
+        lambda s: events_after(s, "main", 0, 99, *of_person("main", "ken"), audience=Audience.PARTICIPANTS)
+    )
 
 
 def test_nobody_speaks_without_a_reason(placed: ConversationDependencies) -> None:

@@ -23,6 +23,7 @@ from service.runtime.client_actions import take_control
 from service.runtime.pace import still_possible
 from service.runtime.world_session import WorldSession
 from service.store.perceived import is_there
+from service.store.phase import Audience
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
 from tests.runtime.lives import HAMLET, House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
@@ -90,7 +91,9 @@ def clock(home: House) -> int:
 
 def events(home: House, **where: Any) -> list[EventRow]:
     def read(session: Session) -> list[EventRow]:
-        return list(session.exec(select(EventRow).filter_by(**where).order_by(col(EventRow.id))))
+        return list(
+            session.exec(select(EventRow).filter_by(audience=Audience.WORLD, **where).order_by(col(EventRow.id)))
+        )
 
     return home.room.database.read_now(read)
 

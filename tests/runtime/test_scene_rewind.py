@@ -126,7 +126,7 @@ def test_what_came_of_a_scene_after_a_turn_is_gone_and_nothing_else_is(
     do(room, one, "remove_person", person_id="mio")
     speak(room, script, one, *LINES[2:])
     finish(room, script, one, taken_by_three)
-    gone = ("memories", "summaries", "attitude_changes", "moods", "commitments", "events", "commands")
+    gone = ("memories", "summaries", "attitude_changes", "moods", "commitments", "events")
     for name in gone:
         assert len(told(room)[name]) > len(then[name]), name
     back(room, one, 1)
@@ -248,7 +248,8 @@ def test_what_the_scene_had_closed_holds_again_and_what_was_thought_of_it_is_not
         thought | {"id": "of another", "text": "It is late.", "evidence": ["talk:x"]},
     ]
     reflected = {"insights": ["Taro is proud.", "It is late."], "dropped": []}
-    rows["events"].append({"id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi", "data": reflected})
+    thought_over = {"audience": "world", "id": 10**6, "at": 0, "kind": "reflected", "person_id": "aoi"}
+    rows["events"].append({**thought_over, "conversation_id": None, "data": reflected})
     promise = rows["commitments"][0] | {"id": "mine", "conversation_id": "x", "state": "kept", "ended_at": 5}
     promise |= {"ended_in": one}
     moved = promise | {"id": "moved", "state": "moved", "moved_to": rows["commitments"][0]["id"]}

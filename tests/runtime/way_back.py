@@ -25,6 +25,7 @@ from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.export.story import Span, story, written
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
+from service.store.client_event_kinds import WorldRestored
 from service.store.world_rows import Rows, read_rows
 from tests.end_to_end.process import forked
 from tests.runtime.lives import Slow, hamlet, house, rehearsal
@@ -59,8 +60,9 @@ def held(room: ConversationDependencies, world_id: str = "main") -> Rows:
         "worlds": {"id", "revision", "timeline", "branched_from", "branched_at", "people_revision"},
         "memory_owners": {"revision", "epoch"},
         "conversations": {"attempts"},
-        "client_event_counts": {"newest", "restored"},
+        "client_event_counts": {"newest"},
     }
+    found["events"] = [row for row in found["events"] if row["kind"] != WorldRestored.kind]
     return {
         name: [{key: row[key] for key in row.keys() - {"world_id"} - apart.get(name, set())} for row in some]
         for name, some in found.items()

@@ -4,8 +4,8 @@ import asyncio
 from functools import partial
 
 from service.store.client_event_kinds import NpcThinking, UtteranceDiscarded, UtteranceStarted
-from service.store.client_events import (
-    client_events_after,
+from service.store.events import (
+    events_after,
     newest_client_event,
     of_conversation,
     of_person,
@@ -13,6 +13,7 @@ from service.store.client_events import (
     utterances_open,
 )
 from service.store.ids import new_id
+from service.store.phase import Audience
 from service.store.session import Database
 from service.store.tables import ConversationKey, ConversationRow
 from tests.store.conversations import conversation_row
@@ -44,12 +45,13 @@ def test_numbers_grow_by_one_within_a_world(database: Database) -> None:
         await asyncio.gather(*(database.write(partial(tell_clients, key=key, at=NOW, told=told)) for key in keys))
 
     asyncio.run(tell_all())
-    found = database.read_now(lambda s: client_events_after(s, "main", 0, 100, ()))
-    assert [row.seq for row in found] == [*range(1, 41)]
+    found = database.read_now(lambda s: events_after(s, "main", 0, 100, audience=Audience.PARTICIPANTS))
+    assert [row.id for row in found] == [*range(1, 41)]
     assert [row.kind for row in found] == ["npc.thinking", "utterance.started"] * 20
     assert database.read_now(lambda s: newest_client_event(s, "other")) == 20
     assert database.read_now(lambda s: newest_client_event(s, "third")) == 0
-    one = database.read_now(lambda s: client_events_after(s, "main", 10, 5, of_conversation(here.conversation_id)))
+    of = of_conversation(here.conversation_id)
+    one = database.read_now(lambda s: events_after(s, "main", 10, 5, *of, audience=Audience.PARTICIPANTS))
     assert len(one) == 5
     assert {row.conversation_id for row in one} == {here.conversation_id}
 
@@ -61,7 +63,9 @@ def test_a_number_is_not_given_again_when_its_conversation_is_forgotten(database
     database.write_now(lambda s: s.delete(s.get_one(ConversationRow, gone)))
     assert database.read_now(lambda s: newest_client_event(s, "main")) == 2
     database.write_now(lambda s: tell_clients(s, kept, NOW, (started(1),)))
-    assert [row.seq for row in database.read_now(lambda s: client_events_after(s, "main", 0, 9, ()))] == [1, 3]
+    assert [
+        row.id for row in database.read_now(lambda s: events_after(s, "main", 0, 9, audience=Audience.PARTICIPANTS))
+    ] == [1, 3]
 
 
 def test_a_persons_events_are_those_of_its_conversations(database: Database) -> None:
@@ -71,7 +75,10 @@ def test_a_persons_events_are_those_of_its_conversations(database: Database) -> 
 
     def told(person_id: str) -> list[int]:
         of = of_person("main", person_id)
-        return [row.seq for row in database.read_now(lambda s: client_events_after(s, "main", 0, 9, of))]
+        return [
+            row.id
+            for row in database.read_now(lambda s: events_after(s, "main", 0, 9, *of, audience=Audience.PARTICIPANTS))
+        ]
 
     assert [*map(told, ("ken", "mio", "taro"))] == [[1], [2], [1, 2]]
 
@@ -82,6 +89,6 @@ def test_an_utterance_is_open_until_it_is_said_or_dropped(database: Database) ->
     database.write_now(lambda s: tell_clients(s, key, NOW, told))
 
     def open_at(seq: int) -> list[int]:
-        return [row.seq for row in database.read_now(lambda s: utterances_open(s, "main", seq, ()))]
+        return [row.id for row in database.read_now(lambda s: utterances_open(s, "main", seq, ()))]
 
     assert [*map(open_at, range(4))] == [[], [1], [], [3]]

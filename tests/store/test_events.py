@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from service.store.event_kinds import Arrived, Slept
 from service.store.events import events_after, flush_due, note, schedule_event
@@ -18,7 +18,8 @@ def _note(session: Session, number: int, world_id: str = "main", person_id: str 
 
 
 def _page(database: Database, after: int, limit: int, **only: str) -> list[EventRow]:
-    return database.read_now(lambda s: events_after(s, "main", after, limit, **only))
+    which = (col(getattr(EventRow, name)) == value for name, value in only.items())
+    return database.read_now(lambda s: events_after(s, "main", after, limit, *which))
 
 
 def test_pages_follow_each_other_without_gap_or_repetition(database: Database) -> None:

@@ -32,7 +32,7 @@ from service.conversation.human import (
 )
 from service.conversation.speaking import go_on
 from service.conversation.start import Start, start_with_player
-from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped, Stored
+from service.conversation.stream import Mailbox
 from service.conversation.transcript import end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
 from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
@@ -154,11 +154,11 @@ async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: Chat
     """
     task = _Beginning(deps=deps, world_id=world_id, wanted=wanted, body=body)
     begun = await deps.conversation.database.write(lambda s: once(s, request, partial(task.begin, s)))
-    for key, reason in task.ended:
-        deps.conversation.stream.tell(key, Ended(reason=reason))
+    for key in task.ended:
+        deps.conversation.stream.hush(key)
         deps.runner.carry_on(key)
-    for turn in task.said:
-        deps.conversation.stream.tell(ConversationKey(turn.world_id, turn.conversation_id), Said(row=turn))
+    if begun.get("conversation_id") is not None:
+        deps.conversation.stream.hush(ConversationKey(world_id, begun["conversation_id"]))
     deps.conversation.stream.tell_people(world_id, (wanted.player_id,))
     return Begun(**begun)
 
@@ -169,12 +169,10 @@ class _Beginning:
     world_id: str
     wanted: Wanted
     body: ChatIn
-    ended: list[tuple[ConversationKey, EndReason]] = field(default_factory=list)
-    said: list[TurnRow] = field(default_factory=list)
+    ended: list[ConversationKey] = field(default_factory=list)
 
     def begin(self, session: Session) -> dict[str, Any]:
         self.ended.clear()
-        self.said.clear()
         world = self.deps.conversation.worlds.open(session, self.world_id, lock=True)
         row = open_chat(session, world, self.wanted.player_id, self.wanted.partner_id)
         if row is not None and is_silent(row, world):
@@ -205,8 +203,8 @@ class _Beginning:
             return {"conversation_id": row.id, "turn": take_back_answer(session, world, row)}
         row = row or self._open(session, world)
         words = Words(text=self.body.messages[-1].text, message_id=fingerprint(self.body.messages))
-        self.said.append(say(session, self.deps.conversation.worlds, row.key, words))
-        return {"conversation_id": row.id, "turn": self.said[-1].turn + 1}
+        said = say(session, self.deps.conversation.worlds, row.key, words)
+        return {"conversation_id": row.id, "turn": said.turn + 1}
 
     def _open(self, session: Session, world: WorldView) -> ConversationRow:
         conversation = self.deps.conversation
@@ -222,7 +220,7 @@ class _Beginning:
 
     def _end(self, session: Session, row: ConversationRow, reason: EndReason) -> None:
         end(session, self.deps.conversation.worlds, *row.key, reason)
-        self.ended.append((row.key, reason))
+        self.ended.append(row.key)
 
 
 LOOKS_SECONDS = 1.0
@@ -248,15 +246,15 @@ async def make(
 async def _turn(speech: Speech, deps: ApiDependencies, key: ConversationKey, index: int) -> Spoken:
     """The turn, spoken by whoever carries the conversation. Who leaves has heard no more than that."""
     try:
-        with deps.conversation.stream.listen(key) as listener:
+        with deps.conversation.stream.mailbox(key) as box:
             deps.runner.carry_on(key)
             while (turn := await _turn_said(deps, key, index)) is None:
-                await _hear(speech, listener, index)
+                await _hear(speech, box, key, index)
     except asyncio.CancelledError:
         await deps.runner.drop(key)
         worlds = deps.conversation.worlds
         await deps.conversation.database.write(lambda s: break_off(s, worlds, key, index, speech.heard.strip()))
-        deps.conversation.stream.tell(key, Stored())
+        deps.conversation.stream.hush(key)
         raise
     usage = Usage(
         calls=turn.calls,
@@ -267,19 +265,19 @@ async def _turn(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
     return Spoken(text=turn.text, usage=usage)
 
 
-async def _hear(speech: Speech, listener: Listener, index: int) -> None:
-    """Tell what is heard of the turn, until it is said or the store may know more.
+async def _hear(speech: Speech, box: Mailbox, key: ConversationKey, index: int) -> None:
+    """Tell what is heard of the turn, until the store may know more.
 
     Raises:
         Stopping.
     """
-    while (moment := await listener.next(LOOKS_SECONDS)) is not None:
-        if isinstance(moment, Speaking) and moment.turn == index:
-            speech.tell(moment.text.lstrip())
-        elif isinstance(moment, Stopped):
+    has_news = False
+    while not has_news and await box.wait(LOOKS_SECONDS):
+        has_news, words = box.take()
+        if key in words and words[key].turn == index:
+            speech.tell(words[key].text.lstrip())
+        if box.is_stopped:
             raise Stopping
-        elif isinstance(moment, Ended | Discarded) or (isinstance(moment, Said) and moment.row.turn >= index):
-            return
 
 
 async def _turn_said(deps: ApiDependencies, key: ConversationKey, index: int) -> TurnRow | None:
@@ -326,7 +324,7 @@ async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
     more = joint + answer.value.utterance.strip()
     if not await database.write(lambda s: add(s, more=more, usage=answer.usage)):
         raise not_now(said.world, said.row, said.row.opener_id)
-    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.tell(key)
     return Spoken(text=more, usage=answer.usage)
 
 

@@ -21,9 +21,9 @@ from service.people.commitments import PromiseTold, settle_told
 from service.people.worlds import WorldView, count_people_revision
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
+from service.store.events import publish
 from service.store.insert import insert_rows
 from service.store.perceived import known_late
-from service.store.publish import publish
 from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, SummaryRow, TurnRow, said_in
 from world.time import WorldTime, iso
 

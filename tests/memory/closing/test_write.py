@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, SQLModel, col, select
 
 from service.content.load import Content
 from service.content.profile import LifeGoal, Mood
@@ -124,7 +124,7 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
 
 def test_what_was_kept_out_is_an_event_that_says_why(database: Database, worlds: WorldRepository) -> None:
     database.write_now(lambda s: close_one(s, worlds))
-    events = database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
+    events = database.read_now(lambda s: events_after(s, "main", 0, 50, col(EventRow.kind) == "fact_rejected"))
     told = {"conversation_id": "a", "statement": "Taro is a king.", "turn": 9, "reason": "no_such_turn"}
     assert [(event.data) for event in events] == [told]
 

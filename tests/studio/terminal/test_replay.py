@@ -23,6 +23,7 @@ from service.export.files import export_to
 from service.export.story import Span
 from service.llm.choose import ROLES, Models
 from service.settings import Settings
+from service.store.phase import Audience
 from studio.terminal.replay import replay
 from tests.api.play import until
 from tests.end_to_end.process import forked
@@ -183,7 +184,8 @@ def _story(settings: Settings, file: Path) -> list[str]:
     export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), file)
     costs = r'"(duration_ms|calls|prompt_tokens|completion_tokens|cached_tokens)": \d+'
     told = re.sub(costs, r'"\1": 0', file.read_text(encoding="utf-8")).splitlines()
-    return [line for line in told[1:] if json.loads(line)["table"] in STORY]
+    lines = ((line, json.loads(line)) for line in told[1:])
+    return [line for line, one in lines if one["table"] in STORY and one["row"].get("audience") != Audience.AUTHOR]
 
 
 @pytest.mark.server  # it starts two processes

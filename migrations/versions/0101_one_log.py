@@ -1,12 +1,12 @@
 """The tables as they begin: worlds, people, conversations, memories, promises, events.
 
-Revision: 0100_one_memory
+Revision: 0101_one_log
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0100_one_memory"
+revision = "0101_one_log"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -36,7 +36,6 @@ def upgrade() -> None:
         "client_event_counts",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("newest", sa.BigInteger(), nullable=False),
-        sa.Column("restored", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", name=op.f("pk_client_event_counts")),
     )
     op.create_table(
@@ -134,16 +133,6 @@ def upgrade() -> None:
         sa.Column("duration_ms", sa.Integer(), nullable=False),
         sa.Column("prompt", sa.JSON(none_as_null=True), nullable=True),
         sa.PrimaryKeyConstraint("world_id", "person_id", "at", "call", name=op.f("pk_decisions")),
-    )
-    op.create_table(
-        "events",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("id", sa.BigInteger(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("person_id", sa.String(), nullable=True),
-        sa.Column("data", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_events")),
     )
     op.create_table(
         "idempotency_keys",
@@ -428,42 +417,25 @@ def upgrade() -> None:
         batch_op.create_index("ix_action_calls_state", ["state", "deadline"], unique=False)
 
     op.create_table(
-        "client_events",
+        "events",
         sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("seq", sa.BigInteger(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
+        sa.Column("audience", sa.String(), nullable=False),
+        sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("data", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["world_id", "conversation_id"],
-            ["conversations.world_id", "conversations.id"],
-            name=op.f("fk_client_events_world_id_conversation_id_conversations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("world_id", "seq", name=op.f("pk_client_events")),
-    )
-    with op.batch_alter_table("client_events", schema=None) as batch_op:
-        batch_op.create_index("ix_client_events_conversation", ["world_id", "conversation_id", "seq"], unique=False)
-
-    op.create_table(
-        "commands",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("seq", sa.BigInteger(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=True),
         sa.Column("conversation_id", sa.String(), nullable=True),
         sa.Column("data", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
             ["world_id", "conversation_id"],
             ["conversations.world_id", "conversations.id"],
-            name=op.f("fk_commands_world_id_conversation_id_conversations"),
+            name=op.f("fk_events_world_id_conversation_id_conversations"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("world_id", "seq", name=op.f("pk_commands")),
+        sa.PrimaryKeyConstraint("world_id", "audience", "id", name=op.f("pk_events")),
     )
-    with op.batch_alter_table("commands", schema=None) as batch_op:
-        batch_op.create_index("ix_commands_conversation", ["world_id", "conversation_id"], unique=False)
+    with op.batch_alter_table("events", schema=None) as batch_op:
+        batch_op.create_index("ix_events_conversation", ["world_id", "conversation_id", "audience", "id"], unique=False)
 
     op.create_table(
         "interventions",
@@ -681,14 +653,10 @@ def downgrade() -> None:
 
     op.drop_table("overheard")
     op.drop_table("interventions")
-    with op.batch_alter_table("commands", schema=None) as batch_op:
-        batch_op.drop_index("ix_commands_conversation")
+    with op.batch_alter_table("events", schema=None) as batch_op:
+        batch_op.drop_index("ix_events_conversation")
 
-    op.drop_table("commands")
-    with op.batch_alter_table("client_events", schema=None) as batch_op:
-        batch_op.drop_index("ix_client_events_conversation")
-
-    op.drop_table("client_events")
+    op.drop_table("events")
     with op.batch_alter_table("action_calls", schema=None) as batch_op:
         batch_op.drop_index("ix_action_calls_state")
         batch_op.drop_index("ix_action_calls_person")
@@ -729,7 +697,6 @@ def downgrade() -> None:
     op.drop_table("kept_rows")
     op.drop_table("installation")
     op.drop_table("idempotency_keys")
-    op.drop_table("events")
     op.drop_table("decisions")
     with op.batch_alter_table("conversations", schema=None) as batch_op:
         batch_op.drop_index("ix_conversations_started")

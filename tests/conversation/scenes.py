@@ -7,8 +7,8 @@ from pydantic.alias_generators import to_camel
 
 from service.content.scenes import Effect, Scene, StagedScene
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.directing import AttitudeContext
 from service.conversation.engine import Engine
+from service.conversation.moderator import AttitudeContext
 from service.conversation.prompt import PromptContext
 from service.conversation.scenes import begin, go_on
 from service.llm.chat import Prompt

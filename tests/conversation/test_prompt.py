@@ -19,7 +19,7 @@ import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.asking import AnswerForm, ScanContext, Shown, SurveyContext, scan_prompt, survey_prompt
-from service.conversation.directing import (
+from service.conversation.moderator import (
     AttitudeContext,
     Bystander,
     ModeratorContext,

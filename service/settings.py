@@ -356,7 +356,8 @@ def read_settings() -> Settings:
     try:
         settings = Settings()
     except ValidationError as exc:
-        raise WrongSettings([_misconfigured(error) for error in exc.errors(include_url=False)]) from exc
+        found = exc.errors(include_url=False)
+        raise WrongSettings([Misconfigured(setting=_variable(one), reason=_reason(one)) for one in found]) from exc
     except (OSError, UnicodeDecodeError) as exc:
         unread = Misconfigured(setting=".env", reason=Phrase("settings.no_text"))
         raise WrongSettings([unread]) from exc
@@ -375,15 +376,10 @@ def _misspelt() -> Iterator[Misconfigured]:
             yield Misconfigured(setting=name.upper(), reason=Phrase("settings.no_such_setting", hint=hint))
 
 
-def _misconfigured(error: ErrorDetails) -> Misconfigured:
-    name = _variable(error)
-    return Misconfigured(setting=name, reason=_reason(error, name))
-
-
-def _reason(error: ErrorDetails, name: str) -> Phrase:
+def _reason(error: ErrorDetails) -> Phrase:
     kind, facts = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        meant = get_close_matches(name, _variables(Settings, "KATARIBE_"), 1)
+        meant = get_close_matches(_variable(error), _variables(Settings, "KATARIBE_"), 1)
         return Phrase("settings.no_such_setting", hint=Phrase("common.hint", guess=meant[0]) if meant else "")
     if kind == "literal_error":
         choices = re.split(", | or ", facts["expected"])

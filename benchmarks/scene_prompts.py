@@ -100,7 +100,7 @@ async def _hold(room: ConversationDependencies, scene: Scene) -> None:
 
     def work(session: Session) -> ConversationKey:
         world = room.worlds.open(session, "main", lock=True)
-        key = ConversationKey("main", begin(session, world, scene, room.models.names()).conversation_id)
+        key = ConversationKey("main", begin(session, world, scene, room.models.names()).id)
         go_on(session, room.worlds, key)
         return key
 

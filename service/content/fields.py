@@ -336,17 +336,15 @@ def reason_of(error: ValidationError) -> Phrase:
     """The first thing that is wrong with a record: where, what was found and what was expected."""
     first = error.errors()[0]
     where, kind = key_path(tuple(first["loc"])), first["type"]
-    if kind == "missing":
-        return Phrase("export.missing", where=where)
-    if kind == "extra_forbidden":
-        return Phrase("export.extra_forbidden", where=where)
-    if kind == "json_invalid":
-        return Phrase("export.no_json", reason=first["ctx"]["error"])
-    if kind == "literal_error":
-        return Phrase("export.mismatch", at=_at(where), found=found(first["input"]), expected=first["ctx"]["expected"])
     if kind in room("en", "export.expected"):
         return mismatch(kind, where, first["input"])
-    return Phrase("export.refused", at=_at(where), found=found(first["input"]), reason=first["msg"])
+    own = {"missing": "missing", "extra_forbidden": "extra_forbidden", "json_invalid": "no_json"}
+    name = "mismatch" if kind == "literal_error" else own.get(kind, "refused")
+    expected, reason = first.get("ctx", {}).get("expected"), first["msg"]
+    if kind == "json_invalid":
+        reason = first["ctx"]["error"]
+    facts = {"where": where, "at": _at(where), "found": found(first["input"]), "expected": expected, "reason": reason}
+    return Phrase(f"export.{name}", **facts)
 
 
 def mismatch(kind: str, where: str, value: object) -> Phrase:

@@ -136,15 +136,6 @@ def small_content(language: Language) -> Path:
     return Path(__file__).parent / "small" / language
 
 
-def person_files(directory: Path, folder: str) -> list[str]:
-    """The files of people in a folder of the content directory, relative to that directory, sorted.
-
-    Raises:
-        Unreadable: it is no folder, cannot be listed, or holds more than `MOST_FILES`.
-    """
-    return [file for file in files_in(directory, folder) if file.endswith(PERSON_SUFFIXES)]
-
-
 def files_in(directory: Path, folder: str) -> list[str]:
     """What is in a folder of the content directory, hidden files aside, relative to that directory, sorted.
 

@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
-
-from pydantic import ValidationError
+from typing import Literal, TypeVar
 
 from service.content.actions import GameAction, catalogue, game_actions
-from service.content.check import CheckedContent, examine
-from service.content.fields import ContentModel, ContentProblem, Problems, schema_errors
-from service.content.files import Unreadable, read_values
+from service.content.check import CheckedContent, examine, parse
+from service.content.fields import ContentModel, ContentProblem, Problems
 from service.content.fragments import Fragments, with_fragments
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
+from service.content.profile import CharacterProfile, NpcProfile, PersonKind, PlayerProfile
 from service.content.scenes import Scene
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages
@@ -26,6 +23,7 @@ from world.places import WorldMap
 from world.time import WorldTime
 
 F = TypeVar("F", bound=ContentModel)
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +51,7 @@ class Cast:
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
         """Raises: NotFound."""
-        found = self.find(person_id)
-        if found is None:
-            raise NotFound(kind="person", id=person_id)
-        return found
+        return _found(self.everybody, "person", person_id)
 
     def actor(self, person_id: str) -> NpcProfile | CharacterProfile:
         """Somebody for whom a model can find words. Raises: NotFound."""
@@ -64,7 +59,7 @@ class Cast:
 
     def find(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile | None:
         """The person; None: there is none of that id."""
-        return self.npcs.get(person_id) or self.characters.get(person_id) or self.players.get(person_id)
+        return self.everybody.get(person_id)
 
     @cached_property
     def everybody(self) -> Mapping[str, NpcProfile | CharacterProfile | PlayerProfile]:
@@ -103,21 +98,21 @@ class Cast:
 
     def npc(self, npc_id: str) -> NpcProfile:
         """Raises: NotFound."""
-        if npc_id not in self.npcs:
-            raise NotFound(kind="npc", id=npc_id)
-        return self.npcs[npc_id]
+        return _found(self.npcs, "npc", npc_id)
 
     def player(self, player_id: str) -> PlayerProfile:
         """Raises: NotFound."""
-        if player_id not in self.players:
-            raise NotFound(kind="player", id=player_id)
-        return self.players[player_id]
+        return _found(self.players, "player", player_id)
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""
-        if character_id not in self.characters:
-            raise NotFound(kind="character", id=character_id)
-        return self.characters[character_id]
+        return _found(self.characters, "character", character_id)
+
+
+def _found(people: Mapping[str, P], kind: PersonKind | Literal["person"], person_id: str) -> P:
+    if person_id not in people:
+        raise NotFound(kind=kind, id=person_id)
+    return people[person_id]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,14 +147,10 @@ def read_form(
     Raises:
         ContentRefused: of that class; it names everything that is wrong.
     """
-    try:
-        file = model.model_validate(read_values(path))
-        wrong = list(check(file))
-    except Unreadable as exc:
-        wrong = [ContentProblem(file=path.name, key_path="", said=exc.reason)]
-    except ValidationError as exc:
-        wrong = [*schema_errors(model, path.name, exc)]
-    if wrong:
+    wrong = list[ContentProblem]()
+    file: F | None = parse(model, path.parent, path.name, wrong)
+    wrong += check(file) if file is not None else ()
+    if file is None or wrong:
         raise refused(path.parent, wrong)
     return file
 

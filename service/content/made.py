@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from service.content.check import CheckedContent, cross_checked
 from service.content.fields import MARKUP, ContentProblem, Key, found, problem, quote, schema_errors
-from service.content.files import Unreadable, read_json
+from service.content.files import Unreadable, values_of
 from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
 from service.content.maps import MapEntry, MapsFile, PostEntry
@@ -81,17 +81,15 @@ def read_made(person_id: str, body: bytes) -> Made:
         ProfileWrong: it names everything that is wrong.
     """
     try:
-        given = read_json(body.decode())
+        given = values_of(body.decode(), ".json")
     except UnicodeDecodeError:
         raise _refused([problem("", (), "content.expected.string_unicode")]) from None
     except Unreadable as exc:
         raise _refused([ContentProblem(file="", key_path="", said=exc.reason)]) from exc
-    except RecursionError as exc:
-        raise _refused([problem("", (), "content.nested_too_deeply")]) from exc
     if not isinstance(given, dict):
         expected = Phrase("content.expected.dict_type")
         raise _refused([problem("", (), "content.mismatch", found=found(given), expected=expected)])
-    wrong = [*_wrong_kind(given), *_wrong_id(given, person_id), *wrong_texts((), given)]
+    wrong = [*_wrong_head(given, person_id), *wrong_texts((), given)]
     if wrong:
         raise _refused(wrong)
     profile = {name: value for name, value in given.items() if name not in ("kind", "id")}
@@ -211,14 +209,12 @@ def _with_posts(maps: MapsFile, npcs: Iterable[PostedNpcFile]) -> Iterator[MapEn
         yield area.model_copy(update={"npcs": (*area.npcs, *here)})
 
 
-def _wrong_kind(given: Mapping[str, Any]) -> Iterator[ContentProblem]:
+def _wrong_head(given: Mapping[str, Any], person_id: str) -> Iterator[ContentProblem]:
+    """A kind that there is not, and an id that is not the one of the address."""
     kind = given.get("kind")
     if not isinstance(kind, str) or kind not in _FILES:
         expected = Listed(map(quote, _FILES), last="common.or")
         yield problem("", ("kind",), "content.mismatch", found=found(kind), expected=expected)
-
-
-def _wrong_id(given: Mapping[str, Any], person_id: str) -> Iterator[ContentProblem]:
     if given.get("id", person_id) != person_id:
         yield problem("", ("id",), "content.mismatch", found=found(given["id"]), expected=quote(person_id))
 

@@ -12,9 +12,9 @@ from sqlalchemy.exc import OperationalError
 
 from service.conversation.closing import close, fail
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.directing import moderated
 from service.conversation.gather import Gathered, gather
 from service.conversation.interventions import step_in
+from service.conversation.moderator import moderated
 from service.conversation.speaking import finish, speak
 from service.conversation.transcript import Transcript, failure_of, read_transcript
 from service.errors import KataribeError, NotFound, Unexpected

@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from service.content.fields import Flag, same_flag
 from service.content.scenes import MOST_PEOPLE, Condition, Effect, Intervention, NeedLevel, Said
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.long_term import due_requests, propose
 from service.conversation.scenes import definition_of, join, leave
-from service.conversation.transcript import end_row, held, turns_of
+from service.conversation.transcript import conversation_of, end_row, held, turns_of
 from service.conversation.turn_taking import TEXTS, interventions_in, those_there
 from service.errors import Invalid, ModelError, SceneOver, TurnPassed
 from service.locales import Language, Phrase
@@ -23,7 +23,7 @@ from service.people.person import levels_of, person_row, read_person
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, TurnRow
 from world.time import minute_of_day
 
 _log = logging.getLogger(__name__)
@@ -155,9 +155,8 @@ async def step_in(deps: ConversationDependencies, key: ConversationKey) -> bool:
 
 def rules_of(session: Session, key: ConversationKey) -> tuple[Intervention, ...]:
     """What the file of the conversation's scene says is to happen; of a conversation that is no scene, nothing."""
-    query = select(SceneRow).where(SceneRow.world_id == key.world_id, SceneRow.conversation_id == key.conversation_id)
-    row = session.exec(query).first()
-    return () if row is None else definition_of(row).interventions
+    row = conversation_of(session, *key)
+    return () if row.definition is None else definition_of(row).interventions
 
 
 def write_down(session: Session, row: ConversationRow, world: WorldView, done: Mapping[str, Any]) -> InterventionRow:

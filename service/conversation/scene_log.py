@@ -24,7 +24,7 @@ from service.people.attitude import attitude_changes, bounded_affinity, sum_of
 from service.people.worlds import WorldView
 from service.store.perception import is_there, perceivers
 from service.store.phase import Loudness, Phase
-from service.store.tables import AttitudeChangeRow, ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
+from service.store.tables import AttitudeChangeRow, ConversationRow, InterventionRow, ParticipantRow, TurnRow
 from world.time import WorldTime
 
 TO_ALL = ("scene_situation_update", "add_event")
@@ -76,17 +76,13 @@ class SceneLog(BaseModel):
 
 
 def scene_log(
-    scene: SceneRow,
-    row: ConversationRow,
-    turns: Sequence[TurnRow],
-    interventions: Iterable[InterventionRow],
-    place: str,
+    row: ConversationRow, turns: Sequence[TurnRow], interventions: Iterable[InterventionRow], place: str
 ) -> SceneLog:
     """The whole log; `place` is where it plays, in words."""
-    definition = definition_of(scene)
+    definition = definition_of(row)
     return SceneLog(
         scene_info=SceneInfo(
-            scene_id=scene.id,
+            scene_id=row.scene_id or "",
             location=place,
             time=definition.time.of(row.language),
             situation=definition.situation.of(row.language),
@@ -129,9 +125,9 @@ def read_log(session: Session, world: WorldView, scene_id: str, view: str | None
     Raises:
         NotFound: there is no such scene, or nobody of that id in it.
     """
-    scene, row = staged(session, world.id, scene_id)
+    row = staged(session, world.id, scene_id)
     place = row.place or world.map.label(row.node_id)
-    log = scene_log(scene, row, turns_of(session, row.key), interventions_in(session, row.key), place)
+    log = scene_log(row, turns_of(session, row.key), interventions_in(session, row.key), place)
     if view is None:
         return log
     if view not in row.person_ids:
@@ -291,7 +287,7 @@ class SceneReport(BaseModel):
 
 def read_report(session: Session, world: WorldView, scene_id: str) -> SceneReport:
     """The report on a scene, as far as it was played. Raises: NotFound."""
-    _, row = staged(session, world.id, scene_id)
+    row = staged(session, world.id, scene_id)
     names = {person_id: world.name_of(person_id) for person_id in row.person_ids}
     found = attitude_changes(session, world.id, WorldTime(row.ended_at or world.now), row.person_ids, row.person_ids)
     before = _affinities_by_pair(one for one in found if one.conversation_id is None or one.conversation_id < row.id)

@@ -3,11 +3,12 @@ in one, who joins or leaves at any turn, and how far it may go on.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, or_, select
 
 from service.content.fields import ContentProblem, problem, schema_errors
@@ -15,7 +16,7 @@ from service.content.made import wrong_texts
 from service.content.references import check_ids
 from service.content.scenes import Scene, StagedScene, check_scene, named
 from service.conversation.start import insert_running, participants
-from service.conversation.transcript import conversation_of, end_row, held, log_own, require, turns_of, turns_said
+from service.conversation.transcript import end_row, held, log_own, require, turns_of, turns_said
 from service.conversation.turn_taking import FEWEST, spots, those_there
 from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
@@ -27,7 +28,7 @@ from service.store.events import publish
 from service.store.ids import new_id
 from service.store.perception import is_there
 from service.store.phase import ClockPolicy, EndReason, Modulator, Phase, TurnForm, TurnPolicy
-from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, SceneRow, SummaryRow
+from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, SummaryRow
 
 MOST = 8
 """People in one conversation."""
@@ -35,7 +36,7 @@ MOST = 8
 
 def begin(
     session: Session, world: WorldView, scene: Scene, models: Mapping[Role, str], conversation_id: str = ""
-) -> SceneRow:
+) -> ConversationRow:
     """Begin the scene, which stands before its first turn until somebody lets it go on (`go_on`); the caller has locked
     the world, and commits. Nobody is engaged: wherever they are in the world, they play. Where it was played before, a
     number is put behind its id. `conversation_id`: "": a new one.
@@ -50,6 +51,7 @@ def begin(
         world.cast.actor(person_id)
     location, time, situation = (one.of(world.language) for one in (scene.location, scene.time, scene.situation))
     is_node = location in world.map.nodes
+    before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
     row = ConversationRow(
         id=conversation_id or new_id(),
         world_id=world.id,
@@ -67,24 +69,17 @@ def begin(
         modulator=Modulator(scene.modulator),
         perceptions=scene.perceptions,
         stands_at=0,
+        scene_id=_free(scene.scene_id, _played(session, world.id, scene.scene_id)),
+        definition=scene.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        carried=_summary(session, before[-1]) if before else "",
     )
     row.participants = participants(session, world, row, ids)
     for one, person in zip(row.participants, scene.participants, strict=True):
         one.goal, one.plan, one.spot = (text.of(world.language) for text in (person.goal, person.plan, person.spot))
     insert_running(session, world, row)
-    before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
-    begun = SceneRow(
-        world_id=world.id,
-        id=_free(scene.scene_id, {one.id for one in _played(session, world.id, scene.scene_id)}),
-        conversation_id=row.id,
-        definition=scene.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        carried=_summary(session, before[-1]) if before else "",
-        at=world.now,
-    )
-    session.add(begun)
-    log_in(session, row.key, world.now, "started", scene=begun.definition, conversation_id=row.id)
+    log_in(session, row.key, world.now, "started", scene=row.definition, conversation_id=row.id)
     session.flush()
-    return begun
+    return row
 
 
 def go_on(session: Session, worlds: WorldRepository, key: ConversationKey, turns: int | None = None) -> ConversationRow:
@@ -190,7 +185,7 @@ def read_scene(session: Session, world: WorldView, said: dict[str, Any]) -> Scen
     known = {
         "person": [*cast.npcs, *cast.characters],
         "need": [need.id for need in cast.catalogue.needs.all],
-        "scene": {*cast.scenes, *(row.id for row in scenes_of(session, world.id))},
+        "scene": {*cast.scenes, *(row.scene_id or "" for row in scenes_of(session, world.id))},
     }
     found = [*check_ids({"": file}, known), *check_scene("", file, world.map.nodes)]
     if found:
@@ -202,23 +197,26 @@ def _refused(wrong: Iterable[ContentProblem]) -> SceneWrong:
     return SceneWrong([WrongLine(where=f"body.scene.{one.key_path}".rstrip("."), reason=one.said) for one in wrong])
 
 
-def definition_of(row: SceneRow) -> Scene:
+def definition_of(row: ConversationRow) -> Scene:
     """The scene as its writer set it up."""
     return StagedScene.model_validate(row.definition)
 
 
-def staged(session: Session, world_id: str, scene_id: str) -> tuple[SceneRow, ConversationRow]:
-    """The scene and its conversation. Raises: NotFound."""
-    row = session.get(SceneRow, (world_id, scene_id))
+def staged(session: Session, world_id: str, scene_id: str) -> ConversationRow:
+    """The scene. Raises: NotFound."""
+    query = select(ConversationRow).where(ConversationRow.world_id == world_id, ConversationRow.scene_id == scene_id)
+    row = session.exec(query).unique().first()
     if row is None:
         raise NotFound(kind="scene", id=scene_id)
-    return row, conversation_of(session, world_id, row.conversation_id)
+    return row
 
 
-def scenes_of(session: Session, world_id: str) -> list[SceneRow]:
-    """All that were begun in the world, the newest first."""
-    query = select(SceneRow).where(SceneRow.world_id == world_id)
-    return list(session.exec(query.order_by(col(SceneRow.at).desc(), col(SceneRow.conversation_id).desc())))
+def scenes_of(session: Session, world_id: str, *which: ColumnElement[bool]) -> list[ConversationRow]:
+    """Those that were begun in the world, the newest first."""
+    of_world = (ConversationRow.world_id == world_id, col(ConversationRow.scene_id).is_not(None))
+    query = select(ConversationRow).where(*of_world, *which)
+    newest = (col(ConversationRow.started_at).desc(), col(ConversationRow.id).desc())
+    return list(session.exec(query.order_by(*newest)).unique())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,15 +232,13 @@ class Setting:
 
 def setting_of(session: Session, row: ConversationRow) -> Setting:
     """Of a conversation that is no scene of a file: nothing."""
-    query = select(SceneRow).where(SceneRow.world_id == row.world_id, SceneRow.conversation_id == row.id)
-    scene = session.exec(query).first() if row.form == TurnForm.SCENE else None
-    if scene is None:
+    if row.definition is None:
         return Setting()
-    definition = definition_of(scene)
+    definition = definition_of(row)
     played = _played(session, row.world_id, definition.previous_scene) if definition.previous_scene else []
     remembered = select(SummaryRow).where(
         SummaryRow.world_id == row.world_id,
-        col(SummaryRow.conversation_id).in_([one.conversation_id for one in played[-1:]]),
+        col(SummaryRow.conversation_id).in_([one.id for one in played[-1:]]),
     )
     return Setting(
         time=definition.time.of(row.language),
@@ -251,40 +247,41 @@ def setting_of(session: Session, row: ConversationRow) -> Setting:
     )
 
 
-def following(session: Session, scene: SceneRow) -> list[str]:
+def following(session: Session, scene: ConversationRow) -> list[str]:
     """Ids of the scenes that were begun as going on from this one, the newest first."""
 
-    def is_after(one: SceneRow, previous: str) -> bool:
+    def is_after(one: ConversationRow, previous: str) -> bool:
         before = [row for row in _played(session, one.world_id, previous) if _order(row) < _order(one)]
         return bool(before) and before[-1].id == scene.id
 
     found = ((one, definition_of(one).previous_scene) for one in scenes_of(session, scene.world_id))
-    return [one.id for one, previous in found if previous and is_after(one, previous)]
+    return [one.scene_id or "" for one, previous in found if previous and is_after(one, previous)]
 
 
-def _order(scene: SceneRow) -> tuple[int, str]:
-    return scene.at, scene.conversation_id
+def _order(scene: ConversationRow) -> tuple[int, str]:
+    return scene.started_at, scene.id
 
 
-def _played(session: Session, world_id: str, scene_id: str) -> list[SceneRow]:
+def _played(session: Session, world_id: str, scene_id: str) -> list[ConversationRow]:
     """How often that scene was begun, in that order."""
-    own = or_(col(SceneRow.id) == scene_id, col(SceneRow.id).startswith(f"{scene_id}.", autoescape=True))
-    rows = session.exec(select(SceneRow).where(SceneRow.world_id == world_id, own)).all()
-    return sorted(rows, key=lambda row: _number(row.id))
+    own = col(ConversationRow.scene_id)
+    which = or_(own == scene_id, own.startswith(f"{scene_id}.", autoescape=True))
+    return sorted(scenes_of(session, world_id, which), key=_number)
 
 
-def _number(scene_id: str) -> int:
-    return int(scene_id.rpartition(".")[2]) if "." in scene_id else 1
+def _number(row: ConversationRow) -> int:
+    _, _, number = (row.scene_id or "").partition(".")
+    return int(number or 1)
 
 
-def _free(scene_id: str, taken: set[str]) -> str:
-    number = max(map(_number, taken), default=0) + 1
+def _free(scene_id: str, played: Sequence[ConversationRow]) -> str:
+    number = max(map(_number, played), default=0) + 1
     return scene_id if number == 1 else f"{scene_id}.{number}"
 
 
-def _summary(session: Session, before: SceneRow) -> str:
+def _summary(session: Session, before: ConversationRow) -> str:
     """What was remembered of it by who remembers most; "": nothing yet."""
     query = select(SummaryRow.summary).where(
-        SummaryRow.world_id == before.world_id, SummaryRow.conversation_id == before.conversation_id
+        SummaryRow.world_id == before.world_id, SummaryRow.conversation_id == before.id
     )
     return max(session.exec(query), key=len, default="")

@@ -8,11 +8,11 @@ from typing import Any
 from service.conversation.acting import LONGEST_WORDS, Act, CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
 from service.conversation.closing import machine_time
 from service.conversation.dependencies import ConversationDependencies, Spoken
-from service.conversation.directing import changed_stance, perceivers
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
 from service.conversation.human import leave_unanswered, wait_for_model
 from service.conversation.memory_share import reminded_of
+from service.conversation.moderator import changed_stance, perceivers
 from service.conversation.prompt import (
     Nudge,
     PromptContext,

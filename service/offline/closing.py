@@ -3,8 +3,8 @@
 import random
 from typing import Any
 
-from service.conversation.directing import AttitudeContext, Questions
 from service.conversation.long_term import LongTermContext, LongTermDraft, LongTermUpdate
+from service.conversation.moderator import AttitudeContext, Questions
 from service.locales import sentence
 from service.memory.closing.context import (
     AttitudeDraft,

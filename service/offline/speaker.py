@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from service.content.profile import Emotion
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
-from service.conversation.directing import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
+from service.conversation.moderator import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
 from service.conversation.prompt import (
     PromptContext,
     ScenePart,

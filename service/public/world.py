@@ -272,7 +272,7 @@ class World:
 
         def work(session: Session, world: WorldView) -> ConversationKey:
             begun = begin(session, world, _scene_of(session, world, scene), self._talk.models.names(), talk_id)
-            return ConversationKey(self.id, begun.conversation_id)
+            return begun.key
 
         key = await self._core.write(self.id, work)
         return await self.go_on(key.conversation_id, turns, remembered=remembered)

@@ -279,12 +279,15 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     world), and `matter` what of. `form`: what a turn is made of, `turn_policy`: who is next, `modulator`: who perceives
     a turn (all in store/phase.py); before its turn a speaker is shown the newest `perceptions` of what it has perceived
     since its last. `place`: in words, where it is at no node of the map.
-    `stands_at`: before that turn it stands until somebody lets it go on (None: it goes on by itself).
+    `stands_at`: before that turn it stands until somebody lets it go on (None: it goes on by itself). Of a scene that a
+    writer set up `definition` is what was in its file and `scene_id` the file's id, with a number behind it where it
+    was played before (`S001.2`); `carried` is the summary of the scene before it.
     """
 
     __tablename__ = "conversations"
     __table_args__ = (
         Index("ix_conversations_started", "world_id", "started_at"),
+        Index("ix_conversations_scene", "world_id", "scene_id", unique=True),
         Index("ix_conversations_phase", "phase"),
     )
 
@@ -337,6 +340,10 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     """so many of what it perceived last a speaker goes by"""
     place: str = ""
     stands_at: int | None = None
+    scene_id: str | None = None
+    definition: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    carried: str = ""
+    """the summary of the scene before it; empty: there is none"""
     runner: str | None = None
     lease_until: float = 0.0
 
@@ -502,22 +509,6 @@ class TurnRow(_Answered, _OfWorld, table=True):
     def suggestions(self) -> list[Suggestion]:
         """Its choices, with their ids."""
         return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
-
-
-@Policy(conversation="conversation_id")
-class SceneRow(_OfWorld, table=True):
-    """A scene that a writer set up: what was in its file (`definition`), and its conversation. `id` is the file's, with
-    a number behind it where it was played before (`S001.2`). `carried` is the summary of the scene before it.
-    """
-
-    __tablename__ = "scenes"
-    __table_args__ = (_of_conversation(),)
-
-    id: str = Field(primary_key=True)
-    conversation_id: str
-    definition: dict[str, Any] = _json()
-    carried: str = ""
-    at: int = Field(sa_type=BigInteger)
 
 
 @Policy(conversation="conversation_id", turn="before_turn", known="at")

@@ -12,16 +12,17 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from sqlmodel import Session
+from sqlmodel import Session, col
 from starlette.exceptions import HTTPException
 
 from service.content.scenes import InterventionKind
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.scenes import scenes_of
 from service.locales import Language, language_accepted, languages, room, sentence
 from service.people.worlds import WorldView
 from service.runtime.content_reload import ContentReload
 from service.store.event_kinds import PAYLOADS
-from service.store.tables import MAIN_WORLD, ConversationRow, SceneRow
+from service.store.tables import MAIN_WORLD, ConversationRow
 from world.actions import BUILT_IN
 from world.ids import is_slug
 
@@ -186,7 +187,8 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
 @router.get("/view/scenes/{scene_id}/report")
 async def scene_page(scene_id: str, page: Asked) -> Response:
     """A scene: its turns, what was done to it, and what its writer can do; or its feelings and relations, as charts."""
-    if await page.deps.database.read(lambda s: s.get(SceneRow, (page.world_id, scene_id))) is None:
+    is_it = col(ConversationRow.scene_id) == scene_id
+    if not await page.deps.database.read(lambda s: scenes_of(s, page.world_id, is_it)):
         return page.missing()
     people = [page.world.cast.actor(person_id) for person_id in (*page.world.cast.npcs, *page.world.cast.characters)]
     data = {

@@ -36,13 +36,15 @@ def run_demo(
         SystemExit: it refused something, or a model failed; the sentence says what.
     """
     if not settings.names_model:
-        settings.llm.provider = "rehearsal"
-    settings.llm.rehearsal_pace_seconds = PACE_SECONDS
-    settings.api_key = None  # nobody else reaches it
-    settings.world.decision = "routine"  # the others live on, and cost nothing
+        settings = settings.changed(llm={"provider": "rehearsal"})
     with tempfile.TemporaryDirectory(prefix="kataribe-demo-") as directory:
-        settings.data_dir = Path(directory)
-        settings.database_url = None
+        settings = settings.changed(
+            data_dir=Path(directory),
+            database_url=None,
+            api_key=None,  # nobody else reaches it
+            llm={"rehearsal_pace_seconds": PACE_SECONDS},
+            world={"decision": "routine"},  # the others live on, and cost nothing
+        )
         with (
             _served(settings) as url,
             httpx.Client(base_url=url, timeout=600, headers={"Accept-Language": language}) as http,

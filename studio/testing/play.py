@@ -276,7 +276,7 @@ def run_tests(
         CassetteMiss: a cassette is replayed, and does not hold what is asked.
     """
     if models is None and not settings.names_model:
-        settings.llm.provider = "rehearsal"
+        settings = settings.changed(llm={"provider": "rehearsal"})
     content = chosen_worlds(settings).content
     language = settings.world.language or content.default_language
     cast = content.cast(language)

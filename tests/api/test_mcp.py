@@ -125,8 +125,7 @@ def test_there_is_no_stream_to_wait_for(connect: Connect) -> None:
 
 
 def test_who_has_no_key_has_no_tools(tmp_path: Path, millbrook: Path) -> None:
-    settings = settings_for(tmp_path, millbrook)
-    settings.api_key = SecretStr("sesame")
+    settings = settings_for(tmp_path, millbrook).changed(api_key=SecretStr("sesame"))
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     with TestClient(create_app(settings)) as client:
         problem(client.post("/mcp", json=asked), 401, "key-missing")

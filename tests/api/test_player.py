@@ -113,8 +113,7 @@ TOLD = {"en": "I am a glassblower from Minato.", "ja": "わたしは港町のガ
 def test_without_a_model_too_somebody_remembers_what_a_player_told(
     tmp_path: Path, millbrook: Path, language: Language
 ) -> None:
-    settings = settings_for(tmp_path, millbrook, language=language)
-    settings.llm.provider = "rehearsal"
+    settings = settings_for(tmp_path, millbrook, language=language).changed(llm={"provider": "rehearsal"})
     with TestClient(create_app(settings)) as client:
         first = begin(client)
         say(client, first, WORDS[language][0])

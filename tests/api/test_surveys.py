@@ -190,8 +190,7 @@ def test_a_summary_is_of_everything_that_holds(app: FastAPI, client: TestClient,
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_without_a_model_too_it_is_answered_from_what_is_authored(tmp_path: Path, language: Language) -> None:
     settings = settings_for(tmp_path, write_village(tmp_path / "content"), language=language)
-    settings.llm.provider = "rehearsal"
-    with TestClient(create_app(settings)) as client:
+    with TestClient(create_app(settings.changed(llm={"provider": "rehearsal"}))) as client:
         client.post("/world/observations", json=FIRE).raise_for_status()
         for form in ({}, {"choices": ["yes", "no"]}, {"number": {"min": 1, "max": 5}}):
             out = client.post("/surveys", json={"question": "Is the mill on fire?", **form}).json()

@@ -110,8 +110,7 @@ def test_what_stands_beside_the_words_asked_for_counts_though_it_shares_none(
 def test_the_context_is_as_large_as_the_setting_says(
     tmp_path: Path, millbrook: Path, script: ScriptedModel, tokens: int, *, is_whole: bool
 ) -> None:
-    settings = settings_for(tmp_path, millbrook, language="en")
-    settings.llm.context_tokens = tokens
+    settings = settings_for(tmp_path, millbrook, language="en").changed(llm={"context_tokens": tokens})
     texts = [f"Lighthouse lens, crate {number}: straw, straw and more straw from Bremen." for number in range(40)]
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         give_past(client, *texts)
@@ -138,8 +137,7 @@ def test_of_what_one_told_of_oneself_that_stands_in_the_prompt_which_bears_on_th
 ) -> None:
     told = ["I once kept a goat named Sorrel up on the ridge."]
     told += [f"I was {number} times in the valley of the mill with my uncle and his cart." for number in range(3, 12)]
-    settings = settings_for(tmp_path, millbrook, language="en")
-    settings.llm.context_tokens = 1100
+    settings = settings_for(tmp_path, millbrook, language="en").changed(llm={"context_tokens": 1100})
     goal = {"goal": "Tell of the goat Sorrel", "success_criteria": "Hanna has heard of the goat"}
     with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
         for text in told:

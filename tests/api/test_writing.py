@@ -98,8 +98,7 @@ def test_what_cannot_be_written(
 def test_without_a_model_too_it_is_in_character_and_true(
     tmp_path: Path, millbrook: Path, language: Language, told: str
 ) -> None:
-    settings = settings_for(tmp_path, millbrook, language=language)
-    settings.llm.provider = "rehearsal"
+    settings = settings_for(tmp_path, millbrook, language=language).changed(llm={"provider": "rehearsal"})
     with TestClient(create_app(settings)) as client:
         talk = begin(client)
         say(client, talk, told)

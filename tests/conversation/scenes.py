@@ -7,8 +7,8 @@ from pydantic.alias_generators import to_camel
 
 from service.content.scenes import Effect, Scene, StagedScene
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.directing import AttitudeContext
 from service.conversation.engine import Engine
+from service.conversation.moderator import AttitudeContext
 from service.conversation.prompt import PromptContext
 from service.conversation.scenes import begin, go_on
 from service.llm.chat import Prompt
@@ -46,9 +46,7 @@ def begin_scene(room: ConversationDependencies, *people: str | dict[str, str], *
     """A scene of these; the answer is its id."""
     wanted = a_scene(*people, **{"max_turns": 12} | more)
     names = room.models.names()
-    return room.database.write_now(
-        lambda s: begin(s, room.worlds.open(s, "main", lock=True), wanted, names)
-    ).conversation_id
+    return room.database.write_now(lambda s: begin(s, room.worlds.open(s, "main", lock=True), wanted, names)).id
 
 
 def play(room: ConversationDependencies, scene_id: str, turns: int | None = None) -> ConversationRow:

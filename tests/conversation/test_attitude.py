@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.directing import Questions
 from service.conversation.engine import Engine
+from service.conversation.moderator import Questions
 from service.conversation.why import why_said
 from service.errors import ModelServerError
 from service.llm.chat import Prompt

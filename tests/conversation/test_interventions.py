@@ -108,9 +108,7 @@ def stage(
     """A scene in which these are to happen; its conversation's id."""
     scene = a_scene(*people, scene_id="S001", situation="It is quiet.", interventions=rules, **more)
     names = room.models.names()
-    return room.database.write_now(
-        lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
-    ).conversation_id
+    return room.database.write_now(lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)).id
 
 
 def done(room: ConversationDependencies, scene_id: str) -> list[tuple[int, str, str | None]]:
@@ -289,4 +287,4 @@ def test_a_need_makes_something_happen(room: ConversationDependencies, script: S
 def test_a_scene_that_was_played_before_has_a_number(room: ConversationDependencies) -> None:
     played = {stage(room): "S001", stage(room): "S001.2", stage(room): "S001.3"}
     rows = room.database.read_now(lambda s: scenes_of(s, "main"))
-    assert {scene.conversation_id: scene.id for scene in rows} == played
+    assert {scene.id: scene.scene_id for scene in rows} == played

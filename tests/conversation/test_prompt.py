@@ -18,7 +18,7 @@ from jinja2 import UndefinedError
 import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
-from service.conversation.directing import (
+from service.conversation.moderator import (
     AttitudeContext,
     Bystander,
     ModeratorContext,

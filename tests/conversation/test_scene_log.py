@@ -8,7 +8,7 @@ import yaml
 
 from service.conversation.scene_log import SceneLog, as_json, as_script, as_yaml, scene_log, scene_report, view_of
 from service.locales import Language
-from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
+from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, TurnRow
 
 NAMES = {"aoi": "Aoi", "taro": "Taro", "mio": "Mio"}
 ROW = ConversationRow(world_id="main", id="c", node_id="", language="en", max_turns=9, phase="closed", started_at=0)
@@ -17,18 +17,13 @@ ROW.participants = [
     ParticipantRow(world_id="main", conversation_id="c", person_id="taro", seat=1),
     ParticipantRow(world_id="main", conversation_id="c", person_id="mio", seat=2, joined_turn=2),
 ]
-SCENE = SceneRow(
-    world_id="main",
-    id="S001",
-    conversation_id="c",
-    definition={
-        "location": "A classroom",
-        "time": "After school",
-        "situation": "The evening sun falls in.",
-        "participants": ["aoi", "taro"],
-    },
-    at=0,
-)
+ROW.scene_id = "S001"
+ROW.definition = {
+    "location": "A classroom",
+    "time": "After school",
+    "situation": "The evening sun falls in.",
+    "participants": ["aoi", "taro"],
+}
 
 
 def turn(number: int, who: str, **said: Any) -> TurnRow:
@@ -76,7 +71,7 @@ DONE = [
 
 @pytest.fixture
 def log() -> SceneLog:
-    return scene_log(SCENE, ROW, TURNS, DONE, "A classroom")
+    return scene_log(ROW, TURNS, DONE, "A classroom")
 
 
 def test_a_log_has_the_shape_of_project_anima_as_json_and_as_yaml(log: SceneLog) -> None:

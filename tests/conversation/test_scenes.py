@@ -109,7 +109,7 @@ def test_of_more_than_two_who_says_goodbye_leaves_and_the_last_goodbye_ends_it(
 def test_what_somebody_did_not_perceive_stands_in_none_of_its_prompts(
     room: ConversationDependencies, script: ScriptedModel, modulator: Modulator, attitude: str
 ) -> None:
-    room.settings.memory.attitude = attitude  # type: ignore[assignment]
+    room = replace(room, settings=room.settings.changed(memory={"attitude": attitude}))
     rng = random.Random(14)
     seen, heard, unheard = 0, 0, 0
     for number in range(6):

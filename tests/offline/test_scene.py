@@ -38,7 +38,7 @@ def rehearse(
 
     def begin(session: Session) -> str:
         scene = begin_scene(session, worlds.open(session, "main", lock=True), wanted, deps.models.names())
-        return go_on(session, worlds, main(scene.conversation_id)).id
+        return go_on(session, worlds, main(scene.id)).id
 
     scene_id = deps.database.write_now(begin)
     asyncio.run(Engine(deps).converse(main(scene_id)))

@@ -46,9 +46,7 @@ def stage(room: ConversationDependencies, scene_id: str, *people: str, **more: A
     """A scene of these; its conversation's id."""
     scene = a_scene(*people, scene_id=scene_id, situation="It is quiet.", **more)
     names = room.models.names()
-    return room.database.write_now(
-        lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
-    ).conversation_id
+    return room.database.write_now(lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)).id
 
 
 def speak(room: ConversationDependencies, script: ScriptedModel, scene_id: str, *lines: str) -> None:
@@ -162,11 +160,11 @@ def test_a_scene_that_was_played_beside_it_or_after_it_stays_with_what_was_remem
         } | {"said": [row["data"] for row in rows["events"] if row["data"].get("conversation_id") == other]}
 
     assert of_other(now) == of_other(before)
-    assert [row["carried"] != "" for row in now["scenes"] if row["id"] == "S002"] == [True]
+    assert [row["carried"] != "" for row in now["conversations"] if row["scene_id"] == "S002"] == [True]
     for name in ("memories", "summaries", "attitude_changes", "moods", "commitments"):
         assert not [row for row in now[name] if row.get("conversation_id") == one], name
     assert attitude_of_taro(room) == (known[0] - 8, known[1] - 1)
-    first = next(row for row in room.database.read_now(lambda s: scenes_of(s, "main")) if row.id == "S001")
+    first = next(row for row in room.database.read_now(lambda s: scenes_of(s, "main")) if row.scene_id == "S001")
     assert room.database.read_now(lambda s: following(s, first)) == ["S002"]
 
 

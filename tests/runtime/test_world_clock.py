@@ -1,5 +1,7 @@
 """Owns the tests of what time alone brings: mid-term memories expire, days begin, and all of it is told in order."""
 
+from dataclasses import replace
+
 import pytest
 from sqlmodel import Session
 
@@ -7,6 +9,7 @@ from service.content.profile import Importance
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid
 from service.memory.mid_term import expires_at, mid_term_memories, tell_over
+from service.people.worlds import WorldRepository
 from service.runtime.world_clock import advance_clock
 from service.store.events import events_after, last_event
 from service.store.tables import EventRow, MemoryRow, WorldRow
@@ -157,8 +160,13 @@ def test_a_leap_over_many_days_tells_the_last_one(room: ConversationDependencies
     assert event.data == {"day": "2027-05-06"}
 
 
+def _ruled(room: ConversationDependencies, **values: int) -> ConversationDependencies:
+    settings = room.settings.changed(world=values)
+    return replace(room, settings=settings, worlds=WorldRepository(room.worlds.content, settings.world))
+
+
 def test_a_day_may_begin_at_another_hour(room: ConversationDependencies) -> None:
-    room.worlds.settings.day_starts_minutes = 300
+    room = _ruled(room, day_starts_minutes=300)
     assert _pass(room, 17 * 60) == []
     expiry = _remember(room, "low")
     assert expiry == day_end(room.worlds.start, day_starts=300)
@@ -168,7 +176,7 @@ def test_a_day_may_begin_at_another_hour(room: ConversationDependencies) -> None
 
 
 def test_the_calendar_ends(room: ConversationDependencies) -> None:
-    room.worlds.settings.max_tick_minutes = LATEST
+    room = _ruled(room, max_tick_minutes=LATEST)
     with pytest.raises(Invalid) as refused:
         tick(room, LATEST - room.worlds.start + 1)
     assert refused.value.facts["field"] == "ticks"
@@ -176,6 +184,6 @@ def test_the_calendar_ends(room: ConversationDependencies) -> None:
 
 
 def test_a_tick_can_be_longer_than_a_minute(room: ConversationDependencies) -> None:
-    room.worlds.settings.tick_minutes = 15
+    room = _ruled(room, tick_minutes=15)
     tick(room, 2)
     assert _clock(room) == "2026-04-01T07:30"

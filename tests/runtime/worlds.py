@@ -165,7 +165,8 @@ def play(session: Session, key: ConversationKey) -> None:
     part, and Hamako overheard it.
     """
     of: dict[str, Any] = key._asdict()
-    session.add(tables.SceneRow(**of, id=key.conversation_id, definition={}, at=0))
+    row = session.get_one(tables.ConversationRow, key)
+    row.scene_id, row.definition = key.conversation_id, {}
     session.add(tables.InterventionRow(**of, number=0, before_turn=1, kind="scene_situation_update", details={}, at=0))
     session.add(
         marked(key.world_id, f"{key.conversation_id}/1", "npc_taro", conversation_id=key.conversation_id, turn=1)

@@ -16,7 +16,7 @@ from tests.scripted_model import ScriptedModel
 def test_a_survey_is_told_and_written(
     settings: Settings, tmp_path: Path, script: ScriptedModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings.content_dir = classroom(tmp_path / "content")
+    settings = settings.changed(content_dir=classroom(tmp_path / "content"))
     models = Models(dict.fromkeys(ROLES, script))
     script.enqueue(*({"rests_on": [], "because": "So it is.", "answer": answer} for answer in ("no", "yes", "no")))
     people = ["chara-a", "chara-b", "chara-c"]

@@ -34,11 +34,13 @@ def typing(*lines: str) -> Callable[[], str]:
 @pytest.fixture
 def played(settings: Settings, tmp_path: Path, script: ScriptedModel) -> Callable[..., None]:
     """Plays a scene of the classroom."""
-    settings.content_dir = classroom(tmp_path / "content")
+    content = classroom(tmp_path / "content")
     models = Models(dict.fromkeys(ROLES, script))
 
     def play(*typed: str, scene: str = "S001", language: Language = "en", **more: Any) -> None:
-        asyncio.run(run_scene(settings, scene, "main", language, models=models, ask=typing(*typed), **more))
+        spoken = {"language": more.pop("spoken")} if "spoken" in more else {}
+        here = settings.changed(content_dir=content, world=spoken)
+        asyncio.run(run_scene(here, scene, "main", language, models=models, ask=typing(*typed), **more))
 
     return play
 
@@ -127,14 +129,12 @@ def test_a_scene_is_played_without_asking_and_its_log_is_written(
 def test_a_scene_whose_model_fails_stands_with_the_reason_and_its_turn_is_tried_again(
     played: Callable[..., None],
     script: ScriptedModel,
-    settings: Settings,
     capsys: pytest.CaptureFixture[str],
     language: Language,
 ) -> None:
-    settings.world.language = language
     error = ModelEmpty(model="m")
     script.enqueue(error, acts("Hello."))
-    played(":next 3", "", ":quit", language=language)
+    played(":next 3", "", ":quit", language=language, spoken=language)
     out = capsys.readouterr().out
     assert out.index(error.sentence(language)) < out.index("Hello.")
     assert script.unused == 0

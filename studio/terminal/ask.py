@@ -33,8 +33,7 @@ async def in_process(
     Raises:
         SystemExit: the service has refused what was asked of it.
     """
-    settings.api_key = None  # nobody else reaches it
-    app = create_app(settings, models=models)
+    app = create_app(settings.changed(api_key=None), models=models)  # nobody else reaches it
     headers = {"X-World-Id": world_id, "Accept-Language": language}
     async with (
         app.router.lifespan_context(app),

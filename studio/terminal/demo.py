@@ -1,12 +1,10 @@
 """Owns the demonstration: the real service on a free port, driven over HTTP as a game client would drive it."""
 
 import json
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +12,7 @@ import networkx as nx
 
 from service.api.server import Server
 from service.app import create_app
+from service.public.files import thrown_away
 from service.public.models import LocalServer, Settings
 from service.public.words import Language, Phrase, sentence
 
@@ -35,16 +34,15 @@ def run_demo(
         KataribeError: the service could not be started.
         SystemExit: it refused something, or a model failed; the sentence says what.
     """
-    if not settings.names_model:
-        settings.llm.provider = "rehearsal"
-    settings.llm.rehearsal_pace_seconds = PACE_SECONDS
-    settings.api_key = None  # nobody else reaches it
-    settings.world.decision = "routine"  # the others live on, and cost nothing
-    with tempfile.TemporaryDirectory(prefix="kataribe-demo-") as directory:
-        settings.data_dir = Path(directory)
-        settings.database_url = None
+    speaker = {} if settings.names_model else {"provider": "rehearsal"}
+    with thrown_away(settings) as apart:
+        apart = apart.changed(
+            api_key=None,  # nobody else reaches it
+            llm={**speaker, "rehearsal_pace_seconds": PACE_SECONDS},
+            world={"decision": "routine"},  # the others live on, and cost nothing
+        )
         with (
-            _served(settings) as url,
+            _served(apart) as url,
             httpx.Client(base_url=url, timeout=600, headers={"Accept-Language": language}) as http,
         ):
             _Play(http, language).run(url, character_id, npc_id, offers)

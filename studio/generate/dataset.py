@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from service.public.errors import Conflict, Invalid, KataribeError, take, usable
 from service.public.files import ContentRefused
@@ -66,13 +66,6 @@ Line = dict[str, Any]
 
 _ID = re.compile(rb'\{"id":"[0-9a-f]{12}-([0-9]{6})"')
 _CHUNK = 1 << 16
-
-
-class _Place(NamedTuple):
-    """Where a line stands in its file."""
-
-    start: int
-    size: int
 
 
 class Dataset:
@@ -157,7 +150,7 @@ class Dataset:
 
 
 class _Lines:
-    """A file of lines, each with its item's id; `places` are theirs by number."""
+    """A file of lines, each with its item's id; `places` are where each begins and how long it is, by number."""
 
     def __init__(self, file: Path, run: str) -> None:
         self._file, self._run = file, run
@@ -178,7 +171,7 @@ class _Lines:
             except OSError:
                 self._io.truncate(start)
                 raise
-        self.places[number] = _Place(start, len(text))
+        self.places[number] = (start, len(text))
 
     def read(self, number: int) -> Line:
         line: Line = json.loads(self._bytes(number))
@@ -186,7 +179,7 @@ class _Lines:
 
     def keep_only(self, numbers: list[int]) -> None:
         """Write these lines in this order into a new file, and put it in the place of this one."""
-        starts = [self.places[number].start for number in numbers]
+        starts = [self.places[number][0] for number in numbers]
         if len(numbers) == len(self.places) and starts == sorted(starts):
             return
         new = self._file.with_suffix(".settled.tmp")
@@ -218,11 +211,11 @@ class _Lines:
             raise
 
     def _bytes(self, number: int) -> bytes:
-        place = self.places[number]
-        self._io.seek(place.start)
-        return self._io.read(place.size)
+        start, size = self.places[number]
+        self._io.seek(start)
+        return self._io.read(size)
 
-    def _find(self) -> Iterator[tuple[int, _Place]]:
+    def _find(self) -> Iterator[tuple[int, tuple[int, int]]]:
         """A process that was killed may have left the beginning of a line: it goes. Raises: OtherDataset."""
         start = self._io.seek(0)
         begins = f'{{"id":"{self._run}-'.encode()
@@ -232,7 +225,7 @@ class _Lines:
             if not begins.startswith(line[: len(begins)]) or (is_whole and named is None):
                 raise OtherDataset(file=str(self._file))
             if named is not None and is_whole:
-                yield int(named[1]), _Place(start, len(line))
+                yield int(named[1]), (start, len(line))
                 start += len(line)
         lines.detach()  # else it would close the file
         self._io.truncate(start)

@@ -321,8 +321,13 @@ async def _hold_all(
     """What is said of the cast, and the talks of each case, so many at once as models may be asked."""
     async with kataribe.open(content, settings=settings, models=models, lives=False) as game:
         limit = asyncio.Semaphore(settings.llm.max_concurrency)
+
+        async def holding(case: Case, world_id: str) -> Run:
+            async with limit:
+                return await hold(game, case, world_id)
+
         tasks = [
-            [asyncio.create_task(_hold(game, limit, case, f"t{number}-{turn}")) for turn in range(case.test.repeat)]
+            [asyncio.create_task(holding(case, f"t{number}-{turn}")) for turn in range(case.test.repeat)]
             for number, case in enumerate(cases)
         ]
         all_tasks = [task for of_case in tasks for task in of_case]
@@ -332,8 +337,3 @@ async def _hold_all(
         finally:
             await cancel(all_tasks)
         return judged, [[task.result() for task in of_case] for of_case in tasks]
-
-
-async def _hold(game: Game, limit: asyncio.Semaphore, case: Case, world_id: str) -> Run:
-    async with limit:
-        return await hold(game, case, world_id)

@@ -5,12 +5,13 @@ the night. Pure.
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from service.public.files import ActionDef, Content, Facility, Where
 from service.public.words import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, clock
 from studio.generate.people.parts import Parts, Slot, Work, found, parts
 from studio.generate.people.plan import WORKING_AGE
-from studio.generate.people.workplaces import paid_places, places_of, workplaces
+from studio.generate.people.workplaces import facilities, paid_places, places_of, workplaces
 
 _SCHOOL_AGE, _DRINKING_AGE, _OLD = 6, 20, 75
 _STEP = 5
@@ -110,7 +111,7 @@ class _Day:
         """A while at a place that is open then, and home again; without one at home. `after`: what it does there."""
         able = [
             (place, action)
-            for place in self._places()
+            for place in facilities(self.world, self.language)
             for action in self.actions
             if _is_pleasure(action) and action.tags & place.tags and self._may(place, action, starts)
         ]
@@ -120,10 +121,6 @@ class _Day:
             self.add(starts, self.say(f"tag_{tag}" if tag else "visit", place), place, action)
             starts = self.until + _span(action)
         self.add(starts, after or self.say("home"))
-
-    def _places(self) -> list[Facility]:
-        places = self.world.cast(self.language).world_map.facilities
-        return [places[place_id] for place_id in sorted(places)]
 
     def _may(self, place: Facility, action: ActionDef, starts: int) -> bool:
         done = {(one.get("facility"), one.get("action")) for one in self.blocks}
@@ -228,14 +225,11 @@ def _shift(place: Facility, action: ActionDef | None, day: _Day) -> tuple[int, i
 
 def _spans(place: Facility, action: ActionDef) -> Iterator[tuple[int, int]]:
     """When the action may be done there, between the first and the last hour of a day."""
-    since: int | None = None
-    for minute in range(_EARLIEST, _LATEST + _STEP, _STEP):
-        is_open = minute < _LATEST and _is_open(place, action, minute)
-        if is_open and since is None:
-            since = minute
-        elif not is_open and since is not None:
-            yield since, minute
-            since = None
+    minutes = range(_EARLIEST, _LATEST, _STEP)
+    for is_open, together in groupby(minutes, lambda minute: _is_open(place, action, minute)):
+        span = list(together)
+        if is_open:
+            yield span[0], span[-1] + _STEP
 
 
 def _is_open(place: Facility, action: ActionDef, minute: int) -> bool:

@@ -64,7 +64,7 @@ def known_works(world: Content, language: Language) -> list[str]:
 def workplaces(work: str, world: Content) -> list[Facility]:
     """Where the work may be done, the best first; nothing: nowhere in particular."""
     wanted = work.strip().casefold()
-    named = [place for place in _facilities(world) if wanted in {name.casefold() for name in _names(place, world)}]
+    named = [place for place in facilities(world) if wanted in {name.casefold() for name in _names(place, world)}]
     if named or not work:
         return named
     actions = [one for language in languages() for one in world.cast(language).catalogue.actions]
@@ -75,25 +75,26 @@ def workplaces(work: str, world: Content) -> list[Facility]:
         for tag in action.tags
     }
     if tags:
-        return [place for place in _facilities(world) if place.tags & tags]
+        return [place for place in facilities(world) if place.tags & tags]
     work_id = found("works", work)
     return places_of(parts(world.default_language).works[work_id], world) if work_id else []
 
 
 def places_of(work: Work, world: Content) -> list[Facility]:
     """Where such works are done: in places that are called so, else in places of that kind."""
-    places = [place for place in _facilities(world) if _HOME not in place.tags]
+    places = [place for place in facilities(world) if _HOME not in place.tags]
     by_name = [place for place in places if any(_says(text, work.places) for text in _names(place, world))]
     return by_name or [place for place in places if not place.tags.isdisjoint(work.tags)]
 
 
 def paid_places(world: Content) -> list[Facility]:
     """Where anybody may earn something."""
-    return [place for place in _facilities(world) if PAID in place.tags]
+    return [place for place in facilities(world) if PAID in place.tags]
 
 
-def _facilities(world: Content) -> list[Facility]:
-    places = world.cast(world.default_language).world_map.facilities
+def facilities(world: Content, language: Language | None = None) -> list[Facility]:
+    """All places of the world, by their ids; with their names in that language (None: the game's own)."""
+    places = world.cast(language or world.default_language).world_map.facilities
     return [places[place_id] for place_id in sorted(places)]
 
 

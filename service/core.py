@@ -7,23 +7,23 @@ from typing import Any, TypeVar
 from sqlmodel import Session
 
 from service.content.load import Content
-from service.conversation.asking import PersonAnswer, Survey, ask_people
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Mailbox
+from service.conversation.surveys import PersonAnswer, Survey, ask_people
 from service.conversation.transcript import end
 from service.errors import ModelNotConfigured, WorldExists
 from service.llm.chat import Role
 from service.memory.record import Group
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime import snapshots
-from service.runtime.author_changes import Observation, observe
 from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.made_people import forget_world
 from service.runtime.memory_jobs import VectorFiller
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
+from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked
@@ -179,7 +179,7 @@ class Core:
         self.conversation.stream.tell_restored(world_id)
         self.world_runner.world(world_id).move()
 
-    async def branch(self, world_id: str, to_world: str, snapshot: str | None, moment: Moment | None) -> None:
+    async def branch(self, world_id: str, to_world: str, snapshot: str | None, moment: PastMoment | None) -> None:
         """Begin another world that is this one, as it is or was kept, up to that moment.
 
         Raises:

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, create_model
 
 from service.content.profile import Mood, NpcProfile
-from service.conversation.asking import AnswerForm, ScanContext, SurveyContext
 from service.conversation.directing import AttitudeContext, ModeratorContext, ModulatorContext
 from service.conversation.long_term import LongTermContext
 from service.conversation.prompt import Outcome, PromptContext
+from service.conversation.surveys import AnswerForm, ScanContext, SurveyContext
 from service.conversation.writing import AsideContext, Form, WriteContext
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
 from service.memory.closing.context import ClosingContext, OpenPromise, Participant, SpokenLine

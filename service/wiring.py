@@ -15,7 +15,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Stream
 from service.core import Core
-from service.decision.context import DecisionDependencies
+from service.decision.situation import DecisionDependencies
 from service.errors import Misconfigured
 from service.llm.cassette import open_cassette
 from service.llm.choose import PROBE_SECONDS, Models, choose_models

@@ -1,5 +1,5 @@
-"""Owns everybody's lives by id, finds who is where at a moment, and who is due when. It remembers as much of the past
-as somebody may still ask for.
+"""Owns everybody's lives by id: who is where at a moment, and who is due when. It keeps as much of the past as may
+still be asked for.
 """
 
 from bisect import bisect_left, insort
@@ -206,7 +206,7 @@ class AgentIndex:
         self.changed_people.add(person.id)
 
     def take_out(self, person_id: str) -> None:
-        """The person is not there any more, nor was it ever. Nobody lags behind the moment it goes at."""
+        """Remove the person and its past. Nobody may lag behind the moment it goes at."""
         person = self.people.pop(person_id)
         self._unlist(person_id, person.past, ())
         self.agenda.drop(person_id)

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from world.actions import TALK, Option
-from world.distance import Row
+from world.distance import WalkRow
 from world.life import Activity, Person, Talk, node_at
 from world.simulation import Simulation
 from world.time import WorldTime
 
 
 class Causality:
-    """Decides who must wait for whom. `to_decide` and `to_claim` answer the id of somebody to wait for, or None: go
-    ahead. Where there are several, it is the one that lags least: it moves last, so that the one who waits is woken
-    seldom. Waiting always leads to an earlier (time, id) or to an open talk, so nobody waits in a circle.
+    """Decides who must wait for whom. `to_decide` and `to_claim` answer the id of somebody to wait for (None: go
+    ahead). Of several it is the one that lags least: it moves last, so the waiter is woken seldom. Waiting always leads
+    to an earlier (time, id) or to an open talk, so nobody waits in a circle.
     """
 
     def __init__(self, world: Simulation) -> None:
@@ -53,8 +53,8 @@ class Causality:
         return self._to_speak(person, claim.target_id)
 
     def to_turn(self, talk: Talk) -> str | None:
-        """Gate 3: whether it is known who hears the next turn of a talk: who joins it at that minute does. Nobody joins
-        in the minute in which it begins, for nobody has seen it before.
+        """Gate 3: whether it is known who hears the next turn of a talk; a person that joins at that minute does.
+        Nobody joins in the minute in which it begins, for nobody has seen it before.
         """
         rules = self.world.setting.rules
         if not talk.turns or len(talk.present) >= rules.table or talk.shortest > rules.talk_min:
@@ -69,8 +69,9 @@ class Causality:
         return None
 
     def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
-        """Whether who can be there by `t` may claim a seat at the table at `t`: not if it is known to claim something
-        else then. Who has left it never comes back, but may speak to somebody who would come, and is free after a talk.
+        """Whether a person that can be there by `t` may claim a seat at the table at `t`: not if it is known to claim
+        something else then. One that left the talk never comes back, but may speak to somebody who would come, and is
+        free after a talk.
         """
         person = self.world.people[person_id]
         if person_id in talk.members:
@@ -78,9 +79,7 @@ class Causality:
         return person.ready < t or person.claim is None or person.claim.talk_id == talk.id
 
     def still_blocks(self, blocker: str, person: Person) -> bool:
-        """Whether somebody who blocked a decision, and has changed since, certainly still blocks it. False: it may or
-        may not.
-        """
+        """Whether a blocker that has changed since certainly still blocks the decision. False: it may or may not."""
         gap = person.ready - self.world.agenda[blocker]
         if gap <= 0:
             return False
@@ -91,24 +90,24 @@ class Causality:
 
     # What the rule reads; the tests loosen these one by one, and must notice
 
-    def sight_row(self, node_id: str) -> Row:
+    def sight_row(self, node_id: str) -> WalkRow:
         """R1: from where somebody comes into sight of the node, and in how many minutes."""
         return self.world.setting.distances.to_sight(node_id)
 
-    def npcs_row(self, node_id: str) -> Row:
+    def npcs_row(self, node_id: str) -> WalkRow:
         """R2: from where somebody can speak to an NPC in sight of the node, and in how many minutes."""
         return self.world.setting.distances.to_npcs_in_sight(node_id)
 
-    def talk_row(self, node_id: str) -> Row:
+    def talk_row(self, node_id: str) -> WalkRow:
         """R2: from where somebody can speak to a character on the node, and in how many minutes."""
         return self.world.setting.distances.to_talk(node_id)
 
-    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, WalkRow]]:
         """R2: the characters it perceives at `t` whom somebody could have spoken to before, and those in the talks that
         it perceives through whom somebody could have joined before; with the way to each.
         """
         sight = self.world.setting.distances.in_sight(person.node_id)
-        found: list[tuple[str, Row]] = []
+        found: list[tuple[str, WalkRow]] = []
         talks = dict[str, Talk]()
         for other, activity, node_id in self.world.near(sight, t):
             if activity.talk_id is not None:
@@ -153,8 +152,8 @@ class Causality:
         rows = self._table_rows(talk)
         return self._lagging(rows, t) or self._before_me(person, rows, target_id)
 
-    def _table_rows(self, talk: Talk) -> list[Row]:
-        """From where somebody can join the talk, and in how many minutes: by each whom it may join."""
+    def _table_rows(self, talk: Talk) -> list[WalkRow]:
+        """The minutes to where the talk can be joined, a row for each member that may be addressed."""
         return [self.talk_row(self.world.people[i].node_id) for i in talk.characters]
 
     def _is_behind(self, talk: Talk, t: WorldTime) -> bool:
@@ -180,7 +179,7 @@ class Causality:
         blocker = self._lagging([row], t)
         if blocker is not None:
             return blocker
-        seated: list[tuple[str, Row]] = []
+        seated: list[tuple[str, WalkRow]] = []
         for other in self.world.seated(seat):
             activity = other.before(t)
             if activity.seat == seat and _could_be_cut(activity, t):
@@ -189,7 +188,7 @@ class Causality:
             blocker = self._blocks_targets(seated, t)
         return blocker or self._before_me(person, [row], None)
 
-    def _lagging(self, rows: Sequence[Row], t: WorldTime) -> str | None:
+    def _lagging(self, rows: Sequence[WalkRow], t: WorldTime) -> str | None:
         """Somebody behind `t` who can be there by `t`, whatever its id."""
         node_indexes = self.world.node_indexes
         for since, other in self.world.agenda.behind(t):
@@ -197,7 +196,7 @@ class Causality:
                 return other
         return None
 
-    def _before_me(self, person: Person, rows: Sequence[Row], target_id: str | None) -> str | None:
+    def _before_me(self, person: Person, rows: Sequence[WalkRow], target_id: str | None) -> str | None:
         """Somebody of a lower id who is there at the same minute, and may still claim the same."""
         mine = person.claim
         assert mine is not None  # noqa: S101  only asked about somebody who claims
@@ -226,7 +225,7 @@ class Causality:
                 return other
         return None
 
-    def _blocks_targets(self, targets: Sequence[tuple[str, Row]], t: WorldTime) -> str | None:
+    def _blocks_targets(self, targets: Sequence[tuple[str, WalkRow]], t: WorldTime) -> str | None:
         lagging = list(self._speakers(t)) if targets else []
         for target_id, row in targets:
             for node_index, gap, other in lagging:
@@ -240,8 +239,8 @@ class Causality:
             yield self.world.node_indexes[other], t - since, other
 
     def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str | None]]:
-        """Who is in an open talk that may end at `t`, or have ended before, and the NPC in it. Who has joined an NPC's
-        talk may stand too far from the NPC to be counted among those who lag behind there.
+        """The characters in open talks that may end at `t`, or have ended before, each with the NPC of that talk. One
+        that joined an NPC's talk may stand too far from the NPC to be counted among those who lag behind there.
         """
         for _, talk_id in self.world.open_talks.behind(WorldTime(t + 1)):
             talk = self.world.talks[talk_id]
@@ -251,7 +250,7 @@ class Causality:
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:
-    """Whether somebody could speak to who does it, before `t`, so that it shows at `t`."""
+    """Whether a speaker could interrupt the activity before `t`, so that it shows at `t`."""
     return activity.interruptible and activity.start < t <= activity.end
 
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from world.time import WorldTime
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """What an event is, in the order of one minute: who arrives, what ends, what is decided, what begins.
 
     Arrivals come first: all of a minute are known before anything is decided in it.
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     CHANGED = "changed"
 
 
-_RANK = {kind: i for i, kind in enumerate(Kind)}
+_RANK = {kind: i for i, kind in enumerate(EventKind)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +42,7 @@ class Event:
     """
 
     time: WorldTime
-    kind: Kind
+    kind: EventKind
     person_id: str
     data: Mapping[str, str | int] = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ def canonical(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class Effect:
     """What one change did: events (some of them later than the change itself), whose lives it touched, a talk begun.
 
     `since`: of those touched, events foretold for then or later do not happen (`voids`).
@@ -73,4 +73,4 @@ class Change:
         """Whether an event foretold before this change does not happen after it."""
         if self.since is None or event.person_id not in self.touched or event.time < self.since:
             return False
-        return event.time > self.since or event.kind not in (Kind.ARRIVED, Kind.TALK_ENDED)
+        return event.time > self.since or event.kind not in (EventKind.ARRIVED, EventKind.TALK_ENDED)

@@ -77,8 +77,8 @@ class Segment:
         return self.times[-1]
 
     def until(self, t: WorldTime) -> Self:
-        """Only what of it was reached by `t`, which is no earlier than its start: who stops there is on the last
-        node.
+        """The part of it that was reached by `t`, which is no earlier than its start: a walker that stops is on the
+        last node.
         """
         reached = bisect_right(self.times, t)
         return self if reached == len(self.path) else type(self)(path=self.path[:reached], times=self.times[:reached])
@@ -122,7 +122,7 @@ def latest(segments: Sequence[Segment], t: WorldTime) -> Segment:
 
 
 def neighbours(world_map: WorldMap, positions: Mapping[str, Position], person_id: str) -> tuple[str, ...]:
-    """The ids, sorted, of who stands next to the person; somebody who walks is next to nobody. One pass over all.
+    """The ids, sorted, of people next to the person; a walker is next to nobody. One pass over all.
 
     Raises:
         KeyError: the person has no position.
@@ -197,7 +197,7 @@ class Activity:
         return self.interruptible and self.start < t < self.end
 
 
-class State(StrEnum):
+class LifeState(StrEnum):
     """What happens when a character's `ready` time has come, and what may follow."""
 
     DECIDES = "decides"
@@ -225,7 +225,7 @@ class Person:
     home: str
     ready: WorldTime
     past: tuple[Activity, ...]
-    state: State = State.DECIDES
+    state: LifeState = LifeState.DECIDES
     claim: Option | None = None
     decided_at: WorldTime
     alarm: WorldTime | None = None
@@ -301,7 +301,7 @@ class Talk:
         return tuple(i for i in self.members if since.get(i, 0) <= turn and turn < until.get(i, turn + 1))
 
     def there_before(self, t: WorldTime) -> tuple[str, ...]:
-        """Those who are there when the turn of minute `t` is about to be spoken, whatever has been spoken since."""
+        """Those who are there just before the turn of minute `t` is spoken, however many turns were spoken since."""
         return self.hears(min(self.turns, t - self.start))
 
     def over_before(self, t: WorldTime) -> bool:
@@ -309,19 +309,19 @@ class Talk:
         return self.over and self.turns <= t - self.start
 
     def members_before(self, t: WorldTime) -> tuple[str, ...]:
-        """All who were in it before `t`, whether they are still or not."""
+        """All who were in it before `t`, also if they have left."""
         since = dict(self.joined)
         return tuple(i for i in self.members if self.start + since.get(i, -1) < t)
 
     def seen(self, t: WorldTime) -> tuple[str, ...]:
-        """Those whom the snapshot of `t` shows in it: who joins at `t` is not yet seen, who leaves at `t` not any
+        """The members that the snapshot of `t` shows: one that joins at `t` is not seen yet, one that leaves at `t` no
         more.
         """
         until = {person_id: self.leaving(turn) for person_id, turn in self.left}
         return tuple(i for i in self.members_before(t) if t < until.get(i, t + 1))
 
     def leaving(self, turn: int) -> WorldTime:
-        """When somebody goes who does not hear that turn any more: no earlier than any talk may end."""
+        """When a member goes that does not hear that turn any more: no earlier than any talk may end."""
         return WorldTime(self.start + max(self.shortest, turn))
 
     def takes(self, person_id: str, t: WorldTime) -> bool:

@@ -7,7 +7,7 @@ from math import inf
 from world.actions import GO, TALK, WAIT, ActionDef, Facts, Option, Possibilities, Reason, Refusal, Where
 from world.distance import FAR, Path
 from world.errors import Unreachable
-from world.perceive import Seen, Snapshot
+from world.perception import Seen, Snapshot
 from world.places import Facility
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day

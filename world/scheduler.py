@@ -14,9 +14,9 @@ from heapq import heapify, heappop, heappush
 from world.actions import Option
 from world.causality import Causality
 from world.errors import OutOfTurn
-from world.events import Change, Event, canonical
-from world.life import State
-from world.perceive import Snapshot
+from world.events import Effect, Event, canonical
+from world.life import LifeState
+from world.perception import Snapshot
 from world.simulation import Simulation
 from world.time import WorldTime
 
@@ -104,7 +104,7 @@ class Scheduler:
     def _decides(self, call: Call) -> bool:
         """Whether the question is still the character's: somebody may have stopped it since."""
         person = self.world.people[call.person_id]
-        return person.state is State.DECIDES and person.ready == call.time
+        return person.state is LifeState.DECIDES and person.ready == call.time
 
     def snapshot(self, call: Call) -> Snapshot:
         """What the one who decides perceives. Raises: OutOfTurn: the call is not open."""
@@ -146,9 +146,9 @@ class Scheduler:
             self._next_in_talk(held)
         self._happened(change)
 
-    def changed(self, change: Change) -> None:
-        """Somebody else changed the world (`interrupt`, `stop`, `amend`, `extend_talk`): questions to whom it touched
-        are void, their answers will be refused; events that do not happen now are not released.
+    def changed(self, change: Effect) -> None:
+        """Take in a change by somebody else (`interrupt`, `stop`, `amend`, `extend_talk`): questions to those it
+        touched are void, and their answers will be refused; events that do not happen now are not released.
         """
         for call_id, call in list(self._asked.items()):
             if call.ask is Ask.DECISION and call.person_id in change.touched:
@@ -205,7 +205,7 @@ class Scheduler:
         taken, self._unsettled = canonical(self._unsettled), []
         return taken
 
-    def _happened(self, change: Change) -> None:
+    def _happened(self, change: Effect) -> None:
         self._unsettled += change.events
         self._move_on(change.touched)
 
@@ -227,14 +227,14 @@ class Scheduler:
                 if change.talk_id is not None:
                     self._next_in_talk(change.talk_id)
 
-    def _try(self, person_id: str, changed: str) -> Change | None:
+    def _try(self, person_id: str, changed: str) -> Effect | None:
         person = self.world.people[person_id]
-        if person.state not in (State.DECIDES, State.CLAIMS):
+        if person.state not in (LifeState.DECIDES, LifeState.CLAIMS):
             return None
         if person.ready >= self.until:
             self._beyond[0].add(person_id)
             return None
-        decides = person.state is State.DECIDES
+        decides = person.state is LifeState.DECIDES
         if decides and changed and self.causality.still_blocks(changed, person):
             blocker: str | None = changed
         else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from world.actions import ActionDef, Catalogue
-from world.distance import DistanceFields, Distances, Routes
+from world.distance import Distances, Routes
 from world.errors import TalkTooShort
 from world.places import Facility, WorldMap
 
@@ -38,18 +38,14 @@ class Setting:
             raise TalkTooShort(self.rules.talk_min, self.distances.longest_talk_walk)
 
     @cached_property
-    def _fields(self) -> DistanceFields:
-        return DistanceFields(self.world_map)
-
-    @cached_property
     def routes(self) -> Routes:
         """The ways over the map."""
-        return Routes(self.world_map, self._fields)
+        return Routes(self.world_map)
 
     @cached_property
     def distances(self) -> Distances:
         """How near things are on the map."""
-        return Distances(self.world_map, self._fields)
+        return Distances(self.routes)
 
     @cached_property
     def facilities_for(self) -> Mapping[str, tuple[Facility, ...]]:

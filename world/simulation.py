@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from world.actions import GO, HOLD, TALK, WAIT, WALK, Option, Reason
 from world.errors import OutOfTurn
-from world.events import Change, Event, Kind
+from world.events import Effect, Event, EventKind
 from world.interventions import Interventions
-from world.life import Activity, Because, Person, Segment, State, Talk, node_at
+from world.life import Activity, Because, LifeState, Person, Segment, Talk, node_at
 from world.needs import Levels
-from world.perceive import Snapshot, perceive
+from world.perception import Snapshot, perceive
 from world.setting import Setting
 from world.time import WorldTime
 
@@ -32,7 +32,7 @@ class Simulation(Interventions):
         option: Option,
         *,
         wake_at: WorldTime | None = None,
-    ) -> Change:
+    ) -> Effect:
         """The character does what it decided at its `ready` time: it walks there and does it, or claims it there.
 
         `wake_at`: it decides anew then, if what it does can be interrupted.
@@ -41,12 +41,14 @@ class Simulation(Interventions):
             OutOfTurn: the character is not deciding, or is scripted and speaks to somebody.
             Unreachable, UnknownPlace: no way leads there.
         """
-        person = self._expect(person_id, State.DECIDES, "decide")
+        person = self._expect(person_id, LifeState.DECIDES, "decide")
         if person.is_scripted and option.target_id in self.people:
             raise OutOfTurn(person_id, "sees nobody", f"speak to {option.target_id!r}")
         events = [] if person.last.action_id in (WALK, TALK) else [_ended(person, person.ready)]
         t, last = person.ready, person.last
-        events.append(Event(time=t, kind=Kind.DECIDED, person_id=person_id, data=_what(option, node_id=option.node_id)))
+        events.append(
+            Event(time=t, kind=EventKind.DECIDED, person_id=person_id, data=_what(option, node_id=option.node_id))
+        )
         path = self.setting.routes.path(last.node_id, option.node_id)
         past, levels, arrival = person.past, last.levels, t
         if path.minutes:
@@ -54,8 +56,10 @@ class Simulation(Interventions):
             arrival = walk.arrival
             levels = self.setting.catalogue.needs.begin(levels, t)
             past = (*past, Activity(action_id=WALK, start=t, end=arrival, segment=walk, levels=levels, decided_at=t))
-            events.append(Event(time=t, kind=Kind.DEPARTED, person_id=person_id, data={"node_id": last.node_id}))
-            events.append(Event(time=arrival, kind=Kind.ARRIVED, person_id=person_id, data={"node_id": option.node_id}))
+            events.append(Event(time=t, kind=EventKind.DEPARTED, person_id=person_id, data={"node_id": last.node_id}))
+            events.append(
+                Event(time=arrival, kind=EventKind.ARRIVED, person_id=person_id, data={"node_id": option.node_id})
+            )
         ready, claims = arrival, self._needs_claim(option)
         if not claims and (option.action_id != GO or not path.minutes):
             activity = self._begin(option, arrival, levels, decided_at=t, alarm=wake_at)
@@ -66,22 +70,22 @@ class Simulation(Interventions):
                 person,
                 past=past,
                 ready=ready,
-                state=State.CLAIMS if claims else State.DECIDES,
+                state=LifeState.CLAIMS if claims else LifeState.DECIDES,
                 claim=option if claims else None,
                 alarm=wake_at,
                 decided_at=t,
                 version=person.version + 1,
             )
         )
-        return Change(events=tuple(events), touched=(person_id,))
+        return Effect(events=tuple(events), touched=(person_id,))
 
-    def claim(self, person_id: str) -> Change:
+    def claim(self, person_id: str) -> Effect:
         """The character takes what it chose; if that is not to be had, it waits a while.
 
         Raises:
             OutOfTurn: the character claims nothing.
         """
-        person = self._expect(person_id, State.CLAIMS, "claim")
+        person = self._expect(person_id, LifeState.CLAIMS, "claim")
         option = person.claim
         assert option is not None  # noqa: S101  CLAIMS always has one
         if option.action_id == TALK:
@@ -95,7 +99,7 @@ class Simulation(Interventions):
             return self._fail(person, option, Reason.NO_SEAT)
         return self._take_up(person, option)
 
-    def turn(self, talk_id: str, *, last: bool, left: str | None = None) -> Change:
+    def turn(self, talk_id: str, *, last: bool, left: str | None = None) -> Effect:
         """The next turn of an open talk has been spoken; `last`: nothing more will be said. Else `left` may have taken
         leave with it, and goes, while the others go on.
 
@@ -113,12 +117,12 @@ class Simulation(Interventions):
             "index": talk.turns,
             "there": ",".join(talk.hears(talk.turns)),
         }
-        events = [Event(time=t, kind=Kind.TURN, person_id=talk.person_id, data=data)]
+        events = [Event(time=t, kind=EventKind.TURN, person_id=talk.person_id, data=data)]
         talk = replace(talk, turns=talk.turns + 1, over=last)
         touched: tuple[str, ...] = ()
         if last:
             data = {"talk_id": talk_id, "partner_id": talk.partner_id, "turns": talk.turns}
-            events.append(Event(time=talk.end, kind=Kind.TALK_ENDED, person_id=talk.person_id, data=data))
+            events.append(Event(time=talk.end, kind=EventKind.TALK_ENDED, person_id=talk.person_id, data=data))
         elif left is not None:
             touched = (left,) if left in self.people else ()
             events.append(self._leave(talk, left))
@@ -126,7 +130,7 @@ class Simulation(Interventions):
         change = self._go_on(talk)
         return replace(change, events=tuple(events), touched=(*change.touched, *touched))
 
-    def extend_talk(self, talk_id: str, t: WorldTime) -> Change:
+    def extend_talk(self, talk_id: str, t: WorldTime) -> Effect:
         """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk
         goes on in silence, and ends no earlier than `t`.
 
@@ -139,8 +143,8 @@ class Simulation(Interventions):
             raise OutOfTurn(talk_id, "is closed", "go on")
         return self._go_on(replace(talk, shortest=max(talk.shortest, t - talk.start)))
 
-    def close(self, talk_id: str) -> Change:
-        """What is remembered of the talk has been written: those who talked may go on.
+    def close(self, talk_id: str) -> Effect:
+        """The memories of the talk are written: those who talked may go on.
 
         Raises:
             OutOfTurn: the talk is not over, or closed already.
@@ -154,21 +158,21 @@ class Simulation(Interventions):
         touched = talk.characters
         for person_id in touched:
             person = self.people[person_id]
-            self.put(replace(person, state=State.DECIDES, version=person.version + 1))
-        return Change(touched=touched)
+            self.put(replace(person, state=LifeState.DECIDES, version=person.version + 1))
+        return Effect(touched=touched)
 
     def _leave(self, talk: Talk, person_id: str) -> Event:
-        """It goes no earlier than any talk may end: whoever reckoned with that is right."""
+        """The member goes no earlier than any talk may end, as everybody has reckoned with."""
         if person_id not in talk.present:
             raise OutOfTurn(person_id, f"is not in {talk.id!r}", "leave it")
         t = talk.leaving(talk.turns)
         if person_id in self.people:
             person = self.people[person_id]
             past = (*person.past[:-1], replace(person.last, end=t))
-            self.put(replace(person, past=past, ready=t, state=State.DECIDES, version=person.version + 1))
-        return Event(time=t, kind=Kind.TALK_LEFT, person_id=person_id, data={"talk_id": talk.id})
+            self.put(replace(person, past=past, ready=t, state=LifeState.DECIDES, version=person.version + 1))
+        return Event(time=t, kind=EventKind.TALK_LEFT, person_id=person_id, data={"talk_id": talk.id})
 
-    def _go_on(self, talk: Talk) -> Change:
+    def _go_on(self, talk: Talk) -> Effect:
         """The talk has changed, and those in it are in it for as long as it lasts now."""
         self.put_talk(talk)
         for person_id in talk.characters:
@@ -178,13 +182,13 @@ class Simulation(Interventions):
                     person,
                     past=(*person.past[:-1], replace(person.last, end=talk.end)),
                     ready=talk.end,
-                    state=State.CLOSES if talk.over else State.TALKS,
+                    state=LifeState.CLOSES if talk.over else LifeState.TALKS,
                     version=person.version + 1,
                 )
             )
-        return Change(touched=talk.characters)
+        return Effect(touched=talk.characters)
 
-    def _claim_talk(self, person: Person, option: Option, target_id: str) -> Change:
+    def _claim_talk(self, person: Person, option: Option, target_id: str) -> Effect:
         t = person.ready
         with_npc = target_id in self.setting.world_map.posts
         distances = self.setting.distances
@@ -210,7 +214,7 @@ class Simulation(Interventions):
         )
         self.put_talk(talk)
         data = {"talk_id": talk.id, "partner_id": target_id}
-        events = [Event(time=t, kind=Kind.TALK_STARTED, person_id=person.id, data=data)]
+        events = [Event(time=t, kind=EventKind.TALK_STARTED, person_id=person.id, data=data)]
         self._talk_on(person, talk, t, seat=None)
         if not with_npc:
             partner = self.people[target_id]
@@ -218,9 +222,9 @@ class Simulation(Interventions):
             partner = replace(partner, past=(*partner.past[:-1], cut))
             events.append(_ended(partner, t))
             self._talk_on(replace(partner, decided_at=person.decided_at), talk, t, seat=cut.seat)
-        return Change(events=tuple(events), touched=talk.characters, talk_id=talk.id)
+        return Effect(events=tuple(events), touched=talk.characters, talk_id=talk.id)
 
-    def _claim_seat_at_table(self, person: Person, option: Option, target_id: str, talk_id: str) -> Change:
+    def _claim_seat_at_table(self, person: Person, option: Option, target_id: str, talk_id: str) -> Effect:
         """The character joins a talk; it hears from the next turn on."""
         t, talk = person.ready, self.talks.get(talk_id)
         if talk is None or talk.over_before(t) or person.id in talk.members:
@@ -238,8 +242,8 @@ class Simulation(Interventions):
         talk = replace(talk, joined=(*talk.joined, (person.id, talk.turns)))
         self.put_talk(talk)
         self._talk_on(person, talk, t, seat=None)
-        joined = Event(time=t, kind=Kind.TALK_JOINED, person_id=person.id, data={"talk_id": talk.id})
-        return Change(events=(joined,), touched=talk.characters)
+        joined = Event(time=t, kind=EventKind.TALK_JOINED, person_id=person.id, data={"talk_id": talk.id})
+        return Effect(events=(joined,), touched=talk.characters)
 
     def _talk_on(self, person: Person, talk: Talk, t: WorldTime, *, seat: tuple[str, str] | None) -> None:
         """The person talks from `t` on."""
@@ -259,19 +263,19 @@ class Simulation(Interventions):
                 person,
                 past=(*person.past, activity),
                 ready=talk.end,
-                state=State.TALKS,
+                state=LifeState.TALKS,
                 claim=None,
                 version=person.version + 1,
             )
         )
 
-    def _fail(self, person: Person, option: Option, reason: Reason) -> Change:
-        failed = Event(time=person.ready, kind=Kind.FAILED, person_id=person.id, data=_what(option, reason=reason))
+    def _fail(self, person: Person, option: Option, reason: Reason) -> Effect:
+        failed = Event(time=person.ready, kind=EventKind.FAILED, person_id=person.id, data=_what(option, reason=reason))
         wait = Option(action_id=WAIT, node_id=person.node_id, minutes=self.setting.rules.retry)
         step = self._take_up(person, wait)
         return replace(step, events=(failed, *step.events))
 
-    def _take_up(self, person: Person, option: Option) -> Change:
+    def _take_up(self, person: Person, option: Option) -> Effect:
         """Whoever claimed begins something, where it is and now."""
         activity = self._begin(
             option, person.ready, person.last.levels, decided_at=person.decided_at, alarm=person.alarm
@@ -281,12 +285,12 @@ class Simulation(Interventions):
                 person,
                 past=(*person.past, activity),
                 ready=activity.end,
-                state=State.DECIDES,
+                state=LifeState.DECIDES,
                 claim=None,
                 version=person.version + 1,
             )
         )
-        return Change(events=(_started(person.id, activity),), touched=(person.id,))
+        return Effect(events=(_started(person.id, activity),), touched=(person.id,))
 
     def _begin(
         self, option: Option, t: WorldTime, levels: Levels, *, decided_at: WorldTime, alarm: WorldTime | None
@@ -377,7 +381,7 @@ def _what(option: Option, **more: str) -> dict[str, str | int]:
 def _ended(person: Person, t: WorldTime) -> Event:
     last = person.last
     data = _named(action_id=last.action_id, because=last.because, facility_id=last.facility_id)
-    return Event(time=t, kind=Kind.ENDED, person_id=person.id, data=data)
+    return Event(time=t, kind=EventKind.ENDED, person_id=person.id, data=data)
 
 
 def _started(person_id: str, activity: Activity) -> Event:
@@ -387,4 +391,4 @@ def _started(person_id: str, activity: Activity) -> Event:
         until=activity.end,
         facility_id=activity.facility_id,
     )
-    return Event(time=activity.start, kind=Kind.STARTED, person_id=person_id, data=data)
+    return Event(time=activity.start, kind=EventKind.STARTED, person_id=person_id, data=data)

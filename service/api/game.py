@@ -26,7 +26,7 @@ from service.content.fields import Flag
 from service.errors import Invalid, KeyReused
 from service.locales import Phrase
 from service.memory.record import DEFAULT_IMPORTANCE
-from service.runtime.author_changes import Observation, SeenState, observe, set_flags
+from service.runtime.world_edits import Observation, SeenState, observe, set_flags
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from world.time import iso

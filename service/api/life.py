@@ -11,8 +11,8 @@ from sqlmodel import Session, col, select
 
 from service.api.dependencies import Out, WorldTimeText
 from service.decision.options import action_name, told_block
-from service.decision.situation import AgentState, read_agent_state
-from service.people.person import levels_of, read_person, read_talk
+from service.decision.situation import AGENT_STATE, AgentState
+from service.people.person import STORED_TALK, levels_of, read_person
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import Decided, PlannedBlock
@@ -141,7 +141,9 @@ def life_states(session: Session, world: WorldView, *, models_missing: bool, onl
     return LifeStates(
         world=world,
         people={row.person_id: read_person(row.life, needs) for row in rows if row.life is not None},
-        agent_states={row.person_id: read_agent_state(row.agent_state) for row in rows if row.agent_state is not None},
+        agent_states={
+            row.person_id: AGENT_STATE.validate_python(row.agent_state) for row in rows if row.agent_state is not None
+        },
         rows={row.person_id: row for row in rows},
         talking=talking_in(session, world),
         models_missing=models_missing,
@@ -158,7 +160,7 @@ def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     )
     found = dict(session.exec(held).all())
     for row in session.exec(select(TalkRow).where(TalkRow.world_id == world.id)):
-        talk = read_talk(row.talk)
+        talk = STORED_TALK.validate_python(row.talk)
         there = (i for i in talk.members_before(WorldTime(world.now + 1)) if talk.takes(i, world.now))
         found |= dict.fromkeys(there, row.conversation_id)  # its words may all be spoken, ahead of the clock
     return found

@@ -45,9 +45,9 @@ from service.memory.record import Group
 from service.people.attitude import attitudes_of, moods, stance
 from service.people.person import person_row, positions, segment_of
 from service.people.worlds import WorldView
-from service.runtime.author_changes import amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
 from service.runtime.made_people import forget_character
+from service.runtime.world_edits import amend, amend_npc
 from service.runtime.world_session import WorldSession
 from world.life import neighbours
 from world.time import WorldTime

@@ -61,9 +61,9 @@ from service.offline.model import REHEARSAL
 from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
 from service.store.idempotency import once
-from service.store.perceived import perceivers
+from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow
 
@@ -249,7 +249,7 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
 
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
-        moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
+        moment = PastMoment(conversation_id=key.conversation_id, turn=body.turn)
         await deps.branch(world_id, body.to_world, None, moment)
         scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)

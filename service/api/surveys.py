@@ -25,7 +25,7 @@ from service.api.dependencies import (
 )
 from service.api.problem import language_of
 from service.api.schemas import CostOut, FailureOut
-from service.conversation.asking import (
+from service.conversation.surveys import (
     AnswerForm,
     AnswerKind,
     PersonAnswer,

@@ -155,7 +155,7 @@ async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Ser
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
     why = await events.why_happened(deps.conversation, world, event_id)
-    said, asked = why.source and why.source.turn, why.question
+    asked, basis = why.question, why.basis
     return EventWhyOut.of(
         why,
         event=EVENTS[why.event.kind].model_validate(why.event),
@@ -163,22 +163,22 @@ async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Ser
         led_by=why.led.id if why.led else None,
         question=asked
         and QuestionOut.of(
-            asked.row,
+            asked,
             offered=[
-                ChoiceOut.of(one, number=number, node_id=one.node_id or None, chosen=number == asked.basis.chosen)
-                for number, one in enumerate(asked.basis.options, 1)
+                ChoiceOut.of(one, number=number, node_id=one.node_id or None, chosen=number == basis.chosen)
+                for number, one in enumerate(basis.options, 1)
             ],
-            refused=asked.basis.refusals,
-            places=asked.basis.places,
-            needs=asked.basis.needs,
-            memories=asked.memories,
-            messages=asked.row.prompt,
+            refused=basis.refusals,
+            places=basis.places,
+            needs=basis.needs,
+            memories=why.memories,
+            messages=asked.prompt,
         ),
-        source=why.source
+        source=why.conversation
         and SourceOut(
-            conversation_id=why.source.conversation.id,
-            turn=said.turn if said else None,
-            text=said.text if said else None,
+            conversation_id=why.conversation.id,
+            turn=why.turn.turn if why.turn else None,
+            text=why.turn.text if why.turn else None,
         ),
         evidence=[one for _, evidence in why.drawn for one in evidence],
     )

@@ -46,7 +46,7 @@ from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.people.person import standing_players
 from service.people.worlds import WorldView
-from service.runtime.author_changes import announce, set_weather
+from service.runtime.world_edits import announce, set_weather
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows

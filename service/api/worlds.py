@@ -26,7 +26,7 @@ from service.api.schemas import Page, WorldNow
 from service.errors import refuse
 from service.runtime import snapshots
 from service.runtime.compare import Comparison, compare
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
 from service.store.tables import ConversationRow, SnapshotRow, WorldRow
 
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
@@ -131,14 +131,14 @@ async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> Bran
     return BranchOut(world_id=body.to_world, branched_from=world_id, branched_at=now)
 
 
-def _moment(body: BranchIn) -> Moment | None:
+def _moment(body: BranchIn) -> PastMoment | None:
     """Raises: Invalid: it names two, or half of one."""
     has_turn = body.turn is not None
     halved = has_turn != (body.conversation_id is not None)
     refuse((halved or (body.at is not None and has_turn), "body.at", "answers.invalid_fields.one_moment"))
     if body.conversation_id is not None:
-        return Moment(conversation_id=body.conversation_id, turn=body.turn or 0)
-    return None if body.at is None else Moment(at=views.moment(body.at, "body.at"))
+        return PastMoment(conversation_id=body.conversation_id, turn=body.turn or 0)
+    return None if body.at is None else PastMoment(at=views.moment(body.at, "body.at"))
 
 
 SNAPSHOTS_SHOWN = 20

@@ -44,7 +44,7 @@ from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.events import publish
-from service.store.perceived import perceives
+from service.store.perception import perceives
 from service.store.phase import CallState, ClockPolicy, Phase, TurnForm
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, WorldRow
 from service.usage import Usage

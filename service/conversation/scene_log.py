@@ -22,7 +22,7 @@ from service.errors import NotFound
 from service.locales import Language, sentence
 from service.people.attitude import attitude_changes, bounded_affinity, sum_of
 from service.people.worlds import WorldView
-from service.store.perceived import is_there, perceivers
+from service.store.perception import is_there, perceivers
 from service.store.phase import Loudness, Phase
 from service.store.tables import AttitudeChangeRow, ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
 from world.time import WorldTime

@@ -25,7 +25,7 @@ from service.store.commands import log_in
 from service.store.event_kinds import ConversationJoined, ConversationLeft
 from service.store.events import publish
 from service.store.ids import new_id
-from service.store.perceived import is_there
+from service.store.perception import is_there
 from service.store.phase import ClockPolicy, EndReason, Modulator, Phase, TurnForm, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, SceneRow, SummaryRow
 

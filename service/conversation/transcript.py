@@ -23,7 +23,7 @@ from service.store.commands import Command, log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.events import publish
 from service.store.insert import insert_rows
-from service.store.perceived import perceives
+from service.store.perception import perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm
 from service.store.quality import Checked
 from service.store.tables import (

@@ -15,7 +15,7 @@ from sqlmodel import Session, and_, col, func, or_, select
 from service.content.profile import Emotion
 from service.conversation.prompt import Line, Present, PromptContext, ScenePart
 from service.people.worlds import WorldView
-from service.store.perceived import is_there, perceives
+from service.store.perception import is_there, perceives
 from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, ParticipantRow, TurnRow, WorldRow
 

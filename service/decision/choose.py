@@ -5,8 +5,8 @@ It goes on without a question only if all of this holds, each for a reason of it
 - what it has been doing since its model was last asked is over, by itself, and was not in vain;
 - no need is critical, and no promise is to be kept now;
 - the day's block is still the one of that question (a plan that is due or broken is a question of its own);
-- the block wants the same thing here again (`by_routine`); at home, who did nothing much may go on doing nothing much;
-- nobody is in sight who was not then, and nothing is told, or carried, that was not then;
+- the block wants the same thing here again (`by_routine`); at home, a character at leisure may stay at leisure;
+- nobody new is in sight, and nothing new is announced or carried;
 - nobody it has not talked with today is free within talking distance: whom to talk to is the model's to say;
 - it has not gone on so `MOST` times already.
 """
@@ -15,16 +15,12 @@ import hashlib
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-from service.decision.basis import Basis, Made
+from service.decision.basis import offer_in_short, question_row, refusal_in_short
 from service.decision.context import (
-    Asked,
     DayPlan,
-    Deciding,
     Decision,
-    DecisionContext,
-    DecisionDependencies,
+    ModelReply,
     Offer,
     ask,
     decide_prompt,
@@ -37,68 +33,62 @@ from service.decision.context import (
 from service.decision.day import at_home, starts_between
 from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
 from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
-from service.decision.situation import AgentState, LastAsked, Situation, recalled, recent
+from service.decision.situation import AgentState, DecisionDependencies, LastAsked, Situation, recalled, situation_of
 from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
-from service.store.event_kinds import FailedCall
+from service.store.event_kinds import DecidedBy, FailedCall
 from service.store.quality import Checked
+from service.store.tables import DecisionRow
 from service.usage import Usage
-from world.actions import TALK, WAIT, Option, Refusal, Where
+from world.actions import TALK, WAIT, Option, Where
 from world.life import Because
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
+
+_log = logging.getLogger(__name__)
 
 MAX_REVISIONS = 2
 """Times a day that a broken plan is made anew."""
 _MORNING = 4 * MINUTES_PER_HOUR
-"""Before this hour a character that has not slept does not plan: its day before still goes on."""
+"""A character that has not slept plans no new day before this hour."""
 _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
 """Failures of a model that could be reached and gave an answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planning:
-    """The outcome of planning: the agent's state with its plan, whether a new one was made, what its question held
-    (None: nothing was asked), and what it cost.
+async def plan_ahead(
+    deps: DecisionDependencies, situation: Situation
+) -> tuple[AgentState, ModelReply[DayPlan], tuple[DecisionRow, ...]]:
+    """Plan the day if it is due, or broken: the agent's state with its plan, the reply to the question for a new one,
+    and what is kept of that question. Else nothing is asked.
     """
-
-    agent_state: AgentState
-    asked: Asked[DayPlan]
-    made: bool = False
-    basis: Basis | None = None
-
-    @property
-    def is_away(self) -> bool:
-        """Whether the model could not be asked at all: the plan is still due."""
-        return self.asked.failure is not None and not isinstance(self.asked.failure, _ANSWERED)
-
-
-async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planning:
-    """Plan the day if it is due, or broken; else nothing is asked."""
-    due, broken = is_due(situation), ""
-    if not due:
-        broken = why_broken(situation) or ""
-        if not broken:
-            return Planning(agent_state=situation.agent_state, asked=Asked())
+    due, state = is_due(situation), situation.agent_state
+    broken = "" if due else why_broken(situation) or ""
+    if not due and not broken:
+        return state, ModelReply(), ()
     # A new day is planned from the usual one, not from yesterday's plan.
-    before = replace(situation, agent_state=replace(situation.agent_state, plan=())) if due else situation
+    before = replace(situation, agent_state=replace(state, plan=())) if due else situation
     context = before.planning(broken)
-    asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
-    basis = Basis.of_plan(context, situation.memories())
-    planning = Planning(agent_state=situation.agent_state, asked=asked, basis=basis)
-    if planning.is_away:
-        return planning
-    blocks = plan_blocks(context, asked.value) if asked.value else () if due else situation.agent_state.plan
-    revisions = 0 if due else situation.agent_state.revisions + 1
-    agent_state = replace(situation.agent_state, plan=blocks, plan_day=situation.world.day, revisions=revisions)
-    return replace(planning, agent_state=agent_state, made=asked.value is not None)
+    reply = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
+    places = tuple(place.facility_id for place in context.places)
+    made = question_row(
+        situation, "plan", context, reply, memories=situation.memories(), places=places, broken=context.broken
+    )
+    if _is_away(reply):
+        return state, reply, (made,)
+    blocks = plan_blocks(context, reply.value) if reply.value else () if due else state.plan
+    revisions = 0 if due else state.revisions + 1
+    state = replace(state, plan=blocks, plan_day=situation.world.day, revisions=revisions)
+    return state, reply, (made,)
+
+
+def _is_away(plan: ModelReply[DayPlan]) -> bool:
+    """Whether the model could not be asked at all: the plan is still due."""
+    return plan.failure is not None and not isinstance(plan.failure, _ANSWERED)
 
 
 def is_due(situation: Situation) -> bool:
-    """Whether this is the first decision of a world day; a character that is still awake from the day before waits till
-    morning.
-    """
+    """Whether the day is to be planned: once a world day, at the first decision after sleep or in the morning."""
     if situation.agent_state.plan_day == situation.world.day:
         return False
     nights = {action.id for action in situation.world.setting.catalogue.actions if action.ends_day}
@@ -116,17 +106,15 @@ def why_broken(situation: Situation) -> str | None:
     if _slept_through(situation):
         return situation.world.say("decision.slept")
     refusal = obstacle(situation.world, situation.snapshot, slot)
-    return _sentence(situation, refusal) if refusal else None
-
-
-def _sentence(situation: Situation, refusal: Refusal) -> str:
+    if refusal is None:
+        return None
     place = situation.world.map.facilities.get(refusal.facility_id or "")
     what = place.name if place else action_name(situation.world, refusal.action_id)
     return situation.world.say("decision.broken", what=what, why=why(situation.world, refusal))
 
 
 def _slept_through(situation: Situation) -> bool:
-    """Whether more than one block began while it did what cannot be interrupted."""
+    """Whether more than one block began while the character could not be interrupted."""
     actions = situation.world.setting.catalogue.actions
     if situation.agent_state.decided_at is None or not any(
         a.id == situation.snapshot.ended and not a.interruptible for a in actions
@@ -135,31 +123,28 @@ def _slept_through(situation: Situation) -> bool:
     return starts_between(situation.blocks, WorldTime(situation.agent_state.decided_at), situation.snapshot.time) > 1
 
 
-_log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
     """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
-    `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model
-    failed. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for its decision or for
-    its plan of the day: without an answer it, or its plan, falls back to the routine.
-    `planned`: a new plan was made on the way. `made` is what was asked for it. `checked`: the decision was, and this is
-    kept of it; what that cost is none of `usage`.
+    `by` says who chose: its model, its plan or routine without a question, its routine because its model failed
+    (fallback), or a client. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for
+    its decision or for its plan of the day: without an answer it, or its plan, falls back to the routine.
+    `planned`: a new plan was made on the way. `made` is kept of what was asked for it. `checked`: the decision was, and
+    this is kept of that; its cost is not in `usage`.
     """
 
     option: Option
-    wake_at: WorldTime | None
-    agent_state: AgentState
-    by: Literal["model", "plan", "fallback"]
+    wake_at: WorldTime | None = None
+    agent_state: AgentState = field(default_factory=AgentState)
+    by: DecidedBy
     usage: Usage = field(default_factory=Usage)
     failures: int = 0
     failure: KataribeError | None = None
     failed_call: FailedCall | None = None
     planned: bool = False
-    made: tuple[Made, ...] = ()
-    checked: Checked[Asked[Decision]] | None = None
+    made: tuple[DecisionRow, ...] = ()
+    checked: Checked[ModelReply[Decision]] | None = None
 
 
 async def choose(
@@ -178,109 +163,85 @@ async def choose(
     Raises:
         NotFound: the author has taken the character out of the game.
     """
-    world.cast.character(snapshot.person_id)
-    situation = Situation(
-        world=world,
-        snapshot=snapshot,
-        agent_state=agent_state,
-        recent=await recent(deps, world, snapshot.person_id),
-        promised=promised,
-    )
-    planning = await plan_ahead(deps, situation)
-    situation = replace(situation, agent_state=planning.agent_state)
-    if planning.is_away:
-        return _fall_back(situation, planning, None, planning.asked.failure, "plan")
-    if not planning.asked.usage.calls and (further := carry_on(situation)):
+    situation = await situation_of(deps, world, snapshot, agent_state, promised)
+    state, plan, made = await plan_ahead(deps, situation)
+    situation = replace(situation, agent_state=state)
+    if _is_away(plan):
+        return _fall_back(situation, plan, None, made)
+    if not plan.usage.calls and (further := carry_on(situation)):
         return further
     offers = offered(world, snapshot, situation.slot, promised)
-    today = {talk.conversation_id for talk in situation.recent.today}
-    remembered = await recalled(deps, world, snapshot.person_id, situation.query(), today)
+    remembered = await recalled(deps, situation)
     context = situation.decision(offers, remembered.lines)
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
-    checked = await _checked(deps, situation, context, asked)
-    asked = asked if checked is None else checked.value
+    checked = None
+    if asked.value and deps.quality and deps.quality.wants(world.id, snapshot.person_id, snapshot.time):
+        checked = await deps.quality.best(situation, context, asked)
+        asked = checked.value
     offer = offer_of(context, asked.value) if asked.value else None
-    made = Made(
-        call="decision",
-        basis=Basis.of_decision(
-            context,
-            (*remembered.refs, *situation.memories()),
-            told_refusals(world, offers.refusals),
-            offer.number if offer else None,
-        ),
-        asked=asked,
+    row = question_row(
+        situation,
+        "decision",
+        context,
+        asked,
+        memories=(*remembered.refs, *situation.memories()),
+        offered=tuple(offer_in_short(one.option) for one in context.offers),
+        refused=tuple(map(refusal_in_short, told_refusals(world, offers.refusals))),
+        chosen=offer.number if offer else None,
     )
+    made = (*made, row)
     if asked.value is None or offer is None:
-        return _fall_back(situation, planning, made, asked.failure, "decision")
-    wake_at = wake_for(world.setting, snapshot, offer.option, promised)
+        return _fall_back(situation, plan, asked, made)
+    wake_at, talks = wake_for(world.setting, snapshot, offer.option, promised), offer.option.action_id == TALK
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
         wake_at=earliest(_wake_at(situation, offer), wake_at),
-        agent_state=_with_thought(situation, asked.value, offer),
+        agent_state=replace(
+            _unasked(situation),
+            thought=asked.value.thought.strip(),
+            goal=asked.value.goal.strip() if talks else None,
+            success_criteria=asked.value.success_criteria.strip() if talks else None,
+            last_asked=last_asked(situation, offer.option),
+        ),
         by="model",
-        usage=planning.asked.usage + asked.usage,
-        failures=planning.asked.failures + asked.failures,
-        failure=planning.asked.failure,
-        failed_call="plan" if planning.asked.failure else None,
-        planned=planning.made,
-        made=(*_plan_made(planning), made),
+        usage=plan.usage + asked.usage,
+        failures=plan.failures + asked.failures,
+        failure=plan.failure,
+        failed_call="plan" if plan.failure else None,
+        planned=plan.value is not None,
+        made=made,
         checked=checked,
     )
 
 
-async def _checked(
-    deps: DecisionDependencies, situation: Situation, context: DecisionContext, asked: Asked[Decision]
-) -> Checked[Asked[Decision]] | None:
-    """What is decided after a check of its quality; None: it is not checked."""
-    world, snapshot, last = situation.world, situation.snapshot, situation.agent_state.last_asked
-    if asked.value is None or deps.quality is None:
-        return None
-    if not deps.quality.wants(world.id, snapshot.person_id, snapshot.time):
-        return None
-    deciding = Deciding(
-        world_id=world.id,
-        at=snapshot.time,
-        context=context,
-        thread=situation.thread,
-        thought=f"{situation.agent_state.thought} {situation.agent_state.goal or ''}".strip(),
-        last=(last.action_id, last.facility_id) if last else None,
-    )
-    return await deps.quality.best(deciding, asked)
-
-
-def _plan_made(planning: Planning) -> tuple[Made, ...]:
-    """The question for the plan of the day, if it was asked."""
-    return () if planning.basis is None else (Made(call="plan", basis=planning.basis, asked=planning.asked),)
-
-
 def _fall_back(
     situation: Situation,
-    planning: Planning,
-    made: Made | None,
-    failure: KataribeError | None,
-    failed_call: FailedCall,
+    plan: ModelReply[DayPlan],
+    asked: ModelReply[Decision] | None,
+    made: tuple[DecisionRow, ...],
 ) -> Chosen:
-    """`made` is the decision that was asked for in vain, if it was."""
+    """The routine's choice. `asked` is the decision that was asked for in vain; None: the plan was."""
+    failure = plan.failure if asked is None else asked.failure
     _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
-    option, wake_at = by_routine(
-        situation.world.setting,
-        situation.speaker,
-        situation.snapshot,
-        situation.agent_state.plan,
-        situation.promised,
-    )
+    option, wake_at = _routine(situation)
     return Chosen(
         option=option,
         wake_at=wake_at,
         agent_state=replace(_unasked(situation), last_asked=None),
         by="fallback",
-        usage=planning.asked.usage + (made.asked.usage if made else Usage()),
-        failures=planning.asked.failures + (made.asked.failures if made else 0),
+        usage=plan.usage + (asked.usage if asked else Usage()),
+        failures=plan.failures + (asked.failures if asked else 0),
         failure=failure,
-        failed_call=failed_call,
-        planned=planning.made,
-        made=(*_plan_made(planning), *((made,) if made else ())),
+        failed_call="decision" if asked else "plan",
+        planned=plan.value is not None,
+        made=made,
     )
+
+
+def _routine(situation: Situation) -> tuple[Option, WorldTime | None]:
+    """What the character does by its plan, else by its routine, and when it looks up again."""
+    plan, setting = situation.agent_state.plan, situation.world.setting
+    return by_routine(setting, situation.speaker, situation.snapshot, plan, situation.promised)
 
 
 def _unasked(situation: Situation) -> AgentState:
@@ -295,21 +256,8 @@ def _unasked(situation: Situation) -> AgentState:
     )
 
 
-def _with_thought(situation: Situation, decision: Decision, offer: Offer) -> AgentState:
-    talks = offer.option.action_id == TALK
-    return replace(
-        situation.agent_state,
-        thought=decision.thought.strip(),
-        goal=decision.goal.strip() if talks else None,
-        success_criteria=decision.success_criteria.strip() if talks else None,
-        failed=None,
-        decided_at=situation.snapshot.time,
-        last_asked=last_asked(situation, offer.option),
-    )
-
-
 def _wake_at(situation: Situation, offer: Offer) -> WorldTime | None:
-    """When the next block begins; never in the middle of something that was paid for, or is done to keep a promise."""
+    """When the next block begins; None: the option costs something or keeps a promise, and is not cut short."""
     slot, option = situation.slot, offer.option
     costs = any(action.id == option.action_id and action.cost for action in situation.world.setting.catalogue.actions)
     return slot.until if slot and not costs and not offer.keeps else None
@@ -338,13 +286,7 @@ def carry_on(situation: Situation) -> Chosen | None:
         return None
     if keeping(situation.world.setting, situation.snapshot, situation.promised):
         return None
-    option, wake_at = by_routine(
-        situation.world.setting,
-        situation.speaker,
-        situation.snapshot,
-        situation.agent_state.plan,
-        situation.promised,
-    )
+    option, wake_at = _routine(situation)
     if option.node_id != situation.snapshot.node_id:
         return None
     if option.action_id == WAIT:
@@ -359,7 +301,7 @@ def carry_on(situation: Situation) -> Chosen | None:
 
 
 def _is_quiet(situation: Situation, last: LastAsked) -> bool:
-    """Whether nothing has happened since: it came to its end, and all is as it was."""
+    """Whether nothing is new since the last question: the activity came to its own end, and all is as it was."""
     snapshot, slot = situation.snapshot, situation.slot
     return (
         snapshot.because == Because.DONE
@@ -391,21 +333,20 @@ def _is_leisure(situation: Situation, action_id: str) -> bool:
 
 def _could_meet(situation: Situation) -> bool:
     """Whether somebody it has not talked with today is free within talking distance."""
-    met = {talk.partner_id for talk in situation.recent.today}
-    distances, here = situation.world.setting.distances, situation.snapshot.node_id
-    in_talk, node_index = distances.in_talk(here), distances.node_index(here)
+    met = {talk.partner_id for talk in situation.today.values()}
+    in_talk = situation.world.setting.distances.in_talk(situation.snapshot.node_id)
     people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
-    npcs = (n.id for n in situation.snapshot.npcs if not n.talks_with and distances.to_npc(n.id)[node_index] == 0)
+    npcs = (n.id for n in situation.snapshot.npcs if n.approachable and n.minutes == 0)
     return not met.issuperset((*people, *npcs))
 
 
 def _in_sight(situation: Situation) -> Iterable[str]:
-    return (*(seen.id for seen in situation.snapshot.people), *(npc.id for npc in situation.snapshot.npcs))
+    return (seen.id for seen in (*situation.snapshot.people, *situation.snapshot.npcs))
 
 
 def _news(situation: Situation) -> str:
-    """A digest of the weather, of what is announced now, and of what it carries; "" when there is nothing of it."""
+    """A digest of the weather, the announcements and what the character carries; "" when there is none of these."""
     world = situation.world
     announced = (f"\n{notice.text}" for notice in world.notices if notice.at <= world.now < notice.until)
-    told = "\0".join((world.weather, "".join(announced), *situation.recent.items))
+    told = "\0".join((world.weather, "".join(announced), *situation.items))
     return hashlib.sha256(told.encode()).hexdigest()[:12] if told.strip("\0") else ""

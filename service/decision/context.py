@@ -5,7 +5,7 @@ why one cannot be used.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Generic, Protocol, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -13,17 +13,12 @@ from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.options import minute_of
 from service.errors import ModelBroken, ModelError
 from service.llm.chat import ChatModel, Message, Prompt, PromptValues, T, Templates
-from service.llm.choose import Models
 from service.locales import sentence
-from service.memory.memory_store import MemoryStore
 from service.people.person import FeltNeed
-from service.settings import Settings
-from service.store.quality import Checked
-from service.store.session import Database
 from service.usage import Usage
 from world.actions import TALK, Option
 from world.places import ALWAYS_OPEN, Hours
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR
 
 MAX_BLOCKS = 10
 MIN_BLOCKS = 2
@@ -299,7 +294,7 @@ S = TypeVar("S", bound=BaseContext)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Generic[T]):
+class ModelReply(Generic[T]):
     """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use.
 
     `model` answered the `messages` of the last try ("": nobody was asked).
@@ -315,11 +310,11 @@ class Asked(Generic[T]):
 
 async def ask(
     model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None], thread: str
-) -> Asked[T]:
-    """The model's answer, repaired once if `fault` finds one in it. `thread` says who decides. No ModelError leaves
-    here.
+) -> ModelReply[T]:
+    """The model's answer, repaired once if `fault` finds a fault in it. `thread` names the character that decides. It
+    raises no ModelError.
     """
-    asked = Asked[T](model=model.name)
+    asked = ModelReply[T](model=model.name)
     reason = ""
     for _ in range(2):
         question = replace(prompt(context), thread=thread)
@@ -335,38 +330,3 @@ async def ask(
         asked, reason = replace(asked, failures=asked.failures + 1), found
         context = replace(context, fault=found, wrong_answer=answer.value.model_dump_json())
     return replace(asked, failure=ModelBroken(model=model.name, reason=reason))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deciding:
-    """A decision that was made and does not count yet. `thought` is that of the decision before, with what it wanted
-    of a talk, and `last` what came of it: its action and facility (None: its model was not asked).
-    """
-
-    world_id: str
-    at: WorldTime
-    context: DecisionContext
-    thread: str
-    thought: str
-    last: tuple[str, str | None] | None
-
-
-class DecisionQuality(Protocol):
-    """Whoever says how good a decision is before it counts."""
-
-    def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
-        """Whether that decision is checked: the same whenever it is asked."""
-
-    async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
-        """What is decided instead of, or as, the `first`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecisionDependencies:
-    """What a decision is made with."""
-
-    settings: Settings
-    database: Database
-    memory: MemoryStore
-    models: Models
-    quality: DecisionQuality | None = None

@@ -12,7 +12,7 @@ from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Slot:
+class DaySlot:
     """The block a moment lies in: number `index` of its day, from `since` until before `until`."""
 
     index: int
@@ -30,7 +30,7 @@ def day_blocks(setting: Setting, profile: CharacterProfile, plan: tuple[RoutineB
     )
 
 
-def slot_at(blocks: tuple[RoutineBlock, ...], t: WorldTime) -> Slot | None:
+def slot_at(blocks: tuple[RoutineBlock, ...], t: WorldTime) -> DaySlot | None:
     """The slot that holds `t`; None when the day has no blocks. `blocks` are in order."""
     if not blocks:
         return None
@@ -39,7 +39,7 @@ def slot_at(blocks: tuple[RoutineBlock, ...], t: WorldTime) -> Slot | None:
     block, following = blocks[index], blocks[(index + 1) % len(blocks)]
     since = t - (minute - block.starts) % MINUTES_PER_DAY
     until = t + ((following.starts - minute) % MINUTES_PER_DAY or MINUTES_PER_DAY)
-    return Slot(index=index % len(blocks), block=block, since=WorldTime(since), until=WorldTime(until))
+    return DaySlot(index=index % len(blocks), block=block, since=WorldTime(since), until=WorldTime(until))
 
 
 def starts_between(blocks: Iterable[RoutineBlock], after: WorldTime, until: WorldTime) -> int:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 
 from service.content.profile import RoutineBlock
-from service.decision.day import Slot, at_home
+from service.decision.day import DaySlot, at_home
 from service.decision.routine import Keeping, keeping
 from service.locales import Language, Listed, Phrase
 from service.people.commitment import Commitment
@@ -17,7 +18,7 @@ from service.store.event_kinds import PlannedBlock
 from world.actions import BUILT_IN, GO, HOLD, TALK, WAIT, ActionDef, Option, Reason, Refusal, Where
 from world.errors import Unreachable
 from world.life import Because
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.possible import possible, possible_one
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 
@@ -36,7 +37,7 @@ _BROKEN = {
     Reason.NO_WAY,
     Reason.TOO_LITTLE,
 }
-"""Reasons that keep a block of the day from taking place; what is merely not needed now does not break it."""
+"""Reasons for which a block of the day cannot take place. That it is not needed now is none of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class Offered:
     refusals: tuple[Refusal, ...]
 
 
-def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, promised: Sequence[Commitment] = ()) -> Offered:
+def offered(world: WorldView, snapshot: Snapshot, slot: DaySlot | None, promised: Sequence[Commitment] = ()) -> Offered:
     """What is offered; waiting always is."""
     found = possible(world.setting, snapshot, nearest=NEAREST)
     own = planned(world, snapshot, slot)
@@ -60,10 +61,17 @@ def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, promised: S
     options = dict.fromkeys(one for one in own if isinstance(one, Option))
     first = len(options)
     left = MAX_OPTIONS - first
-    urgent = {action.id for action in world.setting.catalogue.actions if _eases(action, snapshot)}
+    actions = world.setting.catalogue.actions
+    urgent = {a.id for a in actions if any(a.effects.get(need_id, 0) > 0 for need_id in snapshot.critical)}
+    nights = {a.id for a in actions if a.ends_day}
     options |= dict.fromkeys(_patient(one, slot, snapshot) for one in _few(found.options, set(options), left, urgent))
     missing = [one for one in own if isinstance(one, Refusal)]
-    missing += [one for one in found.refusals if one not in missing and not _is_by_day(world, one)]
+    missing += [
+        one
+        for one in found.refusals
+        # That the night's sleep is for the night needs not be said.
+        if one not in missing and not (one.reason is Reason.WRONG_TIME and one.action_id in nights)
+    ]
     return Offered(
         keeping=keeping(world.setting, snapshot, promised),
         options=tuple(options),
@@ -72,9 +80,9 @@ def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, promised: S
     )
 
 
-def planned(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Option | Refusal, ...]:
-    """What the current block wants: its action, else whatever its facility is for; nothing for who spends it at home
-    without naming an action.
+def planned(world: WorldView, snapshot: Snapshot, slot: DaySlot | None) -> tuple[Option | Refusal, ...]:
+    """What the current block wants: its action, else all actions of its facility; nothing where the block is spent at
+    home and names no action.
     """
     if slot is None:
         return ()
@@ -89,7 +97,7 @@ def planned(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Op
     return tuple(possible_one(world.setting, snapshot, action.id, block.facility_id) for action in actions)
 
 
-def homeward(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Option, ...]:
+def homeward(world: WorldView, snapshot: Snapshot, slot: DaySlot | None) -> tuple[Option, ...]:
     """The way home, if the character should be at home by its day and is elsewhere."""
     if slot is None or snapshot.node_id == snapshot.home:
         return ()
@@ -103,7 +111,7 @@ def homeward(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[O
     return (Option(action_id=WAIT, node_id=snapshot.home, walk_minutes=walk, minutes=minutes),)
 
 
-def obstacle(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Refusal | None:
+def obstacle(world: WorldView, snapshot: Snapshot, slot: DaySlot | None) -> Refusal | None:
     """Why the current block cannot take place at all; None when it can, or is the night's sleep at another hour."""
     if slot is not None and any(a.ends_day and a.id == slot.block.action_id for a in world.setting.catalogue.actions):
         return None
@@ -117,7 +125,7 @@ def _few(options: tuple[Option, ...], own: set[Option], left: int, urgent: set[s
     """Each action in one place only, the nearest, or where the block wants it; the nearest few to talk to; waiting. Of
     too many the farthest go, the `urgent` actions last.
     """
-    talks = sorted((o for o in options if o.action_id == TALK), key=_walk)[:MAX_PARTNERS]
+    talks = sorted((o for o in options if o.action_id == TALK), key=attrgetter("walk_minutes"))[:MAX_PARTNERS]
     done, kept = {option.action_id for option in own}, []
     for option in options:
         if option in talks or (
@@ -133,21 +141,7 @@ def _few(options: tuple[Option, ...], own: set[Option], left: int, urgent: set[s
     return [option for option in kept if option in near or option.action_id == WAIT]
 
 
-def _is_by_day(world: WorldView, refusal: Refusal) -> bool:
-    """Whether it only says that the night's sleep is for the night."""
-    nights = {action.id for action in world.setting.catalogue.actions if action.ends_day}
-    return refusal.reason is Reason.WRONG_TIME and refusal.action_id in nights
-
-
-def _eases(action: ActionDef, snapshot: Snapshot) -> bool:
-    return any(action.effects.get(need_id, 0) > 0 for need_id in snapshot.critical)
-
-
-def _walk(option: Option) -> int:
-    return option.walk_minutes
-
-
-def _patient(option: Option, slot: Slot | None, snapshot: Snapshot) -> Option:
+def _patient(option: Option, slot: DaySlot | None, snapshot: Snapshot) -> Option:
     """Waiting as it is offered: until the next block, within bounds."""
     if option.action_id != WAIT or slot is None:
         return option
@@ -195,9 +189,9 @@ def in_short(text: str, language: Language) -> str:
 
 
 def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int = 0, table: str = "") -> str:
-    """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and what it does to whom
-    chooses it. Of a talk: what the other is `doing`, and how often the two have `talked` today; of one that is joined
-    the names of those at the `table`.
+    """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and the effects on the
+    character. A talk has what the other is `doing`, and how often the two have `talked` today; a talk that is joined
+    has the names at the `table`.
     """
     if table:
         joins = world.say("decision.join", names=table)
@@ -237,7 +231,8 @@ def gains_line(world: WorldView, action: ActionDef) -> str:
 
 
 def _with(world: WorldView, option: Option, told: str) -> str:
-    what = _what(world, option)
+    name, where = action_name(world, option.action_id), _where(world, option)
+    what = f"{name}: {where}" if where else name
     return world.say("common.aside", what=what, inside=told) if told else what
 
 
@@ -254,9 +249,9 @@ def _minutes(option: Option) -> dict[str, int]:
 
 
 def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, ...]:
-    """What is not possible and why, those of one reason on one line, in their order.
+    """What is not possible and why, refusals of one reason on one line, in their order.
 
-    Who is busy is told where people are; what somebody has no need of is not told at all.
+    The list of people says who is busy, and actions that the character does not need are left out.
     """
     return tuple(
         f"{Listed(subjects).of(world.language)}: {reason}" for reason, subjects in _by_reason(world, refusals).items()
@@ -264,7 +259,7 @@ def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, .
 
 
 def told_refusals(world: WorldView, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
-    """Those that `refusal_lines` tells of, one of those that read the same."""
+    """The refusals that `refusal_lines` tells, one for each line and subject."""
     return tuple(one for subjects in _by_reason(world, refusals).values() for one in subjects.values())
 
 
@@ -310,11 +305,6 @@ def ended_line(world: WorldView, snapshot: Snapshot) -> str:
 def need_name(world: WorldView, need_id: str) -> str:
     """What the author calls a need."""
     return next((need.name or need.id for need in world.setting.catalogue.needs.all if need.id == need_id), need_id)
-
-
-def _what(world: WorldView, option: Option) -> str:
-    name, where = action_name(world, option.action_id), _where(world, option)
-    return f"{name}: {where}" if where else name
 
 
 def _where(world: WorldView, option: Option) -> str:

@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.day import Slot, at_home, day_blocks, slot_at
+from service.decision.day import DaySlot, at_home, day_blocks, slot_at
 from service.people.commitment import EARLY_MINUTES, Commitment, around
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Where
 from world.errors import Unreachable
-from world.needs import Need
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.places import Facility
 from world.possible import possible_one
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 LONGEST_WAIT = 120
-"""Minutes somebody stands waiting before it looks again what there is to do."""
+"""Minutes that a person waits before it decides anew."""
 _LATE = 22 * 60
 _EARLY = 4 * 60
 _WORK = "work"
@@ -52,7 +51,7 @@ def by_routine(
 class _Moment:
     setting: Setting
     snapshot: Snapshot
-    slot: Slot | None
+    slot: DaySlot | None
 
     @property
     def actions(self) -> tuple[ActionDef, ...]:
@@ -60,7 +59,7 @@ class _Moment:
 
     @property
     def is_home(self) -> bool:
-        """Whether the block is spent at home; who has no day's blocks spends it there."""
+        """Whether the block is spent at home, as a day without blocks is."""
         return self.slot is None or at_home(self.setting, self.slot.block, self.snapshot.home)
 
     @property
@@ -77,15 +76,17 @@ class _Moment:
 def _choose(moment: _Moment) -> Option:
     night = _night(moment)
     for need_id in moment.snapshot.critical:
-        # Whoever is going to bed does not go out for it.
+        # A character that is about to sleep does not go out first.
         found = _relief(moment, need_id, at_hand(moment.actions) if night else moment.actions)
         if found is not None:
             return found
     if night is not None:
         return night
     if moment.is_home:
-        return _at_home(moment)
-    return _in_place(moment) or _wait(moment, _nearest_node(moment))
+        return next(_chores(moment), None) or _wait(moment, moment.snapshot.home)
+    facility = _facility(moment)
+    done_there = (one for action in _fitting(moment, facility) for one in _one(moment, action, facility.id))
+    return next(done_there, None) or _wait(moment, _nearest_node(moment))
 
 
 def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
@@ -96,7 +97,7 @@ def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Opti
 
 
 def _in_vain(moment: _Moment, action: ActionDef) -> bool:
-    """Whether the character has just waited here, perhaps in vain for such a seat."""
+    """Whether the action needs a seat here, and the character has just waited here, perhaps for that seat."""
     here = moment.setting.world_map.facilities_at(moment.snapshot.node_id)
     return action.seats is not None and moment.snapshot.ended == WAIT and any(f.tags & action.tags for f in here)
 
@@ -133,10 +134,6 @@ def _night_long(moment: _Moment, option: Option) -> Option:
     return replace(option, minutes=min(option.minutes, left) if left >= least else option.minutes)
 
 
-def _at_home(moment: _Moment) -> Option:
-    return next(_chores(moment), None) or _wait(moment, moment.snapshot.home)
-
-
 def _chores(moment: _Moment) -> Iterator[Option]:
     """What there is to do at home: what the block names, then what does somebody good."""
     named = moment.named
@@ -154,12 +151,6 @@ def _chores(moment: _Moment) -> Iterator[Option]:
         found = relief(moment.setting, moment.snapshot, need_id, mild)
         if found is not None:
             yield _fitted(moment, found)
-
-
-def _in_place(moment: _Moment) -> Option | None:
-    """What is done at the block's facility; None: nothing now."""
-    facility = _facility(moment)
-    return next((one for action in _fitting(moment, facility) for one in _one(moment, action, facility.id)), None)
 
 
 def _fitting(moment: _Moment, facility: Facility) -> Iterator[ActionDef]:
@@ -238,7 +229,11 @@ the need.
 
 def wanted(setting: Setting, levels: Mapping[str, float]) -> list[str]:
     """The needs, in the author's order, that are low enough to care for when there is time."""
-    return [need.id for need in setting.catalogue.needs.all if levels[need.id] < _comfortable(need)]
+    return [
+        need.id
+        for need in setting.catalogue.needs.all
+        if need.critical is not None and levels[need.id] < need.critical + _COMFORT * (need.highest - need.critical)
+    ]
 
 
 def relief(setting: Setting, snapshot: Snapshot, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
@@ -268,16 +263,12 @@ def at_hand(actions: Iterable[ActionDef]) -> list[ActionDef]:
     return [action for action in actions if action.where is not Where.FACILITY]
 
 
-def _comfortable(need: Need) -> float:
-    return -inf if need.critical is None else need.critical + _COMFORT * (need.highest - need.critical)
-
-
 MARGIN_MINUTES = 5
 """Minutes that somebody is there before the time, if nothing hinders it on the way."""
 
 
 STANDS_MINUTES = 3650 * MINUTES_PER_DAY
-"""So long somebody stands who is told nothing else: ten world years at most, then again."""
+"""How long a person stands that nobody tells anything else: ten world years, then it decides to stand again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -298,8 +289,8 @@ def keeping(setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
 def by_appointments(
     setting: Setting, snapshot: Snapshot, promised: Sequence[Commitment]
 ) -> tuple[Option, WorldTime | None]:
-    """What an NPC does that may leave its node, and when it looks up: it goes to its appointments, and else stands
-    where it belongs.
+    """What an NPC that may leave its node does, and when it decides anew: it goes to its appointments, else stands at
+    its own node.
     """
     kept = keeping(setting, snapshot, promised)
     if kept:
@@ -310,8 +301,8 @@ def by_appointments(
 
 
 def wake_for(setting: Setting, snapshot: Snapshot, option: Option, promised: Sequence[Commitment]) -> WorldTime | None:
-    """When somebody who takes the option must look up to be in time for its next appointment; None: it has none, or it
-    could go already.
+    """When a person that takes the option must decide anew to be in time for its next appointment; None: it has none,
+    or could set out already.
     """
     arrival = snapshot.time + option.walk_minutes
     times = [
@@ -353,8 +344,8 @@ def _leaves(setting: Setting, snapshot: Snapshot, start: str, one: Commitment) -
 
 
 def _way(setting: Setting, snapshot: Snapshot, one: Commitment) -> Option | None:
-    """Go there, and wait until the time, though the other may be there before; whoever is late or waits in vain, until
-    it is over.
+    """The option to go to the appointment and wait: until its time, or, for a person that comes later, until it is
+    over. None: it is not time to go.
     """
     at, last, goal = one.appointment, one.waits_until, _meeting_node(setting, snapshot.node_id, one)
     if at is None or last is None or goal is None or not one.is_open(snapshot.time):

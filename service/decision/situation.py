@@ -2,17 +2,18 @@
 to the next, put into words for its prompts.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.context import (
+    Decision,
     DecisionContext,
-    DecisionDependencies,
+    ModelReply,
     Offer,
     Other,
     PastTalk,
@@ -21,7 +22,7 @@ from service.decision.context import (
     PlanLine,
     PlanPlace,
 )
-from service.decision.day import Slot, day_blocks, slot_at
+from service.decision.day import DaySlot, day_blocks, slot_at
 from service.decision.options import (
     Offered,
     action_name,
@@ -35,8 +36,10 @@ from service.decision.options import (
     offer_line,
     refusal_lines,
 )
-from service.decision.routine import Keeping, helps
+from service.decision.routine import helps
+from service.llm.choose import Models
 from service.locales import Listed
+from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import OnMind
 from service.memory.recall import is_promise, recent_memory, remembered, talk_line
 from service.memory.secrets import discretion
@@ -45,10 +48,15 @@ from service.people.commitment import Commitment
 from service.people.commitments import commitment_line
 from service.people.person import felt_needs
 from service.people.worlds import WorldView
+from service.settings import Settings
+from service.store.quality import Checked
+from service.store.session import Database
+from service.store.tables import SummaryRow
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Refusal, Where
 from world.distance import FAR
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.places import Facility
+from world.time import WorldTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,77 +97,37 @@ class AgentState:
     last_asked: LastAsked | None = None
 
 
-_AGENT_STATE = TypeAdapter(AgentState)
+AGENT_STATE = TypeAdapter(AgentState)
+"""How it is stored, without what says nothing."""
 
 
-def agent_state_record(agent_state: AgentState) -> dict[str, Any]:
-    """As it is stored: what says nothing is left out."""
-    record: dict[str, Any] = _AGENT_STATE.dump_python(agent_state, mode="json", exclude_defaults=True)
-    return record
+class DecisionQuality(Protocol):
+    """Whoever says how good a decision is before it counts."""
+
+    def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
+        """Whether that decision is checked: the same whenever it is asked."""
+
+    async def best(
+        self, situation: "Situation", context: DecisionContext, first: ModelReply[Decision]
+    ) -> Checked[ModelReply[Decision]]:
+        """What is decided after the check, which may be the `first` decision."""
 
 
-def read_agent_state(record: dict[str, Any]) -> AgentState:
-    """What `agent_state_record` wrote."""
-    return _AGENT_STATE.validate_python(record)
+@dataclass(frozen=True, kw_only=True)
+class DecisionDependencies:
+    """What a decision is made with."""
+
+    settings: Settings
+    database: Database
+    memory: MemoryStore
+    models: Models
+    quality: DecisionQuality | None = None
 
 
 MAX_REMEMBERED = 4
 """Memories that a decision is told; a talk is told more of them."""
 REMEMBERED_TOKENS = 150
 """They take no more of its prompt, by `estimate_tokens`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TalkOfToday:
-    """A talk of this day, and how it is told."""
-
-    conversation_id: str
-    partner_id: str
-    told: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recent:
-    """Unexpired mid-term memories, the most urgent last, without promises; the day's talks, oldest first; what the
-    character carries.
-    """
-
-    mid_term: tuple[OnMind, ...]
-    today: tuple[TalkOfToday, ...]
-    items: tuple[str, ...]
-
-
-async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
-    """The SQL part, in one read. What would give a secret away is left out: others see what is decided."""
-    kept = discretion(world.cast.character(character_id))
-    found = await deps.database.read(lambda session: recent_memory(session, world, character_id, None))
-    return Recent(
-        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets_item(one)),
-        today=tuple(
-            TalkOfToday(
-                conversation_id=one.conversation_id,
-                partner_id=one.partner_id,
-                told=talk_line(world, one).text if kept.lets_item(one) else f"{world.name_of(one.partner_id)}: …",
-            )
-            for one in found.today
-        ),
-        items=tuple(found.person.items),
-    )
-
-
-async def recalled(
-    deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
-) -> Told:
-    """What of the long-term memory answers `query`; nothing while that memory is away.
-
-    What comes from the conversations `today` (their ids) is left out: their summaries are told; and so is what would
-    give a secret away, which no decision needs.
-    """
-    limit = deps.settings.memory.recall_limit
-    found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
-    known = discretion(world.cast.character(character_id)).known(found, world)
-    older = [one for one in known if one.memory.conversation_id not in today][: min(limit, MAX_REMEMBERED)]
-    return tell(world, character_id, older, tokens=REMEMBERED_TOKENS)
 
 
 MAX_PLACES = 14
@@ -174,15 +142,20 @@ _ASKED_ABOUT = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it,
-    and what it `promised` and was promised.
+    """A character at the moment it decides: the world, what it perceives, what is on its mind, and what it `promised`
+    and was promised.
+
+    `mid_term` are its unexpired mid-term memories without promises, the most urgent last; `today` are the day's talks
+    by conversation id, oldest first; `items` are what it carries.
     """
 
     world: WorldView
     snapshot: Snapshot
     agent_state: AgentState
-    recent: Recent
     promised: tuple[Commitment, ...] = ()
+    mid_term: tuple[OnMind, ...] = ()
+    today: Mapping[str, PastTalk] = field(default_factory=dict)
+    items: tuple[str, ...] = ()
 
     @property
     def speaker(self) -> CharacterProfile:
@@ -200,7 +173,7 @@ class Situation:
         return day_blocks(self.world.setting, self.speaker, self.agent_state.plan)
 
     @cached_property
-    def slot(self) -> Slot | None:
+    def slot(self) -> DaySlot | None:
         """The block of now."""
         return slot_at(self.blocks, self.snapshot.time)
 
@@ -209,20 +182,18 @@ class Situation:
         embedding costs by length at every decision.
         """
         near = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))
-        people = (*(person.id for person in near), *(npc.id for npc in self.snapshot.npcs))
-        slot = self.slot
         parts = (
-            slot.block.activity if slot else "",
+            self.slot.block.activity if self.slot else "",
             self.world.map.label(self.snapshot.node_id),
-            *(self.world.name_of(person_id) for person_id in people[:_ASKED_ABOUT]),
+            *(self.world.name_of(seen.id) for seen in (*near, *self.snapshot.npcs)[:_ASKED_ABOUT]),
         )
         return " ".join(filter(None, parts))
 
     def memories(self) -> tuple[str, ...]:
         """References to what every prompt holds of its memory (memory/telling.py)."""
         return (
-            *(ref(MemoryKind.TALK, talk.conversation_id) for talk in self.recent.today),
-            *(one.ref for one in self.recent.mid_term),
+            *(ref(MemoryKind.TALK, conversation_id) for conversation_id in self.today),
+            *(one.ref for one in self.mid_term),
             *(ref(MemoryKind.PROMISE, one.id) for one in self._promised()),
         )
 
@@ -237,12 +208,15 @@ class Situation:
             ended_id=self.snapshot.ended,
             others=self._others(),
             remembered=remembered,
-            offers=(
-                *(self._keeping(i, one) for i, one in enumerate(offered.keeping, 1)),
-                *(
-                    self._offer(i, option, i <= len(offered.keeping) + offered.planned)
-                    for i, option in enumerate(offered.options, len(offered.keeping) + 1)
-                ),
+            offers=tuple(
+                self._offer(number, *one)
+                for number, one in enumerate(
+                    (
+                        *((one.option, False, one.commitment) for one in offered.keeping),
+                        *((option, i < offered.planned, None) for i, option in enumerate(offered.options)),
+                    ),
+                    1,
+                )
             ),
             refusals=refusal_lines(self.world, offered.refusals),
         )
@@ -257,25 +231,24 @@ class Situation:
             broken=broken,
         )
 
-    def _keeping(self, number: int, one: Keeping) -> Offer:
-        text = keeping_line(self.world, one.commitment, one.option, self.snapshot.person_id)
-        return Offer(number=number, option=one.option, text=text, keeps=one.commitment.id)
-
-    def _offer(self, number: int, option: Option, is_planned: bool) -> Offer:
+    def _offer(self, number: int, option: Option, is_planned: bool, kept: Commitment | None) -> Offer:
         catalogue = self.world.setting.catalogue
         action = None if option.action_id in BUILT_IN else catalogue.action(option.action_id)
         seen = next((one for one in self.snapshot.people if one.id == option.target_id), None)
         doing = action_name(self.world, seen.doing) if seen and seen.doing and seen.doing != WAIT else ""
-        talked = [talk.partner_id for talk in self.recent.today].count(option.target_id or "")
+        talked = [talk.partner_id for talk in self.today.values()].count(option.target_id or "")
         table = self._names((seen.id, *seen.talks_with)) if option.talk_id and seen else ""
         return Offer(
             number=number,
             option=option,
-            text=offer_line(self.world, option, doing=doing, talked=talked, table=table),
+            text=keeping_line(self.world, kept, option, self.snapshot.person_id)
+            if kept
+            else offer_line(self.world, option, doing=doing, talked=talked, table=table),
             partner_name=self.world.name_of(option.target_id) if option.target_id else "",
             is_planned=is_planned,
             helps=next((n.id for n in catalogue.needs.all if helps(action, n.id)), "") if action else "",
             is_night=action is not None and action.ends_day,
+            keeps=kept.id if kept else "",
         )
 
     def _shared(self) -> dict[str, Any]:
@@ -289,17 +262,10 @@ class Situation:
             "place": self.world.map.label(self.snapshot.node_id),
             "needs": felt_needs(self.world, self.snapshot.levels, self.snapshot.critical),
             "day": self._day(),
-            "items": self.recent.items,
-            "today": tuple(
-                PastTalk(
-                    partner_id=talk.partner_id,
-                    partner_name=self.world.name_of(talk.partner_id),
-                    told=in_short(talk.told, self.world.language),
-                )
-                for talk in self.recent.today
-            ),
+            "items": self.items,
+            "today": tuple(self.today.values()),
             "mid_term": (
-                *(in_short(one.content, self.world.language) for one in self.recent.mid_term),
+                *(in_short(one.content, self.world.language) for one in self.mid_term),
                 *(commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(self._promised())),
             ),
         }
@@ -326,7 +292,7 @@ class Situation:
 
     def _others(self) -> tuple[Other, ...]:
         people = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))[:MAX_OTHERS]
-        told = [
+        return tuple(
             Other(
                 id=seen.id,
                 name=self.world.name_of(seen.id),
@@ -335,21 +301,8 @@ class Situation:
                 talks_with=self._names(seen.talks_with),
                 is_free=seen.approachable,
             )
-            for seen in people
-        ]
-        node_index = self.world.setting.distances.node_index(self.snapshot.node_id)
-        told += [
-            Other(
-                id=npc.id,
-                name=self.world.name_of(npc.id),
-                minutes=self.world.setting.distances.to_npc(npc.id)[node_index],
-                doing="",
-                talks_with=self._names(npc.talks_with),
-                is_free=not npc.talks_with,
-            )
-            for npc in self.snapshot.npcs
-        ]
-        return tuple(told)
+            for seen in (*people, *self.snapshot.npcs)
+        )
 
     def _names(self, people: Sequence[str]) -> str:
         return Listed(map(self.world.name_of, people)).of(self.world.language)
@@ -406,3 +359,45 @@ class Situation:
             for npc_id, post in here.npc_nodes.items()
             if any(post == node_id or here.next_to(node_id, post) for node_id in place.node_ids)
         )
+
+
+async def situation_of(
+    deps: DecisionDependencies,
+    world: WorldView,
+    snapshot: Snapshot,
+    agent_state: AgentState,
+    promised: tuple[Commitment, ...],
+) -> Situation:
+    """The situation with what SQL holds of the character, in one read. What would give a secret away is left out:
+    others see what is decided.
+    """
+    kept = discretion(world.cast.character(snapshot.person_id))
+    found = await deps.database.read(lambda session: recent_memory(session, world, snapshot.person_id, None))
+
+    def talked(one: SummaryRow) -> PastTalk:
+        name = world.name_of(one.partner_id)
+        told = talk_line(world, one).text if kept.lets_item(one) else f"{name}: …"
+        return PastTalk(partner_id=one.partner_id, partner_name=name, told=in_short(told, world.language))
+
+    return Situation(
+        world=world,
+        snapshot=snapshot,
+        agent_state=agent_state,
+        promised=promised,
+        mid_term=tuple(one for one in found.mid_term if not is_promise(one) and kept.lets_item(one)),
+        today={one.conversation_id: talked(one) for one in found.today},
+        items=tuple(found.person.items),
+    )
+
+
+async def recalled(deps: DecisionDependencies, situation: Situation) -> Told:
+    """What of the character's long-term memory bears on the situation; nothing while that memory is away.
+
+    What comes from the day's talks is left out: their summaries are told; and so is what would give a secret away,
+    which no decision needs.
+    """
+    world, character_id, limit = situation.world, situation.snapshot.person_id, deps.settings.memory.recall_limit
+    found = await remembered(deps.memory, world, character_id, situation.query(), limit=2 * limit)
+    known = discretion(situation.speaker).known(found, world)
+    older = [one for one in known if one.memory.conversation_id not in situation.today]
+    return tell(world, character_id, older[: min(limit, MAX_REMEMBERED)], tokens=REMEMBERED_TOKENS)

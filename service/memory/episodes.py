@@ -18,7 +18,7 @@ from service.memory.fading import Faded
 from service.memory.record import Episode, Group, HeardTurn, Kind, Source, Support
 from service.memory.revision import next_revision
 from service.people.worlds import WorldView
-from service.store.perceived import perceives, told_of_turn
+from service.store.perception import perceives, told_of_turn
 from service.store.tables import (
     ConversationKey,
     MemoryRow,

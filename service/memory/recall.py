@@ -21,7 +21,7 @@ from service.memory.telling import MemoryKind, Told, episode_told, ref, said_of
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
-from service.store.perceived import LATER_MINUTES, perceives
+from service.store.perception import LATER_MINUTES, perceives
 from service.store.phase import ClockPolicy
 from service.store.session import Database
 from service.store.tables import (

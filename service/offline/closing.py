@@ -55,7 +55,7 @@ def verify(context: VerifyContext, rng: random.Random) -> Verdicts:
 
 
 def reflect(context: ReflectionContext, rng: random.Random) -> Reflection:
-    """Nothing: who only repeats what was said draws no conclusion from it."""
+    """No insights: a rule that only repeats what was said draws no conclusions."""
     return Reflection(insights=[])
 
 
@@ -78,7 +78,7 @@ def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeD
 
 
 def _entry(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
-    """How one who took part leaves it: with whom it talked, and what was told first."""
+    """How one participant leaves the talk: with whom it talked, and what was told first."""
     told = [
         text for line in context.shared(owner.person_id).values() for _, text in _told(context, line, words, "said")
     ]

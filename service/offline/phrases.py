@@ -145,7 +145,7 @@ def _form(language: Language, key: str) -> re.Pattern[str]:
     return re.compile(text.replace("\0", "(?P<name>.+?)").replace("\1", "(?P<told>.+)"), re.DOTALL)
 
 
-Kind = Literal["greeting", "farewell", "reply", "question", "statement"]
+LineKind = Literal["greeting", "farewell", "reply", "question", "statement"]
 """What a line is for; a reply takes up what was just said."""
 
 _COVERED = 0.6
@@ -155,7 +155,7 @@ _QUEST = 0.6
 """How likely something it wants of life is what the talk is about."""
 
 
-def lines_of(profile: CharacterProfile | NpcProfile, kind: Kind, phrases: Phrases) -> list[str]:
+def lines_of(profile: CharacterProfile | NpcProfile, kind: LineKind, phrases: Phrases) -> list[str]:
     """The person's lines of a kind, each short enough for a part of an utterance. Who walks takes up what it hears."""
     marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
 

@@ -19,7 +19,7 @@ from service.conversation.prompt import (
 )
 from service.memory.lexical import likeness, sentences
 from service.offline.phrases import (
-    Kind,
+    LineKind,
     Recollection,
     clip,
     facts_of,
@@ -49,7 +49,7 @@ _LONGEST, _LONGEST_QUOTE = 400, 110
 
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers; the same context and generator state make the same answer."""
-    speaker = Speaker(context, rng)
+    speaker = OfflineSpeaker(context, rng)
     words, leaves = speaker.words()
     turn: dict[str, object] = {"utterance": speaker.utter(words), "emotion": speaker.emotion, "wants_to_end": leaves}
     if context.begins:
@@ -62,7 +62,7 @@ def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn
     return cast("NpcTurn | CharacterTurn | OpeningTurn", answer_of(context).model_validate(turn))
 
 
-class Speaker:
+class OfflineSpeaker:
     """One person at one moment. A turn is a greeting at first, a word on what was heard, something told, and a question
     or a goodbye.
     """
@@ -155,7 +155,7 @@ class Speaker:
         fresh = [text for text in texts if self._said.isdisjoint(keys([text]))]
         return self._spoken(self.rng.choice(fresh)) if fresh else ""
 
-    def line(self, kind: Kind, query: str = "") -> str:
+    def line(self, kind: LineKind, query: str = "") -> str:
         """An authored line of that kind that is new to the partner, the best for the query; "" where none is left."""
         return self._spoken(self._best(lines_of(self.context.speaker, kind, self.phrases), query))
 
@@ -296,7 +296,7 @@ def answer(context: PromptContext, rng: random.Random) -> SceneTurn | NpcTurn | 
 
 
 def choose_next(context: ModeratorContext, rng: random.Random) -> NextSpeaker:
-    """Who was spoken to; else one of those who have said nothing lately."""
+    """The person that was spoken to; else one of those who have said nothing lately."""
     silent = [name for name in context.names if not any(line.startswith(name) for line in context.lines)]
     chosen = context.addressed[:1] or (rng.choice(silent or context.names),)
     return choosing(context.names)(next=chosen[0])
@@ -311,7 +311,7 @@ def modulate(context: ModulatorContext, rng: random.Random) -> BaseModel:
     return reaching(names)(**reach)
 
 
-class _Player(Speaker):
+class _Player(OfflineSpeaker):
     """One person of a scene."""
 
     def __init__(self, context: PromptContext, part: ScenePart, rng: random.Random) -> None:

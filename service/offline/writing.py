@@ -7,7 +7,9 @@ import random
 from pydantic import BaseModel
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.asking import (
+from service.conversation.memory_share import bearing
+from service.conversation.prompt import PromptContext
+from service.conversation.surveys import (
     AskedContext,
     ScanContext,
     ScanPart,
@@ -16,12 +18,10 @@ from service.conversation.asking import (
     SurveyContext,
     answer_of,
 )
-from service.conversation.memory_share import bearing
-from service.conversation.prompt import PromptContext
 from service.conversation.writing import AsideContext, AsideText, WriteContext, WrittenText
 from service.locales import sentence
 from service.offline.phrases import clip, phrases, recollections
-from service.offline.speaker import Speaker
+from service.offline.speaker import OfflineSpeaker
 from service.quality.checks import ASKED, HIGHEST, CheckContext, GivenMarks, corrected
 
 _LONGEST_BARK, _LONGEST = 120, 200
@@ -77,7 +77,7 @@ def _alone(
     person: CharacterProfile | NpcProfile,
     rng: random.Random,
     secrets: tuple[str, ...] = (),
-) -> Speaker:
+) -> OfflineSpeaker:
     """The person as it speaks to nobody."""
     moment = PromptContext(
         language=context.language,
@@ -89,7 +89,7 @@ def _alone(
         now=context.now,
         secrets=secrets,
     )
-    return Speaker(moment, rng)
+    return OfflineSpeaker(moment, rng)
 
 
 def _bearing(context: AskedContext) -> list[Shown]:

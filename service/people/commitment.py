@@ -14,9 +14,9 @@ from world.setting import Setting
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, iso, parse_time
 
 EARLY_MINUTES = LATE_MINUTES = 15
-"""Who meets within so many minutes of the time has kept it."""
+"""Minutes around the hour within which a meeting keeps the promise."""
 PATIENCE_MINUTES = 120
-"""So long somebody who is to be there some time in a part of the day waits for the other."""
+"""How long a person waits for the other where only a part of the day was said, in minutes."""
 LAPSE_MINUTES = 3 * MINUTES_PER_DAY
 """How long a promise without a time is open."""
 MOST_DAYS = 400

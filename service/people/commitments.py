@@ -231,9 +231,9 @@ def promised_for(world: WorldView, one: Commitment) -> str:
 
 
 def _judged(session: Session, world: WorldView, row: CommitmentRow) -> CommitmentState:
-    """Of an appointment: kept, if both were there at once; broken, if who promised it never was; else it lapses. Of a
-    part of a day without a place: kept, if they talked then; broken, unless who promised it stands at its post, or came
-    to that of the other.
+    """What became of a promise by its end. An appointment is kept if both were there at once, broken if the promiser
+    never was, else lapsed. A promise for a part of a day without a place is kept if they talked then, and broken unless
+    the promiser stands at its post or came to that of the other.
     """
     window = as_commitment(row).window
     if row.since_at is not None and window is not None and not row.place:
@@ -294,8 +294,8 @@ def _remember(session: Session, felt: Sequence[MemoryRow]) -> None:
 
 
 def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime) -> list[MemoryRow]:
-    """The other likes who promised it more, or less; and both remember it: kept, for long, else as what is on the mind
-    for some days.
+    """What follows from a kept or broken promise: the other likes the promiser more or less, and both remember it, a
+    kept one for long, a broken one for some days.
     """
     kept = row.state == CommitmentState.KEPT
     session.add(

@@ -36,12 +36,13 @@ def person_rows(session: Session, world_id: str, person_ids: Collection[str]) ->
 
 
 def night_of(world: WorldView, row: PersonRow) -> int:
-    """Which of its days a person lives: a character's nights are counted; who never sleeps has the world's days."""
+    """The number of the person's day: a character counts its nights, anybody else the world's days."""
     return row.sleeps if row.person_id in world.cast.characters else world.day
 
 
 _PERSON = TypeAdapter(Person)
-_TALK = TypeAdapter(Talk)
+STORED_TALK = TypeAdapter(Talk)
+"""How a talk is stored."""
 
 
 def person_record(person: Person, needs: Needs) -> dict[str, Any]:
@@ -57,17 +58,6 @@ def read_person(record: dict[str, Any], needs: Needs) -> Person:
     if written == [need.id for need in needs.all]:
         return person
     return replace(person, past=tuple(_carried_over(activity, written, needs) for activity in person.past))
-
-
-def talk_record(talk: Talk) -> dict[str, Any]:
-    """As it is stored."""
-    record: dict[str, Any] = _TALK.dump_python(talk, mode="json")
-    return record
-
-
-def read_talk(record: dict[str, Any]) -> Talk:
-    """What `talk_record` wrote."""
-    return _TALK.validate_python(record)
 
 
 def _carried_over(activity: Activity, written: list[str], needs: Needs) -> Activity:
@@ -111,7 +101,8 @@ def felt_needs(world: WorldView, levels: Mapping[str, float], critical: Collecti
 
 
 def levels_of(world: WorldView, character_id: str, person: Person | None) -> Levels:
-    """The levels that hold at the moment of `world`; of who has not lived yet (`person` None), those it begins with.
+    """The levels at the moment of `world`; for a character without a life yet (`person` None) those that it begins
+    with.
 
     Raises:
         NotFound: there is no such character.
@@ -164,7 +155,9 @@ def positions(session: Session, world: WorldView) -> dict[str, Position]:
 
 
 def standing_players(session: Session, world: WorldView, *, only: Collection[str] | None = None) -> dict[str, str]:
-    """The node on which each player (or `only` these) stands at the moment of `world`; who is nowhere is left out."""
+    """The node on which each player (or `only` these) stands at the moment of `world`; players that are nowhere are
+    left out.
+    """
     players = world.cast.players if only is None else only
     if not players:
         return {}

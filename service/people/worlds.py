@@ -103,7 +103,7 @@ class WorldView:
         return self.cast.world_map
 
     def at(self, t: WorldTime) -> "WorldView":
-        """The same world at another moment: who runs ahead of the clock, or looks back, asks this one."""
+        """The same world at another moment, earlier or later than its clock."""
         return self if t == self.now else replace(self, now=t)
 
     @property
@@ -156,7 +156,7 @@ class WorldView:
         return self.say("common.aside", what=place, inside=here.description) if here.description else place
 
     def home(self, person_id: str) -> str:
-        """The node at which who walks begins. Raises: NotFound: nobody of that id walks."""
+        """The node at which a walker begins. Raises: NotFound: nobody of that id walks."""
         return self.cast.homes.get(person_id) or self.cast.character(person_id).home
 
     def name_of(self, person_id: str) -> str:
@@ -165,7 +165,7 @@ class WorldView:
         return found.name if found else self.cast.removed.get(person_id, person_id)
 
     def own_name(self, person_id: str) -> str | None:
-        """The person's name where it alone is known by it; None: a name says nothing of who is meant."""
+        """The person's name if nobody else bears it; None: the name alone does not say who is meant."""
         return None if person_id in self.cast.namesakes else self.name_of(person_id)
 
     def told_in(self, language: Language) -> "WorldView":
@@ -177,7 +177,9 @@ class WorldView:
 
 
 class _Played:
-    """Content, and what was composed of it and of who was made: by world, for a revision of its people."""
+    """Content in force, and the casts composed from it and from people made at run time, by world and revision of its
+    people.
+    """
 
     def __init__(self, content: Content, rules: Rules) -> None:
         self.content = content
@@ -227,7 +229,7 @@ class WorldRepository:
         return row
 
     def as_world(self, session: Session, row: WorldRow) -> WorldView:
-        """A world's row with the content, and who was made beside it, in its language."""
+        """A world's row with the content, and with people made at run time, in its language."""
         language = row.language if row.language in languages() else "en"
         casts = self._casts(session, row)
         cast, setting = casts.of(language)

@@ -3,7 +3,7 @@
 from service.content.fields import ContentProblem
 from service.content.load import Cast, Content
 from service.content.scenes import Scene
-from service.conversation.asking import PersonAnswer
+from service.conversation.surveys import PersonAnswer
 from service.errors import KataribeError, ModelError
 from service.llm.chat import Answer, Prompt, PromptValues, Templates
 from service.llm.choose import Models

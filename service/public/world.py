@@ -13,11 +13,11 @@ from service.content.fields import Flag
 from service.content.made import read_made
 from service.content.profile import Profile
 from service.content.scenes import Scene
-from service.conversation.asking import AnswerForm, PersonAnswer, Survey, require_actor
 from service.conversation.human import Words, say
 from service.conversation.prompt import Goal
 from service.conversation.scenes import begin, go_on, read_scene
 from service.conversation.start import Start, start, start_with_player
+from service.conversation.surveys import AnswerForm, PersonAnswer, Survey, require_actor
 from service.conversation.transcript import takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.writing import Form, Wanted, write
@@ -35,12 +35,12 @@ from service.people.person import positions
 from service.people.worlds import WorldView
 from service.public.talk import Conversing, Talk, read_talk
 from service.runtime import snapshots
-from service.runtime.author_changes import set_flags
 from service.runtime.client_actions import sleep, talk, talk_with_player, walk
 from service.runtime.made_people import put_person
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
 from service.runtime.snapshots import Snapshot
 from service.runtime.world_clock import advance_clock
+from service.runtime.world_edits import set_flags
 from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
 from service.store.phase import Phase
@@ -332,7 +332,7 @@ class World:
         Raises:
             WorldExists, NotFound, SnapshotUnusable, Invalid: it cannot begin.
         """
-        await self._core.branch(self.id, to_world, snapshot, None if at is None else Moment(at=at))
+        await self._core.branch(self.id, to_world, snapshot, None if at is None else PastMoment(at=at))
         return World(self._core, to_world)
 
     async def remove(self) -> None:

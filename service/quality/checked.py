@@ -12,15 +12,15 @@ from typing import Any, Generic, Protocol, TypeVar
 from service.conversation.dependencies import Again, Spoken
 from service.conversation.prompt import PromptContext, data
 from service.decision.context import (
-    Asked,
-    Deciding,
     Decision,
     DecisionContext,
+    ModelReply,
     ask,
     decide_prompt,
     decision_fault,
     offer_of,
 )
+from service.decision.situation import Situation
 from service.errors import ModelBroken, ModelError
 from service.llm.chat import Answer, Role
 from service.llm.choose import Models
@@ -39,7 +39,7 @@ from service.quality.checks import (
     stored,
 )
 from service.settings import QualitySettings
-from service.store.perceived import told_of_turn
+from service.store.perception import told_of_turn
 from service.store.quality import Checked, QualityOutcome, Tally
 from service.store.tables import ConversationKey, QualityRow
 from world.time import WorldTime
@@ -254,20 +254,23 @@ class DecisionChecks(_Checks):
         """Whether that decision is one of those that are checked."""
         return is_sampled(self._rules.of("decision"), world_id, person_id, at)
 
-    async def best(self, deciding: Deciding, first: Asked[Decision]) -> Checked[Asked[Decision]]:
-        """What is decided instead of, or as, the `first`."""
-        work = _Choice(self._models, deciding)
+    async def best(
+        self, situation: Situation, context: DecisionContext, first: ModelReply[Decision]
+    ) -> Checked[ModelReply[Decision]]:
+        """What is decided after the check, which may be the `first` decision."""
+        person_id, at = situation.snapshot.person_id, situation.snapshot.time
+        work = _Choice(self._models, situation, context)
         checked = await improve(
             work,
             first,
             self._rules,
-            world_id=deciding.world_id,
-            id=f"{deciding.context.speaker.id}@{deciding.at}",
+            world_id=situation.world.id,
+            id=f"{person_id}@{at}",
             role="decision",
-            person_id=deciding.context.speaker.id,
+            person_id=person_id,
             conversation_id=None,
             turn=None,
-            at=deciding.at,
+            at=at,
         )
         checked.row.model = work.judge.name
         return replace(checked, value=replace(checked.value, usage=first.usage, failures=first.failures))
@@ -276,11 +279,11 @@ class DecisionChecks(_Checks):
 class _Choice:
     """A decision that is being made."""
 
-    def __init__(self, models: Models, deciding: Deciding) -> None:
+    def __init__(self, models: Models, situation: Situation, context: DecisionContext) -> None:
         self.tally = Tally()
         self._models = models
-        self._deciding = deciding
-        context = deciding.context
+        self._situation = situation
+        self._context = context
         self.judge = Judge(
             model=models.for_role("quality"),
             context=CheckContext(
@@ -296,34 +299,34 @@ class _Choice:
                 discretion=Discretion(),  # nobody hears what it thinks
                 longest=_LONGEST,
             ),
-            thread=deciding.thread,
+            thread=situation.thread,
             tally=self.tally,
         )
 
-    def line(self, value: Asked[Decision]) -> str:
+    def line(self, value: ModelReply[Decision]) -> str:
         """The option, why, and what is wanted of a talk."""
         decision = _made(value)
-        offer = offer_of(self._deciding.context, decision)
+        offer = offer_of(self._context, decision)
         told = (offer.text if offer else "", decision.thought, decision.goal, decision.success_criteria)
         return " / ".join(one.strip() for one in told if one.strip())
 
-    async def marks(self, value: Asked[Decision]) -> Marks:
+    async def marks(self, value: ModelReply[Decision]) -> Marks:
         decision = _made(value)
         thought = Exchange("", f"{decision.thought} {decision.goal}".strip() or "…")
         return await self.judge.marks(self.line(value), thought, self._before(decision))
 
-    async def again(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
+    async def again(self, value: ModelReply[Decision], reasons: Sequence[str]) -> ModelReply[Decision] | None:
         wrong = _made(value).model_dump_json()
         told = feedback(replace(self.judge.context, line=self.line(value)), reasons)
-        context = replace(self._deciding.context, fault=told, wrong_answer=wrong)
+        context = replace(self._context, fault=told, wrong_answer=wrong)
         model = self._models.for_role("decision")
-        asked = await ask(model, decide_prompt, context, decision_fault, self._deciding.thread)
+        asked = await ask(model, decide_prompt, context, decision_fault, self._situation.thread)
         self.tally.add(asked.usage, failures=asked.failures)
         if asked.failure is not None and not isinstance(asked.failure, ModelBroken):
             raise asked.failure
         return asked if asked.value is not None else None
 
-    async def correct(self, value: Asked[Decision], reasons: Sequence[str]) -> Asked[Decision] | None:
+    async def correct(self, value: ModelReply[Decision], reasons: Sequence[str]) -> ModelReply[Decision] | None:
         decision = _made(value)
         parts = {name: getattr(decision, name) for name in _DECIDED}
         changed = await self.judge.corrected(self.line(value), parts, reasons)
@@ -333,13 +336,15 @@ class _Choice:
 
     def _before(self, decision: Decision) -> list[Exchange]:
         """What it thought when it last decided. Who goes on with the same, but for a talk, may think the same."""
-        deciding, offer = self._deciding, offer_of(self._deciding.context, decision)
+        state, offer = self._situation.agent_state, offer_of(self._context, decision)
         chosen = (offer.option.action_id, offer.option.facility_id) if offer else None
-        goes_on = chosen == deciding.last and not decision.goal
-        return [Exchange("", deciding.thought)] if deciding.thought and not goes_on else []
+        last = (state.last_asked.action_id, state.last_asked.facility_id) if state.last_asked else None
+        goes_on = chosen == last and not decision.goal
+        thought = f"{state.thought} {state.goal or ''}".strip()
+        return [Exchange("", thought)] if thought and not goes_on else []
 
 
-def _made(value: Asked[Decision]) -> Decision:
+def _made(value: ModelReply[Decision]) -> Decision:
     if value.value is None:
         raise ValueError("a decision that was not made cannot be checked")
     return value.value

@@ -1,9 +1,9 @@
-"""Owns what a process carries in the background, each by one, whatever stops on the way: conversations, from running
-through closing to closed, and the reflections that are due.
+"""Owns what a process does in the background, one task each: conversations, from running through closing to closed, and
+the reflections that are due.
 
-The row says how far it is, so that is all that is needed to go on after a crash. A lease on the row keeps replicas from
-carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where the turns of a conversation take world
-time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
+The row says how far each has come, and that is all that is needed to go on after a crash. A lease on the row keeps
+replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where the turns of a
+conversation take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
 """
 
 import asyncio
@@ -69,8 +69,8 @@ class ConversationRunner:
     def __init__(
         self, deps: ConversationDependencies, *, sweep_seconds: float = SWEEP_SECONDS, carries: bool = True
     ) -> None:
-        """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait. Where it
-        carries none, somebody else says what is spoken and closed when.
+        """Every `sweep_seconds` (machine time) it looks for conversations that nobody carries, and for memories that
+        wait. With `carries` False somebody else decides what is spoken and closed when, as a replay does.
         """
         self.graph = GraphRelay(deps)
         self._deps = deps
@@ -104,7 +104,7 @@ class ConversationRunner:
             task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
     def carry_on(self, key: ConversationKey) -> None:
-        """Carry the conversation on, for a human has spoken: also where this process is just about to let it go."""
+        """Carry the conversation on, for a human has spoken; also if this process is just finishing with it."""
         task = self._tasks.get(key)
         if task is None:
             self.submit(key)
@@ -156,7 +156,9 @@ class ConversationRunner:
             tries = {"attempts": col(ConversationRow.attempts) + 1}
             due = (_KEY.in_([key]), *_IS_DUE)
             if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, LEASE_SECONDS, *due, **tries)):
-                await self._advance(key)
+                if await self._engine.converse(key):
+                    await self._engine.close(key)
+                    await self.graph.deliver_conversation(key)
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
@@ -170,11 +172,6 @@ class ConversationRunner:
             if isinstance(exc, OperationalError):
                 self._store_failed[key] = exc
             _log.exception("conversation %s could not be carried on", key.conversation_id)
-
-    async def _advance(self, key: ConversationKey) -> None:
-        if await self._engine.converse(key):
-            await self._engine.close(key)
-            await self.graph.deliver_conversation(key)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""

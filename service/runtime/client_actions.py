@@ -1,5 +1,5 @@
-"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on it is in its
-hands.
+"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on the client
+controls the character.
 """
 
 from dataclasses import replace
@@ -8,13 +8,14 @@ from sqlmodel import Session
 
 from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
+from service.decision.choose import Chosen
 from service.decision.options import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
-from service.runtime.publish import Why, fall_asleep, publish
+from service.runtime.publish import fall_asleep, publish
 from service.runtime.world_clock import cancel_orders
 from service.runtime.world_session import WorldSession, require_free, require_not_talking
 from service.store.event_kinds import Slept
@@ -24,14 +25,14 @@ from world import simulation
 from world.actions import BUILT_IN, HOLD, WAIT, Option, Possibilities, Reason, Refusal
 from world.distance import Path
 from world.errors import Unreachable
-from world.life import Person, Segment, State, node_at, walking_at
+from world.life import LifeState, Person, Segment, node_at, walking_at
 from world.places import Facility
 from world.possible import possible
 from world.time import WorldTime, iso
 
 
 def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """From now on the character does only what clients say. What it was doing ends, and it stands where it is.
+    """Put the character in clients' hands. What it was doing ends, and it stands where it is.
 
     Raises:
         NotFound: no such character.
@@ -44,8 +45,8 @@ def take_control(session: Session, world_session: WorldSession, character_id: st
 
 
 def talk(session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
-    """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
-    character it talks to stands still until they are done.
+    """Let the character talk to somebody beside it; the caller commits. From now on clients control it; a character
+    that it talks to stands still until they are done.
 
     Raises:
         NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
@@ -64,8 +65,8 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
 def talk_with_player(
     session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]
 ) -> ConversationRow:
-    """Let a player talk to somebody, who stands still until they are done; the caller commits. Where it holds the
-    clock, the world goes no farther now.
+    """Let a player talk to somebody, who stands still until they are done; the caller commits. A talk that holds the
+    clock cancels what the world was still to live.
 
     Raises:
         NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.
@@ -82,8 +83,8 @@ def talk_with_player(
 
 
 def set_decision(session: Session, world_session: WorldSession, character_id: str, decision: str | None) -> None:
-    """How the character decides from now on: model, routine, client, or None: as its file or its world says. What it
-    thought when it last decided for itself is over where a client does.
+    """Set how the character decides: model, routine or client (None: as its file or its world says). A character that a
+    client decides for has no thought of its own any more.
     """
     person_row(session, world_session.world.id, character_id, lock=True).decision = decision
     session.flush()
@@ -131,7 +132,7 @@ def walk(
 
 
 def possibilities(session: Session, world_session: WorldSession, character_id: str) -> Possibilities:
-    """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed, and some
+    """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed; others
     may have lived ahead of the clock.
 
     Raises:
@@ -170,7 +171,8 @@ def do(
     option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
     if option is None:
         refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
-        raise _not_possible(world, refusal or _not_there(action_id, facility_id))
+        not_there = Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+        raise _not_possible(world, refusal or not_there)
     take_control(session, world_session, character_id)
     _do(session, world_session, character_id, option)
     return option
@@ -197,7 +199,7 @@ def _at(person: Person, now: WorldTime) -> Person:
     """
     past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
     ready = max(now, past[-1].end)
-    return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, is_scripted=False)
+    return replace(person, past=past, ready=ready, state=LifeState.DECIDES, claim=None, is_scripted=False)
 
 
 def _stand(session: Session, world_session: WorldSession, character_id: str) -> None:
@@ -210,7 +212,7 @@ def _stand(session: Session, world_session: WorldSession, character_id: str) -> 
 
 
 def hold(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """What was scheduled of it does not happen: it stands where it is, and who does so already goes on standing."""
+    """Let the character stand where it is; what was scheduled for it is dropped. One that holds already goes on."""
     last = world_session.core.people[character_id].last
     if last.action_id == HOLD and last.start <= world_session.world.now < last.end:
         return
@@ -224,15 +226,13 @@ def _do(session: Session, world_session: WorldSession, character_id: str, option
     world_session.core.stop(character_id, now)
     done = world_session.core.decide(character_id, option)
     if option.walk_minutes or option.action_id != WAIT:
-        publish(session, world_session, done.events, {(character_id, now): Why(by="client")}, at_once=now)
+        publish(
+            session, world_session, done.events, {(character_id, now): Chosen(option=option, by="client")}, at_once=now
+        )
 
 
 def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:
     return one.action_id == action_id and facility_id in (None, one.facility_id)
-
-
-def _not_there(action_id: str, facility_id: str | None) -> Refusal:
-    return Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
 
 
 def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:

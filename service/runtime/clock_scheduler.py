@@ -23,18 +23,16 @@ from service.locales import Phrase
 from service.runtime.tasks import cancel
 from service.runtime.world_clock import (
     HOLDS_CLOCK,
+    RUNS_CLOCK,
     asks_models,
-    claim_clock,
-    holds_clock,
-    release_clocks,
     stop_for_budget,
 )
 from service.runtime.world_runner import WorldRunner
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
-Mode = Literal["manual", "running"]
-Pace = Literal["exact", "realtime"]
+ClockMode = Literal["manual", "running"]
+ClockPace = Literal["exact", "realtime"]
 
 _log = logging.getLogger(__name__)
 
@@ -63,11 +61,6 @@ class _Clock:
     failures: int = 0
     rests_until: float = 0.0
     fire: asyncio.Task[None] | None = None
-
-    @property
-    def is_busy(self) -> bool:
-        """The world still lives the ticks that became due last; the clock waits for it."""
-        return self.fire is not None and not self.fire.done()
 
     def ticks(self, now: float, speed: float, tick_minutes: int, shortest_seconds: float) -> int:
         """How many have become due."""
@@ -162,10 +155,12 @@ class ClockScheduler:
         fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
         self._clocks.clear()
         await cancel(fires)
-        await self._database.write(lambda s: release_clocks(s, self._world_runner.id))
+        await self._database.write(
+            lambda s: RUNS_CLOCK.give_back(s, col(WorldRow.clock_runner) == self._world_runner.id)
+        )
 
     async def set(
-        self, world_id: str, *, mode: Mode | None = None, speed: float | None = None, pace: Pace | None = None
+        self, world_id: str, *, mode: ClockMode | None = None, speed: float | None = None, pace: ClockPace | None = None
     ) -> None:
         """Let the world's clock run, or stand; None: as it was. A clock that is set to manual stops the world: what was
         ordered and is not lived yet is taken back.
@@ -226,10 +221,11 @@ class ClockScheduler:
 
     async def _holds(self, row: WorldRow) -> bool:
         """Whether this process runs the clock: it holds the lease, or can take it."""
-        world_runner = self._world_runner
-        if holds_clock(row, world_runner.id, world_runner.lease_seconds):
+        runner_id, seconds = self._world_runner.id, self._world_runner.lease_seconds
+        if row.clock_runner == runner_id and row.clock_lease_until > time.time() + seconds / 2:
             return True
-        return await self._database.write(lambda s: claim_clock(s, world_runner.id, row.id, world_runner.lease_seconds))
+        running = (col(WorldRow.id) == row.id, col(WorldRow.clock_mode) == "running")
+        return await self._database.write(lambda s: RUNS_CLOCK.take(s, runner_id, seconds, *running)) == 1
 
     async def _stop_for_budget(self, world_id: str) -> bool:
         """Let the world stand if no model may be asked any more today and somebody there would ask one."""
@@ -245,7 +241,8 @@ class ClockScheduler:
         """Let the world live the ticks that became due since the last look, unless it still lives those before."""
         now = self._seconds()
         clock = self._clocks.setdefault(row.id, _Clock(world_id=row.id, last=now))
-        if clock.is_busy or now < clock.rests_until:
+        still_lives = clock.fire is not None and not clock.fire.done()
+        if still_lives or now < clock.rests_until:
             return
         settings, ticks = self._worlds.settings, 0
         if row.target is None or row.target <= row.now:  # else it has stopped on its way, and goes there first

@@ -4,7 +4,7 @@ other, what is promised. From rows that are only ever added to; each world is lo
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any, Literal, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import sqlalchemy as sa
 from pydantic import Field
@@ -39,7 +39,7 @@ class ComparedWorld(Out):
     now: WorldTimeText = Field(description="its world time: up to there it is compared")
 
 
-class Line(Out, of=TurnRow, shows="speaker_id speaker_name"):
+class ComparedTurn(Out, of=TurnRow, shows="speaker_id speaker_name"):
     """What somebody said."""
 
     text: str = Field(description="what was said")
@@ -49,8 +49,8 @@ class TurnDifference(Out):
     """A turn, here and there."""
 
     turn: int = Field(description="its place in the conversation, from 0")
-    here: Line | None = Field(description="what was said here; null: the conversation has no such turn here")
-    there: Line | None = Field(description="the same of the other world")
+    here: ComparedTurn | None = Field(description="what was said here; null: the conversation has no such turn here")
+    there: ComparedTurn | None = Field(description="the same of the other world")
 
 
 class ConversationDifference(Out):
@@ -74,7 +74,7 @@ class OneSidedMemory(Out):
     text: str = Field(description="what it says, without who told it")
 
 
-class Standing(Out, of=Attitude, shows="power intimacy task_oriented times_met"):
+class ComparedAttitude(Out, of=Attitude, shows="power intimacy task_oriented times_met"):
     """How one person stands to another."""
 
     affinity: int = Field(description="-100..100")
@@ -87,8 +87,8 @@ class AttitudeDifference(Out):
     name: str = Field(description="name of that one")
     other_id: str = Field(description="id of the one to whom")
     other_name: str = Field(description="name of the one to whom")
-    here: Standing = Field(description="in this world")
-    there: Standing = Field(description="in the other one")
+    here: ComparedAttitude = Field(description="in this world")
+    there: ComparedAttitude = Field(description="in the other one")
 
 
 class ComparedPromise(Out, of=CommitmentRow, shows="what due_at"):
@@ -107,32 +107,14 @@ class PromiseDifference(Out):
     there: ComparedPromise | None = Field(description="in the other one")
 
 
-class _First(Out):
+T = TypeVar("T")
+
+
+class First(Out, Generic[T]):
+    """The first of some differences, and how many there are."""
+
     count: int = Field(description="how many there are, also those that are not shown")
-
-
-class ConversationDifferences(_First):
-    """By when they went apart."""
-
-    items: list[ConversationDifference] = Field(description="the first ones")
-
-
-class OneSidedMemories(_First):
-    """By world time."""
-
-    items: list[OneSidedMemory] = Field(description="the first ones")
-
-
-class AttitudeDifferences(_First):
-    """Where affinity differs most comes first."""
-
-    items: list[AttitudeDifference] = Field(description="the first ones")
-
-
-class PromiseDifferences(_First):
-    """By when they were made."""
-
-    items: list[PromiseDifference] = Field(description="the first ones")
+    items: list[T] = Field(description="the first ones")
 
 
 class Comparison(Out):
@@ -143,11 +125,17 @@ class Comparison(Out):
     parted_at: WorldTimeText | None = Field(
         description="up to then they were one world, as their branches say; null: neither was ever the other"
     )
-    conversations: ConversationDifferences = Field(description="what was said in one only, or in other words")
-    memories_here: OneSidedMemories = Field(description="what is remembered here and not there")
-    memories_there: OneSidedMemories = Field(description="what is remembered there and not here")
-    attitudes: AttitudeDifferences = Field(description="who stands otherwise to whom")
-    promises: PromiseDifferences = Field(description="what was promised in one only, or ended otherwise")
+    conversations: First[ConversationDifference] = Field(
+        description="what was said in one only, or in other words, by when they went apart"
+    )
+    memories_here: First[OneSidedMemory] = Field(description="what is remembered here and not there, by world time")
+    memories_there: First[OneSidedMemory] = Field(description="what is remembered there and not here, by world time")
+    attitudes: First[AttitudeDifference] = Field(
+        description="who stands otherwise to whom: where affinity differs most comes first"
+    )
+    promises: First[PromiseDifference] = Field(
+        description="what was promised in one only, or ended otherwise, by when they were made"
+    )
 
 
 async def compare(deps: ConversationDependencies, here: str, there: str, limit: int) -> Comparison:
@@ -210,7 +198,7 @@ def _only(
     return mine, query.where(mine.world_id == world_id, its.world_id.is_(None))
 
 
-def _conversations(session: Session, one: WorldView, other: WorldView, limit: int) -> ConversationDifferences:
+def _conversations(session: Session, one: WorldView, other: WorldView, limit: int) -> First[ConversationDifference]:
     since: dict[str, int] = {}
     for mine, its in ((one.id, other.id), (other.id, one.id)):
         turn, query = _only(TurnRow, mine, its, ("conversation_id", "turn"), ("speaker_id", "text"))
@@ -219,7 +207,7 @@ def _conversations(session: Session, one: WorldView, other: WorldView, limit: in
             since[of] = min(at, since.get(of, at))
     first = sorted(since, key=lambda of: (since[of], of))[:limit]
     items = [_conversation(session, one, other, of, since[of]) for of in first]
-    return ConversationDifferences(count=len(since), items=items)
+    return First[ConversationDifference](count=len(since), items=items)
 
 
 def _conversation(session: Session, one: WorldView, other: WorldView, of: str, at: int) -> ConversationDifference:
@@ -254,7 +242,7 @@ def _said(turn: TurnRow | None) -> tuple[str, str] | None:
     return None if turn is None else (turn.speaker_id, turn.text)
 
 
-def _memories(session: Session, one: WorldView, other: WorldView, limit: int) -> OneSidedMemories:
+def _memories(session: Session, one: WorldView, other: WorldView, limit: int) -> First[OneSidedMemory]:
     """What is remembered in the world and not in the other."""
     count, found = 0, list[tuple[int, str, Kind, str]]()
     for name, policy in POLICIES.items():
@@ -269,7 +257,7 @@ def _memories(session: Session, one: WorldView, other: WorldView, limit: int) ->
         count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
         first = query.with_only_columns(at, mine.person_id, kind, text).order_by(at, mine.person_id, text)
         found += [(*row,) for row in session.execute(first.limit(limit))]
-    return OneSidedMemories(
+    return First[OneSidedMemory](
         count=count,
         items=[
             OneSidedMemory(at=at, person_id=person_id, name=_name(person_id, one, other), kind=kind, text=text)
@@ -278,7 +266,7 @@ def _memories(session: Session, one: WorldView, other: WorldView, limit: int) ->
     )
 
 
-def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -> AttitudeDifferences:
+def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -> First[AttitudeDifference]:
     judged = ("affinity_delta", "met", "power", "intimacy", "task_oriented")
     pairs: set[tuple[str, str]] = set()
     for mine, its in ((one.id, other.id), (other.id, one.id)):
@@ -304,16 +292,16 @@ def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -
         )
         for (owner_id, other_id), ours, theirs in differing[:limit]
     ]
-    return AttitudeDifferences(count=len(differing), items=items)
+    return First[AttitudeDifference](count=len(differing), items=items)
 
 
-def _promises(session: Session, one: WorldView, other: WorldView, limit: int) -> PromiseDifferences:
+def _promises(session: Session, one: WorldView, other: WorldView, limit: int) -> First[PromiseDifference]:
     made: dict[str, CommitmentRow] = {}
     for mine, its in ((one.id, other.id), (other.id, one.id)):
         _, query = _only(CommitmentRow, mine, its, ("id",), ("what", "state", "due_at"))
         made |= {row.id: row for row in session.scalars(query)}
     first = sorted(made.values(), key=lambda row: (row.made_at, row.id))[:limit]
-    return PromiseDifferences(
+    return First[PromiseDifference](
         count=len(made),
         items=[
             PromiseDifference(

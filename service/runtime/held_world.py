@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from sqlalchemy.exc import OperationalError
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.reflections import due_reflections
@@ -16,11 +16,11 @@ from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.carried import Reflections
 from service.runtime.model_calls import Calls, Decisions
-from service.runtime.openings import LOOK_MINUTES, listening, next_look, open_talks
+from service.runtime.npc_initiative import LOOK_MINUTES, listening, next_look, open_talks
 from service.runtime.pace import ExactRun, RealtimeStep
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
-from service.runtime.world_clock import claim_if_there, clock_and_target, is_wanted, release, require_open
+from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.commands import log_look
 from service.store.session import is_full
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 REST_SECONDS = 3.0
-"""How long a world that moves stands after a command has waited for it in vain: who tries again finds it standing."""
+"""How long a world stands after a command has waited for it in vain, so that a second try finds it standing."""
 
 
 LOOK_SECONDS = 0.05
@@ -64,7 +64,7 @@ class HeldWorld:
         self.world_id = world_id
         self.lock = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
-        """Lives on to where the world was told to go."""
+        """Moves the world to where it was told to go; None: it was never told."""
         self.run: ExactRun | None = None
         """The run it is on; None: it stands."""
         self.calls = Calls()
@@ -72,8 +72,9 @@ class HeldWorld:
         self.decisions = Decisions()
         """Out while its clock waits for them."""
         self.looks = True
-        """Those who live find out at the beginning of every run what came from outside, and speak to players by rule
-        (False: both when they are told to)."""
+        """Whether a run begins by reading what came from outside, and by letting people speak to players; a replay sets
+        it to False and does both when its log says so.
+        """
         self._deps = deps
         self._database = deps.conversation.database
         self._worlds = deps.conversation.worlds
@@ -101,13 +102,13 @@ class HeldWorld:
             self.run.halt()
 
     async def halt(self) -> None:
-        """End the run, and let go of what is asked. Whether the world goes on, its row says."""
+        """End the run, and cancel its model calls. The world's row says whether it goes on."""
         self.halt_run()
         async with self.lock:
             await self.drop_calls()
 
     async def wait_for_models(self) -> None:
-        """The clock waits for them from now on: what is asked and not answered is let go, and will be asked again."""
+        """From now on the clock waits for models: open calls are cancelled, and asked again later."""
         if not self.calls.is_empty:
             async with self.lock:
                 await self.drop_calls()
@@ -135,7 +136,7 @@ class HeldWorld:
             self.lock.release()
 
     async def why_it_moves(self) -> WorldMoves:
-        """The error of who has waited in vain."""
+        """The error for a command that has waited in vain."""
         return await self._database.read(lambda s: moves(s.get_one(WorldRow, self.world_id)))
 
     async def change(self, work: Callable[[Session, WorldSession], T]) -> T:
@@ -179,7 +180,7 @@ class HeldWorld:
         return answer
 
     async def pass_ticks(self, ticks: int) -> None:
-        """The clock goes on by `ticks` at once, whoever still thinks or speaks; at the calendar's end it stops.
+        """Let the clock go on by `ticks` at once, whatever models are still asked; at the calendar's end it stops.
 
         A world that was told to go on and is not there yet goes there first, and waits for its models. It is a world
         that has a row: one that was removed does not begin anew.
@@ -225,8 +226,8 @@ class HeldWorld:
             await self._database.write(lambda _: None)
 
     async def _take_lock(self, deadline: float) -> None:
-        """A run that holds the lock is waited for until `deadline`, or for as long as patience lasts where it began
-        later; whoever else holds it is done soon.
+        """Take the lock, waiting for a run until `deadline`, or for the usual patience if it began later. Other holders
+        are done soon.
 
         Raises:
             TimeoutError: the world moves.
@@ -266,7 +267,7 @@ class HeldWorld:
         return await self._database.read(lambda s: s.get(WorldRow, self.world_id))
 
     async def _live_on(self) -> bool:
-        """To where the world was told to go, or to where commands want it to stand. False: it stands.
+        """Live to where the world was told to go, or to where commands want it to stand. False: it stands.
 
         What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
         has its vectors before the world moves, as far as they can be made.
@@ -297,9 +298,9 @@ class HeldWorld:
             return True
 
     async def _open_talks(self, *, at_once: int = 0) -> None:
-        """Let people speak to players first, where the world leaves a minute at which it is looked whether they do; a
-        clock that does not wait leaves it within so many ticks. Where some have lived ahead, it was looked before.
-        Nobody does whose words no model would find: there is none, or the day's budget has no room for a talk.
+        """Let people speak to players first, if the world leaves a minute that `LOOK_MINUTES` divides: now, or within
+        `at_once` ticks of a clock that does not wait. If some have lived ahead, this was done before. Nobody speaks
+        where no model could answer: there is none, or the day's budget has no room for a talk.
         """
         room = self._deps.conversation
         if not self.looks or room.models.names()["npc"] == "none":
@@ -360,11 +361,12 @@ class HeldWorld:
         return load(session, self._worlds, world.id, models_missing=missing)
 
     async def _release_lease(self) -> None:
-        await self._database.write(lambda s: release(s, self._holder_id, self.world_id))
+        mine = (col(WorldRow.runner) == self._holder_id, col(WorldRow.id) == self.world_id)
+        await self._database.write(lambda s: MOVES.give_back(s, *mine))
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:
-    """That another replica moves the world is no failure: whoever waits asks again."""
+    """Log why the world could not be moved on; that another replica moves it is no failure, for callers ask again."""
     error = None if task.cancelled() else task.exception()
     if isinstance(error, OperationalError) and is_full(error):
         _log.error("a world could not be moved on: %s", error.orig)

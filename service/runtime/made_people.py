@@ -23,7 +23,7 @@ from service.memory.record import Group, Item, Kind
 from service.memory.revision import next_epoch, read_anew
 from service.people.person import move, person_row, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
-from service.runtime.author_changes import amend, require_open_node
+from service.runtime.world_edits import amend, require_open_node
 from service.runtime.world_session import WorldSession, require_free
 from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed, PersonMade, PersonPlaced, PersonRemoved
@@ -343,8 +343,8 @@ def remove_person(
     *,
     everywhere: Mapping[Group, Sequence[Item]] | None = None,
 ) -> None:
-    """Take a person who was made at run time out of the world, with all that it remembers; the caller commits. Its name
-    stays, for who remembers it; with `everywhere` (see `told_of`) nobody does any more.
+    """Take a person who was made at run time out of the world, with all that it remembers; the caller commits. Others
+    still remember it by its name; with `everywhere` (see `told_of`) they forget it too.
 
     Raises:
         NotFound: there is no such person.
@@ -380,8 +380,8 @@ def _require_made_here(worlds: WorldRepository, person_id: str) -> None:
 
 
 def _composed(session: Session, worlds: WorldRepository, world_session: WorldSession, kind: PersonKind) -> WorldView:
-    """The world with its people as the store has them now. Where a player came or went the session goes on with it; a
-    character's life, and another map, are read anew by whoever uses the session next.
+    """The world with its people as the store has them now. If a player came or went the session goes on with it; a
+    character's life, and another map, are read anew when the session is used next.
     """
     count_people_revision(session, world_session.world.id)
     world = worlds.open(session, world_session.world.id)

@@ -1,5 +1,5 @@
-"""Owns what is made in the background after something was remembered: the vectors that are missing, and the way to a
-graph outside our database, one person after the other, tried until it succeeds.
+"""Owns background work on memories: making vectors that are missing, and delivering memories to a graph outside our
+database, one person after the other, tried until it succeeds.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ LOOKS_EVERY_SECONDS = 30.0
 
 
 class VectorFiller:
-    """Fills one memory at a time in the background; who cannot wait fills its own world's itself.
+    """Fills one memory at a time in the background. A run that cannot wait fills its own world itself.
 
     Replicas may make the same vectors at once, which does no harm.
     """
@@ -52,8 +52,8 @@ class VectorFiller:
         self._wanted.set()
 
     async def fill(self, world_id: str | None = None) -> None:
-        """Make the vectors that people of a world lack, or all; where the embedder or the store is away, they lack them
-        still, and are found by words.
+        """Make the vectors that memories of a world lack, or of all worlds. While the embedder or the store is away,
+        memories without vectors are found by words.
         """
         if not self._deps.memory.embeds:
             return
@@ -86,8 +86,6 @@ class VectorFiller:
                 continue
 
 
-_log = logging.getLogger(__name__)
-
 LONGEST_WAIT_SECONDS = 30.0
 READING_SECONDS = 300.0
 """So long nobody else reads what a process has begun to read with a model."""
@@ -112,7 +110,7 @@ class GraphRelay:
                 await self.deliver(group)
 
     async def deliver_conversation(self, key: ConversationKey) -> None:
-        """Bring there what all who were in the conversation remember."""
+        """Bring there what everybody in the conversation remembers."""
         if self._deps.projection is not None:
             for group in await self._deps.database.read(lambda s: _in_talk(s, key)):
                 await self.deliver(group)

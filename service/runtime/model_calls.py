@@ -9,10 +9,8 @@ from typing import Any, TypeVar
 
 from service.conversation.engine import Outcome
 from service.decision.choose import Chosen
-from service.decision.situation import AgentState
-from service.people.commitment import Commitment
 from service.runtime.tasks import cancel
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.time import WorldTime
 
 T = TypeVar("T")
@@ -32,9 +30,9 @@ class Thought:
 
 @dataclass(kw_only=True)
 class Calls:
-    """Of one world: thoughts by character id; talks by the id of the question (`world.scheduler.Call.id`), the answer
-    being whether that turn was the last (None: of a closing); by the same id `tables`, who was in that talk when it was
-    asked.
+    """The open calls of one world: thoughts by character id, and talks by the id of the question
+    (`world.scheduler.Call.id`). A talk's answer is its outcome (None: of a closing); `tables` has the members of that
+    talk when it was asked.
     """
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
@@ -63,32 +61,22 @@ class Calls:
         return [*(t.task for t in self.thoughts.values() if t.task is not None), *self.talks.values()]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """All that a decision's answer depends on; `circumstances` are the day's, as every prompt says them."""
-
-    snapshot: Snapshot
-    agent_state: AgentState
-    commitments: tuple[Commitment, ...]
-    circumstances: str
-
-
 class Decisions:
-    """The decisions of one world that models think over. They go on while the world stands for a command: who is asked
-    the same again afterwards gets that answer, and nobody pays twice.
+    """The decisions of one world that models think over. They go on while the world stands for a command: a character
+    that is asked the same afterwards gets that answer, and nobody pays twice.
     """
 
     def __init__(self) -> None:
-        self._asked: dict[str, tuple[Question, asyncio.Task[Chosen]]] = {}
+        self._asked: dict[str, tuple[object, asyncio.Task[Chosen]]] = {}
 
     @property
     def is_empty(self) -> bool:
         """Nothing is asked."""
         return not self._asked
 
-    async def ask(self, call_id: str, question: Question, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
-        """The answer: of a call that is out already, if it has the same question, else of one that `asking` makes. A
-        caller that is cancelled here does not cancel the call.
+    async def ask(self, call_id: str, question: object, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
+        """The answer: of a call that is out already, if it has the same question (all that the answer depends on), else
+        of one that `asking` makes. A caller that is cancelled here does not cancel the call.
         """
         known = self._asked.get(call_id)
         if known is None or known[0] != question:

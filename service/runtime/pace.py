@@ -11,22 +11,22 @@ world has overtaken is void: the character is asked again.
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 from service.decision.choose import Chosen
 from service.memory.reflections import ReflectionKey
 from service.runtime.carried import Reflections
-from service.runtime.model_calls import Calls, Decisions, Question, Thought, out
+from service.runtime.model_calls import Calls, Decisions, Thought, out
 from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
 from world.actions import GO, HOLD, WAIT, Option
-from world.causality import Causality
-from world.life import State
-from world.perceive import Snapshot
+from world.life import LifeState
+from world.perception import Snapshot
 from world.possible import possible
 from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.setting import Setting
@@ -49,7 +49,6 @@ class ExactRun:
         *,
         reflections: Reflections,
         decisions: Decisions | None = None,
-        causality: Causality | None = None,
     ) -> None:
         """`decisions` are still being made: a run that was interrupted for a command has asked for them."""
         self.until = until
@@ -62,7 +61,6 @@ class ExactRun:
             world_session,
             until,
             horizon=_horizon(world_session, world_session.world.now, until),
-            causality=causality,
         )
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
@@ -82,7 +80,7 @@ class ExactRun:
 
     def interrupt(self) -> None:
         """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions
-        of later minutes stay asked: whoever is asked the same after the change gets the answer.
+        of later minutes stay asked; a character that is asked the same after the change gets that answer.
         """
         self._interrupted.set()
 
@@ -100,7 +98,8 @@ class ExactRun:
             Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
         """
         try:
-            await self._decisions.keep(self._open_decisions())
+            people = self.world_session.core.people.values()
+            await self._decisions.keep({decision_id(i.id, i.ready) for i in people if i.state is LifeState.DECIDES})
             while not self._is_halted:
                 if self._interrupted.is_set():
                     await self._draw_in()
@@ -159,8 +158,8 @@ class ExactRun:
             interrupted.cancel()
 
     def _reflect(self) -> list[asyncio.Task[None]]:
-        """Have people think over what they lived through; answers what has to be made before the run can end. Nobody
-        waits for it but who comes to the minute from which it is known.
+        """Start the reflections that are due, and answer those that the run waits for before it can end. Nobody else
+        waits for one before the minute in which its result counts.
         """
         reflecting = self.world_session.reflecting
         for key in reflecting.keys() - self._made.keys():
@@ -197,18 +196,13 @@ class ExactRun:
 
     async def _decide(self, call: Call) -> Chosen:
         world_session, snapshot = self.world_session, self._window.ahead.snapshot(call)
-        question = Question(
-            snapshot=snapshot,
-            agent_state=world_session.agent_state(call.person_id),
-            commitments=world_session.commitments.get(call.person_id, ()),
-            circumstances=world_session.world.at(call.time).circumstances,
+        question = (
+            snapshot,
+            world_session.agent_state(call.person_id),
+            world_session.commitments.get(call.person_id, ()),
+            world_session.world.at(call.time).circumstances,
         )
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
-
-    def _open_decisions(self) -> set[str]:
-        """The ids of the questions of everybody who decides next."""
-        people = self.world_session.core.people.values()
-        return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
 
     def _take(self) -> None:
         """What has come by now."""
@@ -221,18 +215,8 @@ def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) 
     return max(settled, world_session.before_known(min(WorldTime(settled + AHEAD_MINUTES), until)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """A call to be asked: the most urgent first, then who has waited longest. `call` None: a decision of `id`."""
-
-    urgency: int
-    since: WorldTime
-    id: str
-    call: Call | None = None
-
-
 class RealtimeStep:
-    """One piece, from the world's clock to `until`; used once, by whoever holds the world's lock.
+    """One step from the world's clock to `until`; used once, by the holder of the world's lock.
 
     Everybody is there in the end: nobody's next moment lies before `until`. So the world can be ticked, or changed,
     at any time between two pieces.
@@ -345,7 +329,9 @@ class RealtimeStep:
         return bool(late)
 
     async def _drop_before_joined(self) -> None:
-        """Let go of what is being said where somebody has joined meanwhile: it is asked anew, by who knows of it."""
+        """Cancel turns of talks that somebody has joined meanwhile: they are asked anew, with the newcomer in the
+        prompt.
+        """
         calls = self._calls
         asked = [call for call in self._late if call.id in calls.talks and not calls.talks[call.id].done()]
         joined = [call.id for call in asked if calls.tables[call.id] != self._members(call)]
@@ -359,21 +345,19 @@ class RealtimeStep:
         for call_id in calls.talks.keys() - {call.id for call in self._late}:
             calls.talks.pop(call_id).cancel()  # the author has taken the talk out of the game
             del calls.tables[call_id]
-        wanted = [
-            _Wanted(urgency=URGENCY[call.ask], since=call.time, id=call.id, call=call)
-            for call in self._late
-            if call.id not in calls.talks
+        # The most urgent first, then who has waited longest; without a call it is a decision.
+        wanted: list[tuple[int, WorldTime, str, Call | None]] = [
+            (URGENCY[call.ask], call.time, call.id, call) for call in self._late if call.id not in calls.talks
         ]
-        decision = URGENCY[Ask.DECISION]
-        wanted += [_Wanted(urgency=decision, since=t.since, id=i) for i, t in people.items() if t.task is None]
-        wanted.sort(key=lambda one: (one.urgency, one.since, one.id))
-        for one in wanted[: max(0, self._deps.slots - calls.in_flight)]:
-            if one.call is None:
-                thought = people[one.id]
+        wanted += [(URGENCY[Ask.DECISION], t.since, i, None) for i, t in people.items() if t.task is None]
+        wanted.sort(key=itemgetter(0, 1, 2))
+        for _, _, asked_id, call in wanted[: max(0, self._deps.slots - calls.in_flight)]:
+            if call is None:
+                thought = people[asked_id]
                 thought.task = out(self._deps.decide(self._world_session, thought.snapshot))
             else:
-                calls.tables[one.id] = self._members(one.call)
-                calls.talks[one.id] = out(self._deps.talk_on(self._world_session, one.call, None))
+                calls.tables[asked_id] = self._members(call)
+                calls.talks[asked_id] = out(self._deps.talk_on(self._world_session, call, None))
 
 
 def still_possible(setting: Setting, snapshot: Snapshot, chosen: Option) -> Option | None:

@@ -1,13 +1,12 @@
 """Owns how what the core works out becomes the world's log, its movements and the character's day."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlmodel import Session, func, select
 
-from service.content.profile import RoutineBlock
-from service.decision.basis import KEPT, Made
+from service.decision.basis import KEPT
+from service.decision.choose import Chosen
 from service.decision.options import told_block
 from service.memory.reflections import begin_reflections
 from service.people.person import person_row
@@ -19,9 +18,7 @@ from service.store.event_kinds import (
     Arrived,
     Changed,
     Decided,
-    DecidedBy,
     Departed,
-    FailedCall,
     Payload,
     Planned,
     Slept,
@@ -31,35 +28,19 @@ from service.store.insert import insert_rows, upsert_rows
 from service.store.quality import MARKED
 from service.store.tables import DecisionRow, MovementRow, QualityRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WAIT, WALK
-from world.events import Event, Kind
+from world.events import Event, EventKind
 from world.life import Segment
 from world.time import LATEST, WorldTime, iso
 
-_TALKS = (Kind.TALK_STARTED, Kind.TALK_JOINED, Kind.TURN, Kind.TALK_LEFT, Kind.TALK_ENDED)
+_TALKS = (EventKind.TALK_STARTED, EventKind.TALK_JOINED, EventKind.TURN, EventKind.TALK_LEFT, EventKind.TALK_ENDED)
 """Kinds of events that the conversation itself writes to the log."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Why:
-    """How a decision was made: this is part of its event."""
-
-    by: DecidedBy
-    thought: str = ""
-    failure: str = ""
-    failed_call: FailedCall | None = None
-    plan: tuple[RoutineBlock, ...] = ()
-    """The plan of the day, where it was made or changed with the decision."""
-    made: tuple[Made, ...] = ()
-    """What its model was asked."""
-    checked: QualityRow | None = None
-    """What is kept of a check of it."""
 
 
 def publish(
     session: Session,
     world_session: WorldSession,
     events: Iterable[Event],
-    why: Mapping[tuple[str, WorldTime], Why],
+    chosen: Mapping[tuple[str, WorldTime], Chosen],
     *,
     at_once: WorldTime | None = None,
 ) -> None:
@@ -73,13 +54,15 @@ def publish(
         stands = (HOLD, WAIT) if event.person_id in bases else (HOLD,)  # that an NPC stands at its post is no news
         if event.kind in _TALKS or event.data.get("action_id") in stands:
             continue
-        made = why.get((event.person_id, event.time))
-        if event.kind is Kind.DEPARTED:
-            walks.append(_movement(world_session, event))
-        if event.kind is Kind.DECIDED and made is not None and made.plan:
-            happened.append((event, Planned(blocks=tuple(map(told_block, made.plan)))))
-        happened.append((event, _payload(world_session, event, made)))
-        if event.kind is Kind.STARTED and _ends_day(world_session, event):
+        decided = chosen.get((event.person_id, event.time))
+        if event.kind is EventKind.DEPARTED:
+            walk = _walk(world_session, event)
+            moved = {"starts_at": walk.start, "path": list(walk.path), "times": list(walk.times)}
+            walks.append({"world_id": world_session.world.id, "character_id": event.person_id, **moved})
+        if event.kind is EventKind.DECIDED and decided and decided.planned and decided.agent_state.plan:
+            happened.append((event, Planned(blocks=tuple(map(told_block, decided.agent_state.plan)))))
+        happened.append((event, _payload(world_session, event, decided)))
+        if event.kind is EventKind.STARTED and _ends_day(world_session, event):
             happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
     later = []
     for event, payload in happened:
@@ -92,24 +75,21 @@ def publish(
 
 
 def keep_basis(
-    session: Session, world_id: str, why: Mapping[tuple[str, WorldTime], Why], *, keep_prompts: bool
+    session: Session, world_id: str, chosen: Mapping[tuple[str, WorldTime], Chosen], *, keep_prompts: bool
 ) -> None:
     """Write down what models were asked for these decisions, by person and time, and how good these were; the caller
     commits.
     """
-    rows = [
-        made.row(world_id, person_id, at, keep_prompt=keep_prompts)
-        for (person_id, at), one in why.items()
-        for made in one.made
-    ]
-    upsert_rows(session, DecisionRow, rows, KEPT)
-    checked = [one.checked.model_dump() for one in why.values() if one.checked is not None]
+    left_out = set() if keep_prompts else {"prompt"}
+    asked = [made.model_dump(exclude=left_out) for one in chosen.values() for made in one.made]
+    upsert_rows(session, DecisionRow, asked, KEPT)
+    checked = [one.checked.row.model_dump() for one in chosen.values() if one.checked is not None]
     upsert_rows(session, QualityRow, checked, MARKED)
 
 
 def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:
-    """The character's day is over: the next one begins without its conversations, and it thinks them over. Answers how
-    many they were.
+    """End the character's day: the next one begins without its conversations, and a reflection on them is due. Answers
+    how many they were.
     """
     world_id = world_session.world.id
     row = person_row(session, world_id, character_id, lock=True)
@@ -121,27 +101,27 @@ def fall_asleep(session: Session, world_session: WorldSession, character_id: str
     return session.exec(day).one()
 
 
-_PAYLOADS: Mapping[Kind, type[Payload]] = {
-    Kind.ARRIVED: Arrived,
-    Kind.ENDED: ActivityEnded,
-    Kind.DECIDED: Decided,
-    Kind.DEPARTED: Departed,
-    Kind.STARTED: ActivityStarted,
-    Kind.FAILED: ActionFailed,
-    Kind.CHANGED: Changed,
+_PAYLOADS: Mapping[EventKind, type[Payload]] = {
+    EventKind.ARRIVED: Arrived,
+    EventKind.ENDED: ActivityEnded,
+    EventKind.DECIDED: Decided,
+    EventKind.DEPARTED: Departed,
+    EventKind.STARTED: ActivityStarted,
+    EventKind.FAILED: ActionFailed,
+    EventKind.CHANGED: Changed,
 }
 
 
-def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Payload:
+def _payload(world_session: WorldSession, event: Event, chosen: Chosen | None) -> Payload:
     """What the log tells of what the core has worked out."""
     data: dict[str, Any] = dict(event.data)
-    if event.kind is Kind.DECIDED and made is not None:
-        failed = {"failure": made.failure or None, "failed_call": made.failed_call}
-        data |= {"by": made.by, "thought": made.thought, **failed}
-    elif event.kind is Kind.DEPARTED:
+    if event.kind is EventKind.DECIDED and chosen is not None:
+        data |= {"by": chosen.by, "thought": chosen.agent_state.thought, "failed_call": chosen.failed_call}
+        data["failure"] = chosen.failure.slug if chosen.failure else None
+    elif event.kind is EventKind.DEPARTED:
         walk = _walk(world_session, event)
         data = {"from_node_id": walk.path[0], "to_node_id": walk.path[-1], "arrives_at": iso(walk.arrival)}
-    elif event.kind is Kind.STARTED:
+    elif event.kind is EventKind.STARTED:
         data["until"] = iso(WorldTime(min(int(data["until"]), LATEST)))
     return _PAYLOADS[event.kind](**data)
 
@@ -149,17 +129,6 @@ def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Pay
 def _walk(world_session: WorldSession, event: Event) -> Segment:
     past = world_session.core.people[event.person_id].past
     return next(a.segment for a in reversed(past) if a.action_id == WALK and a.start == event.time)
-
-
-def _movement(world_session: WorldSession, event: Event) -> dict[str, Any]:
-    walk = _walk(world_session, event)
-    return {
-        "world_id": world_session.world.id,
-        "character_id": event.person_id,
-        "starts_at": walk.start,
-        "path": list(walk.path),
-        "times": list(walk.times),
-    }
 
 
 def _ends_day(world_session: WorldSession, event: Event) -> bool:

@@ -22,7 +22,7 @@ from service.store.event_kinds import (
     Slept,
 )
 from service.store.events import hear_of_world
-from service.store.perceived import LATER_MINUTES
+from service.store.perception import LATER_MINUTES
 from service.store.phase import Audience, ClockPolicy, Phase, Speaker, TurnForm
 from service.store.policy import POLICIES, Policy, reopened
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
@@ -31,7 +31,7 @@ from world.time import WorldTime, iso
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class PastMoment:
     """A moment of a world: the beginning of minute `at`, or before turn `turn` of a conversation is spoken."""
 
     at: WorldTime | None = None
@@ -57,7 +57,7 @@ class _Cut:
     """Those that were closed, and when they had ended."""
 
 
-def rewound(rows: Rows, moment: Moment) -> Rows:
+def rewound(rows: Rows, moment: PastMoment) -> Rows:
     """The rows as they were at that moment.
 
     Raises:
@@ -97,7 +97,7 @@ def going_along(kept: Rows) -> Rows:
     return kept
 
 
-def _cut(rows: Rows, moment: Moment) -> _Cut:
+def _cut(rows: Rows, moment: PastMoment) -> _Cut:
     if moment.conversation_id is None:
         at = moment.at or WorldTime(0)
         later = [event["id"] for event in of_world(rows["events"]) if event["at"] >= at]
@@ -155,7 +155,7 @@ def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
 
 
 def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: _Cut) -> Row:
-    """The row before it ended, if it ended later: by whom it was ended, if anybody did, was not there."""
+    """The row as it stood at the cut: open again if it ended later, or if the row that ended it was not there yet."""
     if policy.ended_by is not None and row[policy.ended_by] is not None:
         row = reopened(row, policy, gone)
         if row[policy.ended_by] is not None:
@@ -231,8 +231,8 @@ def _said(conversation_id: str, kept: Rows) -> list[Row]:
 
 
 def stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
-    """Who takes part: in those that go on, who joined after their turns does not, and who left later is there. Who was
-    there before it joined again is away.
+    """Everybody who takes part. In conversations that go on, a person that joined after their last turn is left out,
+    one that left later is there, and one that joined again later is away.
     """
     found = [one for one in kept["participants"] if one["conversation_id"] not in open_ones]
     for conversation_id in open_ones:
@@ -333,7 +333,7 @@ def _person(row: Row, undone: list[Row]) -> Row:
 
 
 def _made(rows: list[Row], undone: list[Row]) -> list[Row]:
-    """Those who were made by then; who was removed later is there."""
+    """The people that were made by then; one that was removed later is there."""
     made = {event["person_id"] for event in undone if event["kind"] == PersonMade.kind and event["data"]["is_new"]}
     removed = {event["person_id"] for event in undone if event["kind"] == PersonRemoved.kind}
     return [

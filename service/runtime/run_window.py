@@ -15,25 +15,24 @@ from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
 from service.conversation.transcript import end
 from service.decision.choose import Chosen, choose
-from service.decision.context import DecisionDependencies
 from service.decision.routine import by_appointments, by_routine
+from service.decision.situation import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.episodes import overhear
 from service.memory.reflections import due_reflections
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
-from service.runtime.publish import Why, keep_basis, publish
+from service.runtime.publish import keep_basis, publish
 from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
-from service.store.perceived import LATER_MINUTES
+from service.store.perception import LATER_MINUTES
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
-from world.causality import Causality
-from world.events import Event, Kind
+from world.events import Event, EventKind
 from world.life import Talk
-from world.perceive import Snapshot, overheard
+from world.perception import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
 
@@ -54,14 +53,14 @@ class WorldDependencies:
         return self.conversation.settings.llm.max_concurrency
 
     async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
-        """What the one who sees `snapshot` chooses."""
+        """What the character chooses that perceives `snapshot`."""
         agent_state = world_session.agent_state(snapshot.person_id)
         promised = world_session.commitments.get(snapshot.person_id, ())
         return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
 
     async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
-        """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
-        was promised in it then is known to those who took part, and the graph has been given what is remembered.
+        """Speak the turn at `at` (None: when the answer comes) and answer its outcome, or close the talk and answer
+        None. After a closing those who took part know what was promised, and the graph has what they remember.
         """
         key = world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
@@ -104,7 +103,7 @@ BATCH = 1000
 
 
 class RunWindow:
-    """A living world from its clock up to, and not including, `until`; used once, by whoever holds the world's lock.
+    """A living world from its clock up to, and not including, `until`; used once, by the holder of the world's lock.
 
     It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings
     answers.
@@ -117,17 +116,16 @@ class RunWindow:
         until: WorldTime,
         *,
         horizon: WorldTime | None = None,
-        causality: Causality | None = None,
     ) -> None:
         """`horizon`: nobody lives farther for now (`Scheduler.extend`); None: than `until`."""
         self.world_session = world_session
         self.begins = world_session.world.now
         self.until = until
-        self.ahead = Scheduler(world_session.core, until=horizon or until, causality=causality)
+        self.ahead = Scheduler(world_session.core, until=horizon or until)
         self._deps = deps
         self.settled = self.begins
         """Everything before this minute has happened and is in the log."""
-        self._why: dict[tuple[str, WorldTime], Why] = {}
+        self._chosen: dict[tuple[str, WorldTime], Chosen] = {}
         self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
         self.is_called_off = False
         """The store says, as of the last write, that the world is not to go as far as `until`."""
@@ -160,24 +158,14 @@ class RunWindow:
             option, wake_at = by_appointments(setting, snapshot, promised)
         else:
             option, wake_at = by_routine(setting, profile, snapshot, promised=promised)
-        self._why[person_id, call.time] = Why(by="routine")
+        self._chosen[person_id, call.time] = Chosen(option=option, by="routine")
         self.ahead.decided(call, option, wake_at=wake_at)
         return True
 
     def decided(self, call: Call, chosen: Chosen) -> None:
         """The character does what it chose."""
         self.world_session.agent_states[call.person_id] = chosen.agent_state
-        failure = chosen.failure.slug if chosen.failure else ""
-        plan = chosen.agent_state.plan if chosen.planned else ()
-        self._why[call.person_id, call.time] = Why(
-            by=chosen.by,
-            thought=chosen.agent_state.thought,
-            failure=failure,
-            failed_call=chosen.failed_call,
-            plan=plan,
-            made=chosen.made,
-            checked=chosen.checked.row if chosen.checked else None,
-        )
+        self._chosen[call.person_id, call.time] = chosen
         self.spend_on(call.time, chosen)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
@@ -213,12 +201,12 @@ class RunWindow:
         self.world_session.saved(revision)
         self.world_session.world, self.world_session.core.now = self.world_session.world.at(settled), settled
         self.settled = settled
-        self._why.clear()
+        self._chosen.clear()
         self._spent.clear()
 
     def _settles(self, *, last: bool) -> WorldTime:
-        """How far all is settled. A turn that is late, because the clock did not wait for it, does not hold the clock
-        back; what somebody still thinks over does, from the minute in which it is known.
+        """How far everything is settled. A turn that is late, because the clock did not wait for it, does not hold the
+        clock back; a reflection that is not made yet does, a minute before its result counts.
         """
         if last:
             return self.until
@@ -228,7 +216,7 @@ class RunWindow:
 
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
-            if event.kind is Kind.FAILED:
+            if event.kind is EventKind.FAILED:
                 agent_state = self.world_session.agent_state(event.person_id)
                 failed = Refusal(
                     action_id=str(event.data["action_id"]),
@@ -241,9 +229,9 @@ class RunWindow:
     def _store(self, session: Session, events: tuple[Event, ...], *, last: bool) -> tuple[int, WorldTime]:
         world_session, world = self.world_session, self.world_session.world
         row = session.get_one(WorldRow, world.id, with_for_update=True)
-        publish(session, world_session, events, self._why)
+        publish(session, world_session, events, self._chosen)
         settled = self._settles(last=last)
-        keep_basis(session, world.id, self._why, keep_prompts=self._deps.conversation.settings.keep_prompts)
+        keep_basis(session, world.id, self._chosen, keep_prompts=self._deps.conversation.settings.keep_prompts)
         for talk in world_session.core.talks.values():
             if talk.id not in world_session.stored:
                 self._begin(session, talk)
@@ -292,9 +280,7 @@ class RunWindow:
                 engage(session, joined_now)
 
     def _overhear(self, session: Session, settled: WorldTime) -> None:
-        """Of talks that were over before `settled`, and not before all was settled last, it is known now who overheard
-        them.
-        """
+        """Write down who overheard the talks that ended between the last settled minute and `settled`."""
         core, world = self.world_session.core, self.world_session.world
         over = [talk for talk in core.talks.values() if talk.closed and self.settled <= talk.end < settled]
         heard = [(person_id, talk, turns) for talk in over for person_id, turns in overheard(core, talk).items()]

@@ -6,7 +6,7 @@ what others have said since of what they knew from it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -51,11 +51,11 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Cut:
-    """What is no more of a conversation: all from `turn` on, and from the command `seq` on; of the commands since
-    `spoken_seq` those that moved or told somebody. `gone` are the ids of what is remembered no more, and of what was
-    thought of that: `thoughts` are its words. `asked` are the interventions that stay, `spoke` who has spoken by then.
-    `promises` were made in it, and those that it `ended` are open again.
+class _SceneCut:
+    """What is taken back of a conversation: all from `turn` on, from the command `seq` on, and commands since
+    `spoken_seq` that moved or told somebody. `gone` are the ids of memories that go, and of insights drawn from them,
+    whose words are `thoughts`. `asked` are the interventions that stay, `spoke` the people that had spoken by then.
+    `promises` were made in it; those that it `ended` are open again.
     """
 
     conversation_id: str
@@ -74,16 +74,11 @@ class _Cut:
         return bool(row.get("conversation_id") == self.conversation_id)
 
     def stays(self, proposal_id: str) -> bool:
-        """Whether the proposal was asked for before that turn."""
-        return _request_of(proposal_id) in self.asked
+        """Whether the proposal was asked for before that turn: its id names the intervention that asked for it."""
+        return int(proposal_id.split("-")[-2]) in self.asked
 
 
-def _request_of(proposal_id: str) -> int:
-    """The number of the intervention that asked for the proposal."""
-    return int(proposal_id.split("-")[-2])
-
-
-def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
+def _taken_back(rows: Rows, of: str, turn: int) -> _SceneCut:
     def of_it(name: str) -> list[Row]:
         return [row for row in rows.get(name, ()) if row["conversation_id"] == of]
 
@@ -91,12 +86,14 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
     requests = (row for row in of_it("interventions") if row["number"] in asked)
     stay = {f"{of}-{row['number']}-{index}" for row in requests for index in range(len(row["proposals"]))}
     unsaid = {row["turn"] for row in of_it("turns") if row["turn"] >= turn}
-    forgotten = {row["id"] for row in of_it("memories") if row["id"] not in stay and not _is_said(row, turn)}
+    # An author may have corrected a turn before that one: such a row stands for it.
+    stay |= {row["id"] for row in of_it("memories") if row["kind"] == Kind.TURN and row["turns"][0] < turn}
+    forgotten = {row["id"] for row in of_it("memories") if row["id"] not in stay}
     refs = {ref(MemoryKind.TALK, of), *(turn_ref(of, one) for one in unsaid)}
     refs |= {ref(MemoryKind.MEMORY, one) for one in forgotten}
     thoughts = [row for row in rows["memories"] if refs & set(row["evidence"])]
     turns = {row["id"]: said for row in of_it("events") if (said := _turn_of(row)) is not None}
-    return _Cut(
+    return _SceneCut(
         conversation_id=of,
         turn=turn,
         seq=min((seq for seq, said in turns.items() if said == turn), default=0),
@@ -110,16 +107,6 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _Cut:
     )
 
 
-def _is_said(row: Row, turn: int) -> bool:
-    """Whether the row stands for a turn before that one, which an author has corrected."""
-    return bool(row["kind"] == Kind.TURN and row["turns"][0] < turn)
-
-
-def _outcome(commitment_id: str) -> str:
-    """Of what follows from a promise that was kept or broken."""
-    return derived_id(commitment_id, "outcome")
-
-
 def _turn_of(command: Row) -> int | None:
     """The turn that the command tells of; None: it tells of none."""
     kind, data = command["kind"], command["data"]
@@ -127,7 +114,7 @@ def _turn_of(command: Row) -> int | None:
     return said.get(kind)
 
 
-def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _by_policy(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
     """What a table's policy says that there is without those turns. What was ended by what is no more goes on."""
     there = [row for row in rows if _stays(row, policy, cut)]
     if policy.ended_by is None:
@@ -136,7 +123,7 @@ def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [reopened(row, policy, gone) for row in there]
 
 
-def _stays(row: Row, policy: Policy, cut: _Cut) -> bool:
+def _stays(row: Row, policy: Policy, cut: _SceneCut) -> bool:
     """What was there when the scene began stays, and what came with an earlier turn; not what came of all of it."""
     if policy.memory is not None:
         return row[policy.memory] not in cut.gone
@@ -147,29 +134,29 @@ def _stays(row: Row, policy: Policy, cut: _Cut) -> bool:
     return policy.known is None and not policy.passing
 
 
-def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    """Those of who has not spoken by then are made anew, and those whose words were let go of when it was closed."""
+def _prompts(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
+    """Prompts are made anew for people that had not spoken by then, and where the closing had dropped their words."""
     return [
         row for row in rows if not cut.is_of_it(row) or (row["system"] is not None and row["person_id"] in cut.spoke)
     ]
 
 
-def _attitudes(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    """How somebody stands to who kept or broke a promise of the scene goes with the promise."""
-    outcomes = set(map(_outcome, cut.promises))
+def _attitudes(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
+    """The change of attitude that a promise of the scene brought goes with the promise."""
+    outcomes = {derived_id(commitment_id, "outcome") for commitment_id in cut.promises}
     return [row for row in _by_policy(rows, policy, cut) if row["id"] not in outcomes]
 
 
-def _commitments(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _commitments(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
     there = _by_policy(rows, policy, cut)
     return [row | policy.unended if row["id"] in cut.ended else row for row in there]
 
 
-def _pending(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _pending(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
     return [row for row in rows if row["data"].get("commitment_id") not in cut.promises]
 
 
-def _commands(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _commands(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
     def stays(row: Row) -> bool:
         kind, data = row["kind"], row["data"]
         if not cut.is_of_it(row):
@@ -185,7 +172,7 @@ def _commands(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return [row for row in rows if stays(row)]
 
 
-_CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
+_CUTS: Mapping[str, Callable[[list[Row], Policy, _SceneCut], list[Row]]] = {
     "attitude_changes": _attitudes,
     "commitments": _commitments,
     "events": _commands,
@@ -198,7 +185,7 @@ _BEFORE_ITS_END = (CommitmentMade.kind, CommitmentDue.kind)
 """What is told of a promise while it is open."""
 
 
-def _events(kept: Rows, cut: _Cut) -> list[Row]:
+def _events(kept: Rows, cut: _SceneCut) -> list[Row]:
     """The log without what came of it: it has begun, and some came and went before that turn."""
     moves = _moves(kept, cut)
     found = [event for event in kept["events"] if event["audience"] != Audience.WORLD]
@@ -213,12 +200,13 @@ def _events(kept: Rows, cut: _Cut) -> list[Row]:
         if promise in cut.promises or (promise in cut.ended and kind not in _BEFORE_ITS_END):
             continue
         if kind == Reflected.kind:
-            event = event | {"data": data | {"insights": _others(data["insights"], cut.thoughts)}}
+            insights = [text for text in data["insights"] if text not in cut.thoughts]
+            event = event | {"data": data | {"insights": insights}}
         found.append(event)
     return found
 
 
-def _moves(kept: Rows, cut: _Cut) -> Counter[tuple[str, str]]:
+def _moves(kept: Rows, cut: _SceneCut) -> Counter[tuple[str, str]]:
     """How often each joined and left before that turn: as a writer wanted, or with its goodbye."""
     named = {"joined": ConversationJoined.kind, "left": ConversationLeft.kind}
     moves = Counter(
@@ -230,7 +218,3 @@ def _moves(kept: Rows, cut: _Cut) -> Counter[tuple[str, str]]:
         (ConversationLeft.kind, row["speaker_id"]) for row in kept["turns"] if cut.is_of_it(row) and row["wants_to_end"]
     )
     return moves
-
-
-def _others(texts: Iterable[str], gone: frozenset[str]) -> list[str]:
-    return [text for text in texts if text not in gone]

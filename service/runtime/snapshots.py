@@ -1,4 +1,4 @@
-"""Owns the way back: a world is kept as it stands, brought back to that, or goes on twice from there.
+"""Owns snapshots: a world is kept as it stands, brought back to that, or branched from it.
 
 The rows are all there is of a world, and whatever stops on the way goes on from them (docs/decisions/0003): so the rows
 at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/kept_rows.py has what
@@ -17,7 +17,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
-from service.runtime.rewind import Moment, rewound
+from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.store.client_event_kinds import WorldRestored
 from service.store.kept_rows import as_kept, hold_alone, let_go
@@ -109,7 +109,7 @@ def remove(session: Session, world_id: str, name: str) -> None:
     let_go(session, _row(session, world_id, name))
 
 
-async def rows_of(deps: ConversationDependencies, world_id: str, name: str | None, moment: Moment | None) -> Rows:
+async def rows_of(deps: ConversationDependencies, world_id: str, name: str | None, moment: PastMoment | None) -> Rows:
     """The world as it stands, or as it was kept under that name; and of that what it held at an earlier moment.
 
     Raises:

@@ -2,7 +2,7 @@
 follows from; or that nobody decided it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlmodel import Session, col, select
@@ -27,11 +27,13 @@ from service.store.event_kinds import (
     ClockStopped,
     ClosingFailed,
     CommitmentBroken,
+    CommitmentDue,
     CommitmentKept,
     CommitmentMoved,
     CommitmentReleased,
     ConversationEnded,
     ConversationStarted,
+    DayBegan,
     Decided,
     Departed,
     FactRejected,
@@ -57,53 +59,52 @@ from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)
 """What somebody does follows from what it last decided."""
-_BY_AUTHORS = (
-    Changed,
-    Announced,
-    WeatherSet,
-    Observed,
-    FlagsSet,
-    Carries,
-    Forgot,
-    PersonMade,
-    PersonPlaced,
-    PersonRemoved,
-)
+_BY_NOBODY: Mapping[type[Payload], str] = {
+    **dict.fromkeys(
+        (
+            Changed,
+            Announced,
+            WeatherSet,
+            Observed,
+            FlagsSet,
+            Carries,
+            Forgot,
+            PersonMade,
+            PersonPlaced,
+            PersonRemoved,
+        ),
+        "why.author",
+    ),
+    ClockStopped: "why.budget",
+    **dict.fromkeys((DayBegan, MemoryExpired, CommitmentDue), "why.clock"),
+}
+"""Why something happened that no person of the world decided."""
 _ANSWERED_BY_MODEL = ("model", "fallback")
 _ENDS = tuple(one.kind for one in (CommitmentKept, CommitmentBroken, CommitmentMoved, CommitmentReleased))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
-    """The conversation something comes of; its turn, where it was said in one."""
-
-    conversation: ConversationRow
-    turn: TurnRow | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What a model was asked, and what its prompt held."""
-
-    row: DecisionRow
-    basis: Basis
-    memories: tuple[Remembered, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class EventWhy:
-    """Why an event happened: the question that was asked for it, or for the decision that `led` to it; the conversation
-    it comes of; the promise it tells of. What is None is not recorded, or there is none.
+    """Why an event happened: the `question` that was asked for it, or for the decision that `led` to it, and what its
+    prompt held of memories; the conversation it comes of, and the turn, where it was said in one; the promise it tells
+    of. What is None is not recorded, or there is none.
     `drawn` are the insights that somebody came to, each with its evidence.
     """
 
     event: EventRow
     payload: Payload
-    question: Question | None = None
+    question: DecisionRow | None = None
+    memories: tuple[Remembered, ...] = ()
     led: EventRow | None = None
-    source: Source | None = None
+    conversation: ConversationRow | None = None
+    turn: TurnRow | None = None
     promise: CommitmentRow | None = None
     drawn: tuple[tuple[str, tuple[Remembered, ...]], ...] = ()
+
+    @property
+    def basis(self) -> Basis:
+        """What the prompt of the question held; nothing where none was asked."""
+        return Basis.model_validate(self.question.basis if self.question else {})
 
 
 async def why_happened(deps: ConversationDependencies, world: WorldView, event_id: int) -> EventWhy:
@@ -117,9 +118,8 @@ async def why_happened(deps: ConversationDependencies, world: WorldView, event_i
         return replace(why, drawn=await _drawn(deps, world, why.event))
     if why.question is None:
         return why
-    row, basis = why.question.row, why.question.basis
-    memories = await look_up(deps.database, world, row.person_id, basis.memories)
-    return replace(why, question=replace(why.question, memories=memories))
+    memories = await look_up(deps.database, world, why.question.person_id, why.basis.memories)
+    return replace(why, memories=memories)
 
 
 async def _drawn(
@@ -140,24 +140,26 @@ def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
     if event is None:
         raise NotFound(kind="event", id=event_id)
     payload = payload_in(event)
-    promise = _promise(session, world_id, payload)
+    commitment_id = getattr(payload, "commitment_id", None)
+    promise = session.get(CommitmentRow, (world_id, commitment_id)) if commitment_id else None
     led = _led_by(session, event, payload)
+    conversation, turn = _source(session, event, payload, promise)
     return EventWhy(
         event=event,
         payload=payload,
         question=_question(session, led or event),
         led=led,
-        source=_source(session, event, payload, promise),
+        conversation=conversation,
+        turn=turn,
         promise=promise,
     )
 
 
-def _question(session: Session, event: EventRow) -> Question | None:
+def _question(session: Session, event: EventRow) -> DecisionRow | None:
     if event.kind == Decided.kind and event.data.get("by") not in _ANSWERED_BY_MODEL:
         return None
     call = {Decided.kind: "decision", Planned.kind: "plan"}.get(event.kind)
-    row = session.get(DecisionRow, (event.world_id, event.person_id, event.at, call)) if call else None
-    return Question(row=row, basis=Basis.model_validate(row.basis)) if row else None
+    return session.get(DecisionRow, (event.world_id, event.person_id, event.at, call)) if call else None
 
 
 def _led_by(session: Session, event: EventRow, payload: Payload) -> EventRow | None:
@@ -179,12 +181,10 @@ def _last_decided(session: Session, event: EventRow) -> EventRow | None:
     return session.exec(query.order_by(col(EventRow.id).desc()).limit(1)).first()
 
 
-def _promise(session: Session, world_id: str, payload: Payload) -> CommitmentRow | None:
-    commitment_id = getattr(payload, "commitment_id", None)
-    return session.get(CommitmentRow, (world_id, commitment_id)) if commitment_id else None
-
-
-def _source(session: Session, event: EventRow, payload: Payload, promise: CommitmentRow | None) -> Source | None:
+def _source(
+    session: Session, event: EventRow, payload: Payload, promise: CommitmentRow | None
+) -> tuple[ConversationRow | None, TurnRow | None]:
+    """The conversation that the event comes of, and its turn, where it was said in one."""
     conversation_id, turn = None, None
     if promise is not None:
         conversation_id, turn = promise.conversation_id, promise.turn
@@ -201,17 +201,15 @@ def _source(session: Session, event: EventRow, payload: Payload, promise: Commit
         memory = session.exec(over).first()
         conversation_id = memory.conversation_id if memory else None
     row = session.get(ConversationRow, (event.world_id, conversation_id)) if conversation_id else None
-    if row is None:
-        return None
-    said = None if turn is None else session.get(TurnRow, (event.world_id, row.id, turn))
-    return Source(conversation=row, turn=said)
+    said = None if row is None or turn is None else session.get(TurnRow, (event.world_id, row.id, turn))
+    return row, said
 
 
 def in_words(world: WorldView, why: EventWhy) -> list[str]:
     """The answer, a sentence each, in the language of `world`."""
     told = [*_of_event(world, why)]
     if why.question is not None:
-        told += _of_question(world, why.question)
+        told += _of_question(world, why.question, why)
     return told or [world.say("why.unrecorded")]
 
 
@@ -225,27 +223,23 @@ def _of_event(world: WorldView, why: EventWhy) -> Iterator[str]:
     if isinstance(payload, Decided):
         yield from _of_decision(world, name, event, payload)
     if isinstance(payload, Planned):
-        broken = why.question.basis.broken if why.question else ""
+        broken = why.basis.broken
         yield world.say("why.plan_broken", name=name, why=broken) if broken else world.say("why.plan_new", name=name)
     if why.led is not None:
         at = clock_of(WorldTime(why.led.at))
         yield world.say("why.led_by", name=world.name_of(why.led.person_id or ""), at=at, id=why.led.id)
         led = Decided.model_validate(why.led.data)
         yield from _of_decision(world, world.name_of(why.led.person_id or ""), why.led, led)
-    if why.source is not None:
-        yield from _of_source(world, why.source, payload)
+    if why.conversation is not None:
+        yield from _of_source(world, why.conversation, why.turn, payload)
     yield from _of_promise(world, why)
     for insight, evidence in why.drawn:
         yield world.say("why.drawn", name=name, insight=insight)
         yield from (remembered_line(world, one, WorldTime(event.at)) for one in evidence)
     if isinstance(payload, FactRejected):
         yield world.say("why.rejected", reason=Phrase(f"web.reason_{payload.reason}"))
-    if isinstance(payload, _BY_AUTHORS):
-        yield world.say("why.author")
-    if isinstance(payload, ClockStopped):
-        yield world.say("why.budget")
-    if payload.kind in ("day_began", "memory_expired", "commitment_due"):
-        yield world.say("why.clock")
+    if type(payload) in _BY_NOBODY:
+        yield world.say(_BY_NOBODY[type(payload)])
 
 
 def _of_decision(world: WorldView, name: str, event: EventRow, payload: Decided) -> Iterator[str]:
@@ -262,8 +256,7 @@ def _of_decision(world: WorldView, name: str, event: EventRow, payload: Decided)
         yield world.say(f"why.by.{payload.by}", failure=payload.failure or "")
 
 
-def _of_source(world: WorldView, source: Source, payload: Payload) -> Iterator[str]:
-    row, turn = source.conversation, source.turn
+def _of_source(world: WorldView, row: ConversationRow, turn: TurnRow | None, payload: Payload) -> Iterator[str]:
     if turn is not None:
         said = {"speaker": turn.speaker_name, "text": turn.text}
         yield world.say("why.of_turn", conversation=row.id, turn=turn.turn, **said)
@@ -295,9 +288,8 @@ def _of_promise(world: WorldView, why: EventWhy) -> Iterator[str]:
         yield world.say("why.judged_there" if is_by_clock else "why.judged_said")
 
 
-def _of_question(world: WorldView, question: Question) -> Iterator[str]:
-    row, basis = question.row, question.basis
-    name, then = world.name_of(row.person_id), WorldTime(row.at)
+def _of_question(world: WorldView, row: DecisionRow, why: EventWhy) -> Iterator[str]:
+    basis, name, then = why.basis, world.name_of(row.person_id), WorldTime(row.at)
     if basis.offered:
         yield world.say("why.could")
         for number, option in enumerate(basis.options, 1):
@@ -315,8 +307,8 @@ def _of_question(world: WorldView, question: Question) -> Iterator[str]:
             world.say("why.need", need=need_name(world, need_id), level=level) for need_id, level in basis.needs.items()
         )
         yield world.say("why.needs", needs=Listed(levels))
-    yield world.say("why.remembered" if question.memories else "why.remembered_nothing", name=name)
-    yield from (remembered_line(world, one, then) for one in question.memories)
+    yield world.say("why.remembered" if why.memories else "why.remembered_nothing", name=name)
+    yield from (remembered_line(world, one, then) for one in why.memories)
     yield world.say(
         "why.model",
         model=row.model,

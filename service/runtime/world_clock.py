@@ -5,7 +5,6 @@ Whoever finds a world short of where it was told to go goes on; who waits for it
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import update
@@ -69,7 +68,7 @@ def order_until(session: Session, world_id: str, until: WorldTime) -> None:
 
 
 def cancel_orders(session: Session, world_id: str) -> None:
-    """The world is to go no farther; who moves it stops at the next settled minute. The caller commits."""
+    """The world is to go no farther: it stops at the next settled minute. The caller commits."""
     row = session.get(WorldRow, world_id, with_for_update=True)
     if row is not None:
         row.target = None
@@ -125,8 +124,10 @@ LEASE_SECONDS = 20.0
 WANTED_SECONDS = 1.0
 """For so long whoever moves a world makes way for who said that it waits for it, and has said no more."""
 
-_MOVES = Lease(holder=WorldRow.runner, until=WorldRow.lease_until)  # type: ignore[arg-type] # columns of the class
-_RUNS_CLOCK = Lease(holder=WorldRow.clock_runner, until=WorldRow.clock_lease_until)  # type: ignore[arg-type]
+MOVES = Lease(holder=WorldRow.runner, until=WorldRow.lease_until)  # type: ignore[arg-type] # columns of the class
+"""Which process moves a world."""
+RUNS_CLOCK = Lease(holder=WorldRow.clock_runner, until=WorldRow.clock_lease_until)  # type: ignore[arg-type]
+"""Which process runs its clock."""
 
 
 def require_open(row: WorldRow, holder_id: str) -> None:
@@ -146,7 +147,7 @@ def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: flo
 
 
 def want(session: Session, world_id: str) -> None:
-    """Have whoever moves the world let go of it soon."""
+    """Ask the process that moves the world to let go of it soon."""
     until = {WorldRow.wanted_until: time.time() + WANTED_SECONDS}
     session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(until))
 
@@ -156,40 +157,7 @@ def is_wanted(row: WorldRow | None) -> bool:
     return row is not None and row.wanted_until > time.time()
 
 
-def extend(session: Session, holder_id: str, world_ids: Sequence[str], seconds: float) -> None:
-    """Extend the leases on those worlds."""
-    _MOVES.extend(session, holder_id, seconds, col(WorldRow.id).in_(world_ids))
-
-
-def release(session: Session, holder_id: str, world_id: str | None = None) -> None:
-    """Give the world back; without `world_id`, every world that this runner holds."""
-    which = [] if world_id is None else [col(WorldRow.id) == world_id]
-    _MOVES.give_back(session, col(WorldRow.runner) == holder_id, *which)
-
-
 def abandoned(session: Session, holder_id: str) -> list[str]:
     """Worlds that have not come to where they were told to go, and that no other living process holds."""
-    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), _MOVES.is_open_to(holder_id))
+    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), MOVES.is_open_to(holder_id))
     return list(session.exec(due.order_by(col(WorldRow.id))))
-
-
-def drop_all(session: Session) -> None:
-    """Nobody holds any world, nor runs its clock."""
-    _MOVES.give_back(session)
-    _RUNS_CLOCK.give_back(session)
-
-
-def holds_clock(row: WorldRow, holder_id: str, seconds: float) -> bool:
-    """Whether the process holds the clock's lease for some time yet."""
-    return row.clock_runner == holder_id and row.clock_lease_until > time.time() + seconds / 2
-
-
-def claim_clock(session: Session, holder_id: str, world_id: str, seconds: float) -> bool:
-    """Run the world's clock for so long, if it runs, and no other living runner does."""
-    running = (col(WorldRow.id) == world_id, col(WorldRow.clock_mode) == "running")
-    return _RUNS_CLOCK.take(session, holder_id, seconds, *running) == 1
-
-
-def release_clocks(session: Session, holder_id: str) -> None:
-    """Give back the leases of all clocks that the process runs."""
-    _RUNS_CLOCK.give_back(session, col(WorldRow.clock_runner) == holder_id)

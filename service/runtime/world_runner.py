@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from sqlalchemy.exc import OperationalError
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from service.errors import RunInterrupted, WorldMoves, WorldStopped
 from service.locales import Phrase
@@ -25,15 +25,14 @@ from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_clock import (
     LEASE_SECONDS,
+    MOVES,
+    RUNS_CLOCK,
     Tick,
     abandoned,
     cancel_orders,
     claim_if_there,
-    drop_all,
-    extend,
     order_ticks,
     order_until,
-    release,
     want,
 )
 from service.runtime.world_session import WorldSession
@@ -86,7 +85,8 @@ class WorldRunner:
     async def start(self) -> None:
         """Go on with every world that a former process left short of where it was told to go."""
         if self._database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._database.write(drop_all)
+            await self._database.write(MOVES.give_back)
+            await self._database.write(RUNS_CLOCK.give_back)
         await self._reflections.start()
         self._sweeper = asyncio.create_task(repeat(self._sweep, self._sweep_seconds))
 
@@ -99,7 +99,7 @@ class WorldRunner:
             await world.calls.drop()
             await world.decisions.drop()
         await self._reflections.stop()
-        await self._database.write(lambda s: release(s, self.id))
+        await self._database.write(lambda s: MOVES.give_back(s, col(WorldRow.runner) == self.id))
 
     def world(self, world_id: str) -> HeldWorld:
         """The world as this process holds it; too many are held: the one that was used longest ago is let go."""
@@ -279,7 +279,9 @@ class WorldRunner:
         """
         moving = {i: world for i, world in self._worlds.items() if world.lock.locked()}
         if moving:
-            await self._database.write(lambda s: extend(s, self.id, list(moving), self.lease_seconds))
+            await self._database.write(
+                lambda s: MOVES.extend(s, self.id, self.lease_seconds, col(WorldRow.id).in_(moving))
+            )
         for world in moving.values():
             _, target = await world.clock_and_target()
             if world.run is not None and target < world.run.until:

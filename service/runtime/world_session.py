@@ -11,12 +11,12 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation import start
 from service.decision.routine import STANDS_MINUTES
-from service.decision.situation import AgentState, agent_state_record, read_agent_state
+from service.decision.situation import AGENT_STATE, AgentState
 from service.errors import Busy, WorldMoves
 from service.memory.reflections import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
-from service.people.person import person_record, read_person, read_talk, segment_of, talk_record
+from service.people.person import STORED_TALK, person_record, read_person, segment_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import id_at
 from service.store.insert import upsert_rows
@@ -34,11 +34,11 @@ from service.store.tables import (
 )
 from world import simulation
 from world.actions import HOLD, Option
-from world.events import Change
-from world.life import Person, State, Talk, node_at
+from world.events import Effect
+from world.life import LifeState, Person, Talk, node_at
 from world.time import WorldTime, iso
 
-How = Literal["model", "routine", "client"]
+DecidingBy = Literal["model", "routine", "client"]
 
 _OTHER = shared_alias(ParticipantRow)
 
@@ -55,7 +55,7 @@ class WorldSession:
     world: WorldView
     core: simulation.Simulation
     agent_states: dict[str, AgentState]
-    how: dict[str, How]
+    how: dict[str, DecidingBy]
     conversations: dict[str, str]
     revision: int
     reached: WorldTime
@@ -70,7 +70,7 @@ class WorldSession:
     dropped: tuple[str, ...] = ()
     """Conversations that cannot go on: the author has taken away who held them, or where."""
 
-    def hold(self, character_id: str) -> Change:
+    def hold(self, character_id: str) -> Effect:
         """What the character does ends now, and it stands where it is. Raises: OutOfTurn: it is in a talk."""
         self.core.stop(character_id, self.world.now)
         return self.core.decide(character_id, self.standing(character_id))
@@ -112,8 +112,8 @@ class WorldSession:
         return self.agent_states.get(character_id, AgentState())
 
     def before_known(self, until: WorldTime) -> WorldTime:
-        """How far the world may go, not farther than `until`: nobody lives to the minute in which it is known what
-        somebody still thinks over.
+        """How far the world may go, not farther than `until`. It stops a minute before the result of a reflection
+        counts, for as long as that reflection is not made.
         """
         return min([until, *(WorldTime(known_at - 1) for known_at in self.reflecting.values())])
 
@@ -150,7 +150,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
     rows = session.exec(select(TalkRow).where(TalkRow.world_id == world_id)).all()
     needs = world.setting.catalogue.needs
     known = {row.person_id: read_person(row.life or {}, needs) for row in lives}
-    talks = {row.talk_id: read_talk(row.talk) for row in rows}
+    talks = {row.talk_id: STORED_TALK.validate_python(row.talk) for row in rows}
     lasting, held = _lasting(world, known, talks)
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.homes}
     people |= {i: person for i, person in lasting.items() if i in world.cast.players}
@@ -161,7 +161,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
         core=simulation.Simulation(
             world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
         ),
-        agent_states={row.person_id: read_agent_state(row.agent_state or {}) for row in lives},
+        agent_states={row.person_id: AGENT_STATE.validate_python(row.agent_state or {}) for row in lives},
         how=_how(session, world, people.keys(), held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
@@ -176,7 +176,8 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
 
 
 def refresh(session: Session, world: WorldView, world_session: WorldSession, *, models_missing: bool) -> bool:
-    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: all must be read anew.
+    """Bring up to date what is cheap to read: clock, weather, whom clients control. False: everything must be read
+    anew.
 
     `world` is the living one's as it was opened now.
     """
@@ -209,7 +210,7 @@ def save(session: Session, world_session: WorldSession) -> int:
             world_id=world_id,
             person_id=i,
             life=person_record(core.people[i], needs),
-            agent_state=agent_state_record(world_session.agent_state(i)),
+            agent_state=AGENT_STATE.dump_python(world_session.agent_state(i), mode="json", exclude_defaults=True),
         ).model_dump()
         for i in sorted(core.changed_people & core.people.keys())
     ]
@@ -218,7 +219,7 @@ def save(session: Session, world_session: WorldSession) -> int:
             "world_id": world_id,
             "talk_id": i,
             "conversation_id": world_session.conversation_id(core.talks[i]),
-            "talk": talk_record(core.talks[i]),
+            "talk": STORED_TALK.dump_python(core.talks[i], mode="json"),
         }
         for i in sorted(core.changed_talks)
         if i in core.talks
@@ -270,7 +271,7 @@ def _lasting(
     return {
         i: person if person.home == homes.get(i, person.home) else replace(person, home=homes[i])
         for i, person in fit.items()
-        if person.state not in (State.TALKS, State.CLOSES) or person.last.talk_id in held
+        if person.state not in (LifeState.TALKS, LifeState.CLOSES) or person.last.talk_id in held
     }, held
 
 
@@ -306,7 +307,7 @@ def _can_be_claimed(claim: Option, world: WorldView) -> bool:
 
 def _how(
     session: Session, world: WorldView, people: Set[str], held_by: Mapping[str, str], *, models_missing: bool
-) -> dict[str, How]:
+) -> dict[str, DecidingBy]:
     wanted = select(PersonRow.person_id, PersonRow.decision).where(
         PersonRow.world_id == world.id, col(PersonRow.decision).is_not(None)
     )
@@ -317,7 +318,7 @@ def _how(
     } | dict.fromkeys(people & world.cast.players.keys(), "client")
 
 
-def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:
+def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> DecidingBy:
     """How the character decides: its row says it (`decision`), else its file, else its world; without a model by
     routine, as an NPC that may leave its node always does.
     """
@@ -330,7 +331,7 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
 
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
-    """Who is in a conversation that a client started, or a player takes part in, and with whom."""
+    """The people in conversations that a client started, or that have a player, each with its partner."""
     held = select(ParticipantRow.person_id, _OTHER.person_id).where(
         *engaged_in(world_id),
         ConversationRow.world_id == world_id,
@@ -360,7 +361,7 @@ def require_not_talking(world_session: WorldSession, person_id: str) -> None:
     if person is None:
         return
     talk_id = next((a.talk_id for a in person.past if a.talk_id and a.start <= now < a.end), None)
-    if talk_id is None and person.state in (State.TALKS, State.CLOSES) and person.last.start <= now:
+    if talk_id is None and person.state in (LifeState.TALKS, LifeState.CLOSES) and person.last.start <= now:
         talk_id = person.last.talk_id
     if talk_id is None:
         return

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from sqlmodel import SQLModel
 
 from service.app import create_app
-from service.conversation.asking import MERGED, ScanContext, SurveyContext
+from service.conversation.surveys import MERGED, ScanContext, SurveyContext
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.reply import read_answer

@@ -11,7 +11,7 @@ from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.content.profile import CharacterProfile, RoutineBlock
 from world.actions import WAIT, Option
-from world.life import Activity, State
+from world.life import Activity, LifeState
 from world.possible import possible
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
@@ -52,7 +52,7 @@ def _life(character_id: str) -> tuple[Activity, ...]:
     born = newcomer(setting, character_id, character.home, content.start, needs=character.needs)
     world = Simulation(setting, [born], remember=None)
     while (person := world.people[character_id]).ready < content.start + DAYS * MINUTES_PER_DAY:
-        if person.state is State.CLAIMS:
+        if person.state is LifeState.CLAIMS:
             world.claim(character_id)
             continue
         i, wake_at = _block(character, person.ready)

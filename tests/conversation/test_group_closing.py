@@ -22,7 +22,7 @@ from service.memory.telling import remembered_as
 from service.people.attitude import attitudes_of, mood_changes
 from service.runtime.made_people import forget_everywhere, forget_person
 from service.runtime.pace import AHEAD_MINUTES
-from service.store.perceived import LATER_MINUTES
+from service.store.perception import LATER_MINUTES
 from service.store.phase import Phase
 from service.store.tables import (
     CommitmentRow,

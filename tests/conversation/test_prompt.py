@@ -18,7 +18,6 @@ from jinja2 import UndefinedError
 import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
-from service.conversation.asking import AnswerForm, ScanContext, Shown, SurveyContext, scan_prompt, survey_prompt
 from service.conversation.directing import (
     AttitudeContext,
     Bystander,
@@ -43,6 +42,7 @@ from service.conversation.prompt import (
     render_record,
     speaker_prompt,
 )
+from service.conversation.surveys import AnswerForm, ScanContext, Shown, SurveyContext, scan_prompt, survey_prompt
 from service.conversation.writing import Form, WriteContext, write_prompt
 from service.llm.chat import Message, Prompt, Templates
 from service.locales import Language

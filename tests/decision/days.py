@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from service.content.profile import CharacterProfile
 from service.decision.routine import by_routine
 from tests.world.simulation import Chosen, Run, lognormal, run_out_of_order, turns_of
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, WorldTime

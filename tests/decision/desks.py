@@ -7,12 +7,12 @@ from typing import Any
 
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.choose import Chosen, choose
-from service.decision.context import DecisionContext, DecisionDependencies, PlanContext
-from service.decision.situation import AgentState
+from service.decision.context import DecisionContext, PlanContext
+from service.decision.situation import AgentState, DecisionDependencies
 from service.llm.chat import Prompt
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.simulation import Simulation as Core
 from world.simulation import newcomer
 from world.time import WorldTime, parse_time

@@ -6,7 +6,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.decision.context import DecisionContext
 from service.decision.options import offered
 from service.decision.routine import MARGIN_MINUTES, by_routine, in_time, keeping, wake_for
-from service.decision.situation import AgentState, Recent, Situation
+from service.decision.situation import AgentState, Situation
 from service.locales import Language
 from service.people.commitment import Commitment
 from service.people.commitments import as_commitment
@@ -14,7 +14,7 @@ from service.people.worlds import WorldView
 from tests.decision.desks import NINE, snapshot_of, world_of
 from tests.runtime.promised import appointment
 from world.actions import WAIT, Option
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.time import WorldTime
 
 FROM, PLACE = "inn_hall", "cedar_old"
@@ -129,7 +129,6 @@ def _context(world: WorldView, snapshot: Snapshot, one: Commitment) -> DecisionC
         world=world.at(snapshot.time),
         snapshot=snapshot,
         agent_state=AgentState(),
-        recent=Recent(mid_term=(), today=(), items=()),
         promised=(one,),
     )
     return situation.decision(offered(world, snapshot, situation.slot, (one,)), ())

@@ -18,7 +18,7 @@ from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from tests.scripted_model import ScriptedModel
 from world.actions import WAIT, WALK, Reason, Refusal
-from world.perceive import Seen, SeenNpc, Snapshot
+from world.perception import Seen, Snapshot
 from world.time import WorldTime, parse_time
 
 AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")
@@ -78,6 +78,13 @@ def test_after_a_new_answer_it_may_go_on_again(room: ConversationDependencies, s
     assert sits.choose(_then(sits.world, WorldTime(NINE + 90))).by == "plan"
 
 
+def _npc(npc_id: str, minutes: int, *talks_with: str) -> Seen:
+    """An NPC in sight, free where nobody talks with it."""
+    return Seen(
+        id=npc_id, node_id="its_post", minutes=minutes, doing=None, approachable=not talks_with, talks_with=talks_with
+    )
+
+
 CHANGES: dict[str, Callable[[Snapshot], Snapshot]] = {
     "its alarm rang": lambda s: replace(s, because="alarm"),
     "somebody stopped it": lambda s: replace(s, because="roused"),
@@ -85,7 +92,7 @@ CHANGES: dict[str, Callable[[Snapshot], Snapshot]] = {
     "a need is critical": lambda s: replace(s, critical=("satiety",)),
     "somebody is new in sight, though busy": lambda s: replace(s, people=(replace(FREE, approachable=False),)),
     "somebody is new in sight, though far": lambda s: replace(s, people=(FAR,)),
-    "an NPC is new in sight": lambda s: replace(s, npcs=(*s.npcs, SeenNpc(id="npc_taro", talks_with=("ren",)))),
+    "an NPC is new in sight": lambda s: replace(s, npcs=(*s.npcs, _npc("npc_taro", 2, "ren"))),
     "its day's next block has begun": lambda s: replace(s, time=parse_time("2026-04-01T11:35")),
     "the block wants something else": lambda s: replace(s, levels={**s.levels, "energy": 24}),
     "it stands elsewhere": lambda s: replace(s, node_id="nagaya_one", npcs=(), people=()),
@@ -184,7 +191,8 @@ def test_an_npc_beside_it_that_is_free_and_not_met_today_is_a_reason_to_ask(
     sits = sitting(room)
     script.enqueue(decides(1))
     sits.choose(snapshot_of(sits.world, node_id=node_id))
-    seen = (SeenNpc(id="npc_fumi", talks_with=talks_with),)
+    distances = sits.world.setting.distances
+    seen = (_npc("npc_fumi", distances.to_npc("npc_fumi")[distances.node_index(node_id)], *talks_with),)
     assert _again(sits, script, replace(_then(sits.world), node_id=node_id, npcs=seen)).by == by
 
 

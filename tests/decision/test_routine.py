@@ -14,7 +14,7 @@ from tests.decision.days import live
 from tests.world.little_worlds import random_setting
 from tests.world.simulation import Run, levels_at
 from world.actions import TALK, WAIT
-from world.events import Kind
+from world.events import EventKind
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day, parse_time
@@ -37,7 +37,7 @@ def _started(run: Run, person_id: str) -> list[tuple[WorldTime, str]]:
     return [
         (event.time, str(event.data["action_id"]))
         for event in run.log
-        if event.kind is Kind.STARTED and event.person_id == person_id
+        if event.kind is EventKind.STARTED and event.person_id == person_id
     ]
 
 
@@ -57,7 +57,7 @@ def test_everybody_eats_works_and_sleeps_at_night_every_day(village: Content, da
 
 def test_nobody_by_routine_begins_a_talk_or_fails_for_long(days: Run) -> None:
     assert not days.talks
-    failed = [event for event in days.log if event.kind is Kind.FAILED]
+    failed = [event for event in days.log if event.kind is EventKind.FAILED]
     assert len(failed) <= 5
 
 

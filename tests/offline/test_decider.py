@@ -9,8 +9,7 @@ from sqlmodel import Session, delete
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
-from service.decision.context import DecisionDependencies
-from service.decision.situation import AgentState
+from service.decision.situation import AgentState, DecisionDependencies
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.offline.model import OfflineModel
@@ -20,7 +19,7 @@ from tests.conversation.talks import remember_talk
 from tests.decision.desks import world_of
 from tests.world.simulation import Chosen, lognormal, run_out_of_order, turns_of
 from world.actions import TALK, WAIT
-from world.perceive import Snapshot
+from world.perception import Snapshot
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, WorldTime

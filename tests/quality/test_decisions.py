@@ -55,7 +55,7 @@ def test_one_that_does_not_is_made_anew_and_another_choice_may_be_taken(
     assert again.messages[-2].content.startswith('{"thought":"I hate my work."')
     options = decision_context(script.history[0]).offers
     assert decided.option.action_id == options[1].option.action_id
-    assert decided.made[-1].basis.chosen == 2
+    assert decided.made[-1].basis["chosen"] == 2
     assert decided.agent_state.thought == "The guests come first."
     assert (decided.usage.calls, row_of(decided).calls, row_of(decided).outcome) == (1, 3, "again")
 
@@ -93,7 +93,7 @@ def test_a_correction_changes_the_thought_and_not_what_is_done(
     corrected = {"thought": "There is work to do.", "goal": "Something", "success_criteria": ""}
     script.enqueue(marks(2), corrected, marks(), role="quality")
     decided = chosen(room, attempts=0, correct=True)
-    assert decided.made[-1].basis.chosen == 2
+    assert decided.made[-1].basis["chosen"] == 2
     assert (decided.agent_state.thought, row_of(decided).outcome) == ("There is work to do.", "corrected")
     assert decided.agent_state.goal is None
 

@@ -15,7 +15,7 @@ from service.content.load import Cast, Content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Stream
-from service.decision.context import DecisionDependencies
+from service.decision.situation import DecisionDependencies
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Budgeted

@@ -16,9 +16,9 @@ from sqlmodel import select
 
 from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
-from service.runtime.author_changes import set_weather
-from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pace
+from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockPace, ClockScheduler
 from service.runtime.made_people import forget_world
+from service.runtime.world_edits import set_weather
 from service.store.tables import EventRow, WorldRow
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
 from tests.runtime.patience import until
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 FAST = 6000.0
 """World minutes a real minute."""
-PACES: tuple[Pace, ...] = ("exact", "realtime")
+PACES: tuple[ClockPace, ...] = ("exact", "realtime")
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +80,7 @@ async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Co
 
 
 @pytest.mark.parametrize("pace", PACES)
-async def test_a_stopped_clock_stands_and_goes_on_from_there(pace: Pace, village: Content, tmp_path: Path) -> None:
+async def test_a_stopped_clock_stands_and_goes_on_from_there(pace: ClockPace, village: Content, tmp_path: Path) -> None:
     async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
         await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await until(lambda: row(home).now > village.start + 30)
@@ -95,7 +95,7 @@ async def test_a_stopped_clock_stands_and_goes_on_from_there(pace: Pace, village
 
 
 @pytest.mark.parametrize("pace", PACES)
-async def test_a_restart_goes_on_with_the_clock(pace: Pace, village: Content, tmp_path: Path) -> None:
+async def test_a_restart_goes_on_with_the_clock(pace: ClockPace, village: Content, tmp_path: Path) -> None:
     async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
         await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await until(lambda: row(home).now > village.start + 60)
@@ -108,7 +108,7 @@ async def test_a_restart_goes_on_with_the_clock(pace: Pace, village: Content, tm
 
 
 @pytest.mark.parametrize("pace", PACES)
-async def test_commands_get_their_turn(pace: Pace, village: Content, tmp_path: Path) -> None:
+async def test_commands_get_their_turn(pace: ClockPace, village: Content, tmp_path: Path) -> None:
     slow = Slow(rehearsal(), seed=3, longest_seconds=0.02)
     async with house(village, tmp_path, slow) as home, ticking(home) as clock_scheduler:
         await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
@@ -125,7 +125,7 @@ async def test_commands_get_their_turn(pace: Pace, village: Content, tmp_path: P
 
 @pytest.mark.parametrize("pace", PACES)
 async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
-    pace: Pace, village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    pace: ClockPace, village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
     async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
@@ -241,7 +241,7 @@ def events(home: House, kind: str) -> list[EventRow]:
 
 @pytest.mark.parametrize("pace", PACES)
 async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops_the_clock(
-    pace: Pace, village: Content, tmp_path: Path
+    pace: ClockPace, village: Content, tmp_path: Path
 ) -> None:
     now = [DAY]
     counted = Slow(rehearsal(), seed=3, longest_seconds=0.0)

@@ -9,7 +9,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import NotFound
 from service.runtime.compare import compare
-from service.runtime.rewind import Moment
+from service.runtime.rewind import PastMoment
 from service.store.tables import CommitmentRow, ConversationKey
 from tests.conversation.talks import FAMILY, THANKS, recollection, replies, says
 from tests.memory.answers import memory
@@ -25,7 +25,7 @@ OTHERWISE = "I live alone, with two cats."
 def answered_otherwise(room: ConversationDependencies, script: ScriptedModel) -> ConversationKey:
     """In `what-if` Taro has told Ren something else, from the second turn on; the key is of the talk there."""
     of = talked(room, script).conversation_id
-    part(room, "what-if", Moment(conversation_id=of, turn=1))
+    part(room, "what-if", PastMoment(conversation_id=of, turn=1))
     cats = {"memories": [memory("Taro lives alone with two cats.", 1, about="b")]}
     closing = recollection(summary="Taro told Ren of his two cats.", first=cats, second={"affinity": -4})
     script.enqueue(replies(OTHERWISE), says(THANKS, achieved=True, leaves=True), replies("Bye."), closing)

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.content.load import Content
 from service.llm.chat import ChatModel
-from service.runtime.author_changes import Observation, observe
+from service.runtime.world_edits import Observation, observe
 from tests.runtime.lives import Slow, hamlet, house, rehearsal
 
 FIRE = Observation(text="The boathouse burns.", importance=9, map_id="harbour", minutes=120)

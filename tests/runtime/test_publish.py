@@ -9,14 +9,14 @@ from service.store.event_kinds import ActionFailed
 from service.store.events import events_after, payload_in
 from tests.runtime.worlds import command
 from world.actions import Reason
-from world.events import Event, Kind
+from world.events import Event, EventKind
 
 
 def test_what_could_not_be_had_is_told_with_the_reason(room: ConversationDependencies) -> None:
     data = {"action_id": "eat_out", "reason": "no_seat", "facility_id": "tavern"}
 
     def work(session: Session, world_session: WorldSession) -> None:
-        failed = Event(time=world_session.world.now, kind=Kind.FAILED, person_id="aoi", data=data)
+        failed = Event(time=world_session.world.now, kind=EventKind.FAILED, person_id="aoi", data=data)
         publish(session, world_session, [failed], {}, at_once=world_session.world.now)
 
     command(room, work)

@@ -18,18 +18,18 @@ from service.content.load import Content
 from service.conversation.prompt import PromptContext
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
-from service.runtime.author_changes import amend
 from service.runtime.client_actions import take_control
 from service.runtime.pace import still_possible
+from service.runtime.world_edits import amend
 from service.runtime.world_session import WorldSession
-from service.store.perceived import is_there
+from service.store.perception import is_there
 from service.store.phase import Audience
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
 from tests.runtime.lives import HAMLET, House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
 from tests.runtime.patience import PATIENCE_SECONDS
 from world.actions import HOLD, TALK, Option
-from world.life import State
+from world.life import LifeState
 from world.time import WorldTime
 
 pytestmark = pytest.mark.anyio
@@ -247,7 +247,7 @@ async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_pa
         assert all(event.data["by"] in ("model", "plan") for event in events(home, kind="decided"))
         people = (await world_session(home)).core.people.values()
         assert not [person.id for person in people if person.last.action_id == HOLD]
-        assert not [p.id for p in people if p.state is not State.TALKS and p.ready < clock(home)]
+        assert not [p.id for p in people if p.state is not LifeState.TALKS and p.ready < clock(home)]
         told = [event.at for event in events(home)]
         assert told == sorted(told)
         check_talks(home)

@@ -13,9 +13,9 @@ import pytest
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.llm.chat import ChatModel
-from service.runtime.author_changes import set_weather
-from service.runtime.clock_scheduler import ClockScheduler, Pace
+from service.runtime.clock_scheduler import ClockPace, ClockScheduler
 from service.runtime.world_clock import LEASE_SECONDS
+from service.runtime.world_edits import set_weather
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
@@ -106,7 +106,9 @@ async def who_runs_it(one: Replica, other: Replica) -> tuple[Replica, Replica]:
 
 
 @pytest.mark.parametrize("pace", ["exact", "realtime"])
-async def test_a_clock_that_two_know_of_ticks_once(pace: Pace, village: Content, tmp_path: Path, postgres: str) -> None:
+async def test_a_clock_that_two_know_of_ticks_once(
+    pace: ClockPace, village: Content, tmp_path: Path, postgres: str
+) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
         await one.clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)

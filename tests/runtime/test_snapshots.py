@@ -19,7 +19,7 @@ from service.errors import SnapshotUnusable, WorldExists, WorldRestored
 from service.llm.choose import ROLES, Models
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
-from service.runtime.rewind import Moment, rewound
+from service.runtime.rewind import PastMoment, rewound
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, remove, restore, snapshots
 from service.store.phase import Phase
 from service.store.tables import (
@@ -51,7 +51,7 @@ def load(room: ConversationDependencies, name: str, world_id: str = "main") -> N
     room.database.write_now(lambda s: restore(s, world_id, kept, made_at(s, world_id, name)))
 
 
-def part(room: ConversationDependencies, to_world: str, moment: Moment | None = None) -> None:
+def part(room: ConversationDependencies, to_world: str, moment: PastMoment | None = None) -> None:
     found = asyncio.run(picture(room, "main"))
     at = found if moment is None else rewound(found, moment)
     room.database.write_now(lambda s: branch(s, "main", at, made_at(s, "main", None), to_world))
@@ -222,7 +222,7 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     checks.append(marked("main", f"nagi@{now}", "nagi", at=now))
     room.database.write_now(lambda s: s.add_all([type(one)(**one.model_dump()) for one in checks]))
     whole = held(room)
-    part(room, "what-if", Moment(conversation_id=key.conversation_id, turn=1))
+    part(room, "what-if", PastMoment(conversation_id=key.conversation_id, turn=1))
     then = held(room, "what-if")
     assert [row["turn"] for row in then["turns"]] == [0]
     assert [row["id"] for row in whole["quality"]] == sorted(one.id for one in checks)
@@ -255,7 +255,7 @@ def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
         6: [("aoi", 0, None), ("npc_taro", 0, 3), ("mio", 0, 6), ("npc_hamako", 3, None)],
     }
     for turn, there in stays.items():
-        part(room, f"before-{turn}", Moment(conversation_id=scene_id, turn=turn))
+        part(room, f"before-{turn}", PastMoment(conversation_id=scene_id, turn=turn))
         then = held(room, f"before-{turn}")
         people = sorted(then["participants"], key=lambda one: one["seat"])
         assert [(one["person_id"], one["joined_turn"], one["left_turn"]) for one in people] == there
@@ -275,10 +275,10 @@ def test_a_fact_that_was_closed_later_is_true_again(room: ConversationDependenci
         {"person_id": "aoi", "kind": "fact", "item_id": one["id"], "model": "m"} for one in found["memories"]
     ]
     found["worlds"][0]["now"] += 10
-    then = rewound(found, Moment(at=WorldTime(at + 1)))
+    then = rewound(found, PastMoment(at=WorldTime(at + 1)))
     assert then["memories"] == [fact]
     assert [row["item_id"] for row in then["vectors"]] == [fact["id"]], "vectors go with their memory"
-    assert rewound(found, Moment(at=WorldTime(at + 6)))["memories"] == [{**fact, **over}, newer]
+    assert rewound(found, PastMoment(at=WorldTime(at + 6)))["memories"] == [{**fact, **over}, newer]
 
 
 def test_what_a_talk_said_of_a_promise_is_not_said_before_its_turns(
@@ -293,7 +293,7 @@ def test_what_a_talk_said_of_a_promise_is_not_said_before_its_turns(
     ended = {"state": "moved", "ended_at": now - 1, "ended_in": key.conversation_id, "moved_to": "new"}
     new = CommitmentRow(**usual, id="new", conversation_id=key.conversation_id, expires_at=now + 99).model_dump()
     found["commitments"] = [old | ended, new]
-    assert rewound(found, Moment(conversation_id=key.conversation_id, turn=1))["commitments"] == [old]
+    assert rewound(found, PastMoment(conversation_id=key.conversation_id, turn=1))["commitments"] == [old]
 
 
 def test_a_snapshot_of_another_version_leaves_the_world_as_it_is(

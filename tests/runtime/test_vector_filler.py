@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.decision.context import DecisionDependencies
+from service.decision.situation import DecisionDependencies
 from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group

@@ -11,16 +11,16 @@ from service.content.made import Made
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.decision.context import DecisionDependencies
+from service.decision.situation import DecisionDependencies
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
-from service.runtime.author_changes import announce
 from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep
+from service.runtime.world_edits import announce
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.commands import log_command

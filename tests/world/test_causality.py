@@ -19,11 +19,11 @@ from tests.world.simulation import (
 )
 from world.actions import Option
 from world.causality import Causality
-from world.distance import FAR, Row
+from world.distance import FAR, WalkRow
 from world.errors import OutOfTurn
 from world.events import Event, canonical
 from world.life import Person, Talk
-from world.perceive import overheard
+from world.perception import overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.simulation import Simulation, newcomer
 from world.time import WorldTime
@@ -156,37 +156,37 @@ class NoGate(Causality):
         return None
 
 
-def _near_only(row: Row) -> Row:
+def _near_only(row: WalkRow) -> WalkRow:
     return [minutes if minutes == 0 else FAR for minutes in row]
 
 
 class IgnoredReach(Causality):
     """Only who is there already counts."""
 
-    def sight_row(self, node_id: str) -> Row:
+    def sight_row(self, node_id: str) -> WalkRow:
         return _near_only(super().sight_row(node_id))
 
-    def npcs_row(self, node_id: str) -> Row:
+    def npcs_row(self, node_id: str) -> WalkRow:
         return _near_only(super().npcs_row(node_id))
 
-    def talk_row(self, node_id: str) -> Row:
+    def talk_row(self, node_id: str) -> WalkRow:
         return _near_only(super().talk_row(node_id))
 
 
 class LoosenedReach(Causality):
     """Everybody is thought to need two minutes more than it does."""
 
-    def sight_row(self, node_id: str) -> Row:
+    def sight_row(self, node_id: str) -> WalkRow:
         return [minutes + 2 for minutes in super().sight_row(node_id)]
 
 
 class NoNpcRule(Causality):
-    def npcs_row(self, node_id: str) -> Row:
+    def npcs_row(self, node_id: str) -> WalkRow:
         return [FAR for _ in super().npcs_row(node_id)]
 
 
 class NoInterruptibleRule(Causality):
-    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, WalkRow]]:
         return ()
 
 
@@ -219,7 +219,7 @@ class LooseTableGate(Causality):
 class NoOrderAtTable(Causality):
     """Those who join in one minute sit down as their answers come."""
 
-    def _before_me(self, person: Person, rows: Sequence[Row], target_id: str | None) -> str | None:
+    def _before_me(self, person: Person, rows: Sequence[WalkRow], target_id: str | None) -> str | None:
         joins = person.claim is not None and person.claim.talk_id is not None
         return None if joins else super()._before_me(person, rows, target_id)
 
@@ -227,7 +227,7 @@ class NoOrderAtTable(Causality):
 class JoinsUnseen(Causality):
     """Whom somebody sees talk, others may have joined before."""
 
-    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, WalkRow]]:
         found = super().targets(person, t)
         return [(i, row) for i, row in found if self.world.people[i].before(t).talk_id is None]
 
@@ -310,7 +310,7 @@ def test_the_story_is_the_same_where_tables_are_full_and_many_leave_them(seed: i
 class OnlyThroughWhoIsSeen(Causality):
     """Nobody joins a talk in sight through somebody who talks there out of sight."""
 
-    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, WalkRow]]:
         sight = self.world.setting.distances.in_sight(person.node_id)
         seen = {other.id for other, _, _ in self.world.near(sight, t)}
         return [(i, row) for i, row in super().targets(person, t) if i in seen]

@@ -24,9 +24,9 @@ from tests.world.simulation import (
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
 from world.actions import HOLD, TALK, WAIT, Option, Reason
 from world.errors import OutOfTurn
-from world.events import Event, Kind, canonical
-from world.life import Because, State, node_at
-from world.perceive import Snapshot
+from world.events import Event, EventKind, canonical
+from world.life import Because, LifeState, node_at
+from world.perception import Snapshot
 from world.possible import possible
 from world.scheduler import Scheduler
 from world.setting import Setting
@@ -108,7 +108,7 @@ def test_who_is_stopped_stands_where_it_was_with_the_needs_it_had_and_can_do_any
             stopped += 1
             person = world.people[person_id]
             assert step.touched == (person_id,)
-            assert (person.state, person.ready, person.claim) == (State.DECIDES, STOP, None)
+            assert (person.state, person.ready, person.claim) == (LifeState.DECIDES, STOP, None)
             assert person.version > version
             for t in range(MORNING, STOP):
                 assert node_at(person.during(WorldTime(t)).segment, WorldTime(t)) == node_at(
@@ -158,9 +158,11 @@ def test_who_walks_stops_on_the_last_node_it_reached_and_claims_nothing() -> Non
     told = world.decide("aoi", EAT).events
     step = world.stop("aoi", at(4))
     person = world.people["aoi"]
-    assert (person.state, person.node_id, person.claim) == (State.DECIDES, "square", None)
-    assert [(event.kind, event.time) for event in told if step.voids(event)] == [(Kind.ARRIVED, at(5))]
-    assert (Kind.ENDED, 4) not in kinds(world.decide("aoi", REST).events), "a walk does not end, it leads elsewhere"
+    assert (person.state, person.node_id, person.claim) == (LifeState.DECIDES, "square", None)
+    assert [(event.kind, event.time) for event in told if step.voids(event)] == [(EventKind.ARRIVED, at(5))]
+    assert (EventKind.ENDED, 4) not in kinds(world.decide("aoi", REST).events), (
+        "a walk does not end, it leads elsewhere"
+    )
 
 
 def test_what_would_begin_just_then_is_undone() -> None:
@@ -169,7 +171,7 @@ def test_what_would_begin_just_then_is_undone() -> None:
     step = world.stop("aoi", at(9))
     assert world.people["aoi"].node_id == "field"
     assert world.perceive("aoi").ended == "walk"
-    assert [event.kind for event in canonical(told) if step.voids(event)] == [Kind.STARTED]
+    assert [event.kind for event in canonical(told) if step.voids(event)] == [EventKind.STARTED]
     assert levels_at(world, "aoi", at(30))["money"] == 20
 
 
@@ -202,15 +204,11 @@ def test_nobody_is_stopped_in_a_talk_that_is_not_over_and_remembered() -> None:
     assert world.perceive("aoi").ended == TALK
 
 
-def test_nobody_is_stopped_ahead_of_others_unless_the_clock_does_not_wait() -> None:
+def test_nobody_is_stopped_ahead_of_others() -> None:
     world = world_of(aoi="home", ben="home")
     world.decide("aoi", SLEEP)
     with pytest.raises(OutOfTurn, match="ahead of others"):
         world.stop("aoi", at(30))
-    world.stop("aoi", at(30), lagging=True)
-    world.stop("ben", at(30), lagging=True)
-    assert {person.ready for person in world.people.values()} == {at(30)}
-    assert position(world, "ben", at(20)).node_id == "home"
 
 
 def test_nobody_is_stopped_where_its_past_is_forgotten() -> None:
@@ -288,24 +286,26 @@ def test_events_that_do_not_happen_are_not_released() -> None:
     assert call is not None
     driver.decided(call, WORK)
     driver.changed(world.stop("aoi", at(5)))
-    assert kinds(driver.unsettled()) == [(Kind.ENDED, 0), (Kind.DECIDED, 0), (Kind.DEPARTED, 0)]
+    assert kinds(driver.unsettled()) == [(EventKind.ENDED, 0), (EventKind.DECIDED, 0), (EventKind.DEPARTED, 0)]
     driver = Scheduler(world, until=at(20))
     call = driver.take()
     assert call is not None
     assert call.time == at(5)
     driver.decided(call, Option(action_id=WAIT, node_id="inn", minutes=30))
-    assert kinds(driver.unsettled()) == [(Kind.DECIDED, 5), (Kind.STARTED, 5)]
+    assert kinds(driver.unsettled()) == [(EventKind.DECIDED, 5), (EventKind.STARTED, 5)]
 
 
 def test_a_question_to_somebody_who_was_stopped_meanwhile_is_not_asked() -> None:
     stage = setting()
     world = Simulation(stage, [newcomer(stage, i, "home", MORNING) for i in ("aoi", "ben")])
+    for person_id in ("aoi", "ben"):
+        world.decide(person_id, replace(REST, node_id="home", minutes=5))
     driver = Scheduler(world, until=at(50))
     first = driver.take()
     assert first is not None
-    assert first.person_id == "aoi"
-    driver.changed(world.stop("aoi", at(3), lagging=True))
-    driver.changed(world.stop("ben", at(3), lagging=True))
+    assert (first.person_id, first.time) == ("aoi", at(5))
+    driver.changed(world.stop("aoi", at(3)))
+    driver.changed(world.stop("ben", at(3)))
     times = []
     while (call := driver.take()) is not None:
         times.append((call.person_id, call.time))
@@ -322,10 +322,10 @@ def test_when_the_clock_does_not_wait_a_talk_goes_on_in_silence() -> None:
     world.extend_talk(talk_id, at(4))
     assert world.talks[talk_id].end == at(9)
     ended = world.turn(talk_id, last=True).events[-1]
-    assert (ended.kind, ended.time) == (Kind.TALK_ENDED, at(9))
+    assert (ended.kind, ended.time) == (EventKind.TALK_ENDED, at(9))
     assert world.people["aoi"].last.end == at(9)
     world.extend_talk(talk_id, at(20))
-    assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(20), State.CLOSES)
+    assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(20), LifeState.CLOSES)
     world.close(talk_id)
     with pytest.raises(OutOfTurn, match="is closed"):
         world.extend_talk(talk_id, at(30))

@@ -9,8 +9,8 @@ from tests.world.little_worlds import MORNING, NEEDS
 from tests.world.simulation import levels_at, position
 from world.actions import TALK, WAIT, ActionDef, Catalogue, Option, Where
 from world.errors import OutOfTurn, Unreachable
-from world.events import Event, Kind, canonical
-from world.life import Because, State
+from world.events import Event, EventKind, canonical
+from world.life import Because, LifeState
 from world.places import Edge, Facility, Node, WorldMap, index_nodes
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
@@ -72,13 +72,13 @@ def world_of(**where: str) -> Simulation:
     return Simulation(stage, [newcomer(stage, i, "home", MORNING, node_id=n) for i, n in where.items()], remember=None)
 
 
-def kinds(events: Iterable[Event]) -> list[tuple[Kind, int]]:
+def kinds(events: Iterable[Event]) -> list[tuple[EventKind, int]]:
     return [(event.kind, event.time - MORNING) for event in events]
 
 
 def act(world: Simulation, person_id: str, option: Option) -> None:
     world.decide(person_id, option)
-    if world.people[person_id].state is State.CLAIMS:
+    if world.people[person_id].state is LifeState.CLAIMS:
         world.claim(person_id)
 
 
@@ -86,13 +86,13 @@ def test_a_decision_sends_one_walking_and_then_to_work() -> None:
     world = world_of(aoi="square")
     step = world.decide("aoi", WORK)
     assert kinds(canonical(step.events)) == [
-        (Kind.ENDED, 0),
-        (Kind.DECIDED, 0),
-        (Kind.DEPARTED, 0),
-        (Kind.ARRIVED, 7),
-        (Kind.STARTED, 7),
+        (EventKind.ENDED, 0),
+        (EventKind.DECIDED, 0),
+        (EventKind.DEPARTED, 0),
+        (EventKind.ARRIVED, 7),
+        (EventKind.STARTED, 7),
     ]
-    assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(67), State.DECIDES)
+    assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(67), LifeState.DECIDES)
 
 
 def test_positions_are_known_at_any_time_past_or_committed() -> None:
@@ -190,7 +190,7 @@ def talking() -> tuple[Simulation, str]:
 def test_who_is_spoken_to_is_cut_short_and_both_talk() -> None:
     world, _ = talking()
     assert [a.because for a in world.people["ben"].past if a.action_id == "rest"] == [Because.CUT]
-    assert {world.people[i].state for i in ("aoi", "ben")} == {State.TALKS}
+    assert {world.people[i].state for i in ("aoi", "ben")} == {LifeState.TALKS}
     assert world.perceive("aoi", at(5)).people[0].approachable, "S(5) does not know yet"
 
 
@@ -204,7 +204,7 @@ def test_a_talk_takes_a_minute_a_turn_and_three_at_least(turns: int, minutes: in
     states = [world.people["ben"].state]
     world.close(talk_id)
     states.append(world.people["ben"].state)
-    assert states == [State.CLOSES, State.DECIDES]
+    assert states == [LifeState.CLOSES, LifeState.DECIDES]
 
 
 def test_a_talk_cannot_go_on_after_its_end_nor_close_twice() -> None:
@@ -235,7 +235,7 @@ def test_who_sleeps_or_is_about_to_decide_cannot_be_spoken_to(doing: Option) -> 
     world.decide("aoi", replace(REST, node_id="home", minutes=5))
     world.decide("aoi", Option(action_id=TALK, node_id="home", target_id="ben"))
     step = world.claim("aoi")
-    assert [event.data.get("reason") for event in step.events if event.kind is Kind.FAILED] == ["busy"]
+    assert [event.data.get("reason") for event in step.events if event.kind is EventKind.FAILED] == ["busy"]
     assert world.people["aoi"].ready == at(10)
 
 
@@ -244,7 +244,7 @@ def test_who_has_left_cannot_be_spoken_to() -> None:
     world.decide("ben", WORK)
     world.decide("aoi", Option(action_id=TALK, node_id="inn", walk_minutes=5, target_id="ben"))
     step = world.claim("aoi")
-    assert [event.data.get("reason") for event in step.events if event.kind is Kind.FAILED] == ["gone"]
+    assert [event.data.get("reason") for event in step.events if event.kind is EventKind.FAILED] == ["gone"]
 
 
 def test_an_npc_talks_with_one_at_a_time() -> None:
@@ -270,7 +270,7 @@ def test_nobody_joins_a_talk_that_has_been_spoken_to_its_end_ahead_of_who_comes(
     for last in (False, True):
         world.turn(talk_id, last=last)
     world.decide("cyd", Option(action_id=TALK, node_id="inn", target_id="ben", talk_id=talk_id))
-    assert Kind.FAILED in {event.kind for event in world.claim("cyd").events}
+    assert EventKind.FAILED in {event.kind for event in world.claim("cyd").events}
     assert world.talks[talk_id].members == ("aoi", "ben")
 
 
@@ -303,7 +303,7 @@ def test_an_author_can_move_somebody_and_set_a_need() -> None:
     world = world_of(aoi="home")
     world.decide("aoi", SLEEP)
     step = world.amend("aoi", at(30), node_id="field", needs={"money": 500})
-    assert kinds(step.events) == [(Kind.CHANGED, 30)]
+    assert kinds(step.events) == [(EventKind.CHANGED, 30)]
     assert (world.people["aoi"].ready, world.people["aoi"].node_id) == (at(30), "field")
     assert world.perceive("aoi").levels["money"] == 500
     assert position(world, "aoi", at(28)).node_id == "home"

@@ -33,7 +33,7 @@ from service.people.attitude import (
 from service.people.commitment import Commitment
 from service.people.commitments import promised_for
 from service.people.worlds import WorldView
-from service.store.perceived import are_together, known_late, perceives
+from service.store.perception import are_together, known_late, perceives
 from service.store.phase import CallState
 from service.store.tables import ActionCallRow, AttitudeChangeRow, ConversationRow, MoodRow, ParticipantRow, TurnRow
 from world.time import MINUTES_PER_DAY, WorldTime, iso, to_datetime

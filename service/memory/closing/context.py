@@ -14,7 +14,7 @@ from service.llm.chat import PromptValues
 from service.locales import sentence
 from service.memory.record import Mode
 from service.people.attitude import STRANGERS, Attitude
-from service.store.perceived import told_of_turn
+from service.store.perception import told_of_turn
 from service.store.phase import Loudness
 from world.time import WorldTime
 

@@ -23,7 +23,7 @@ from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
 from service.store.events import publish
 from service.store.insert import insert_rows
-from service.store.perceived import known_late
+from service.store.perception import known_late
 from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, SummaryRow, TurnRow, said_in
 from world.time import WorldTime, iso
 

@@ -8,7 +8,7 @@ from studio.exchange.place import write_all
 from tests.decision.days import live
 from tests.studio.generate.people.worlds import plan_of, woven_village
 from tests.world.simulation import Run, levels_at
-from world.events import Kind
+from world.events import EventKind
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -64,5 +64,5 @@ def test_whoever_has_work_or_school_goes_there_every_day(peopled: Content, days:
 
 
 def test_hardly_anything_that_was_decided_turned_out_impossible(days: Run) -> None:
-    failed = sum(event.kind is Kind.FAILED for event in days.log)
+    failed = sum(event.kind is EventKind.FAILED for event in days.log)
     assert failed <= len(days.log) // 200

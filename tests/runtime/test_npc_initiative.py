@@ -19,10 +19,10 @@ from service.errors import Busy, Invalid
 from service.locales import Language
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
-from service.runtime.author_changes import Observation, observe
 from service.runtime.carried import ConversationRunner
 from service.runtime.made_people import place_person, put_person
-from service.runtime.openings import LEFT_ALONE_MINUTES, open_talks
+from service.runtime.npc_initiative import LEFT_ALONE_MINUTES, open_talks
+from service.runtime.world_edits import Observation, observe
 from service.runtime.world_session import WorldSession
 from service.settings import WorldSettings
 from service.store.events import events_after, of_person

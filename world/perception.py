@@ -12,8 +12,8 @@ from world.time import WorldTime
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """A character in sight, `minutes` away. `doing` is an action id; None: it has just ended something. It talks with
-    `talks_with`; the one who sees it may join them, where `talk_id` is set.
+    """Somebody in sight, `minutes` away. `doing` is a character's action id (None: it has just ended something, or is
+    an NPC). It talks with `talks_with`; the observer may join them, where `talk_id` is set.
     """
 
     id: str
@@ -23,14 +23,6 @@ class Seen:
     approachable: bool
     talks_with: tuple[str, ...] = ()
     talk_id: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeenNpc:
-    """An NPC in sight, and who talks with it (nobody: it is free)."""
-
-    id: str
-    talks_with: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +42,7 @@ class Snapshot:
     levels: Mapping[str, float]
     critical: tuple[str, ...]
     people: tuple[Seen, ...] = ()
-    npcs: tuple[SeenNpc, ...] = ()
+    npcs: tuple[Seen, ...] = ()
     free_seats: Mapping[tuple[str, str], int]
 
 
@@ -104,11 +96,20 @@ def _may_join(lives: AgentIndex, person_id: str, talk: Talk, t: WorldTime) -> bo
     return len(talk.seen(t)) < lives.setting.rules.table and person_id not in talk.members_before(t)
 
 
-def _npcs(lives: AgentIndex, here: str, t: WorldTime) -> Iterator[SeenNpc]:
-    for npc_id in lives.setting.distances.npcs_in_sight(here):
+def _npcs(lives: AgentIndex, here: str, t: WorldTime) -> Iterator[Seen]:
+    distances = lives.setting.distances
+    for npc_id in distances.npcs_in_sight(here):
         talk = lives.npc_talk(npc_id, t, seen=True)
         engaged = (lives.engaged[npc_id],) if npc_id in lives.engaged else ()
-        yield SeenNpc(id=npc_id, talks_with=tuple(i for i in talk.seen(t) if i != npc_id) if talk else engaged)
+        talks_with = tuple(i for i in talk.seen(t) if i != npc_id) if talk else engaged
+        yield Seen(
+            id=npc_id,
+            node_id=lives.setting.world_map.posts[npc_id],
+            minutes=distances.to_npc(npc_id)[distances.node_index(here)],
+            doing=None,
+            approachable=not talks_with,
+            talks_with=talks_with,
+        )
 
 
 def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, str], int]:
@@ -122,11 +123,11 @@ def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, s
 
 
 def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
-    """By the id of who took no part in it when they were spoken: the turns it overheard. For a talk that is over, and
-    that nobody lags behind any more.
+    """The turns that each person overheard, by the id of a person who took no part in them. For a talk that is over,
+    when nobody lags behind its end.
 
-    A character hears on its own node what is said there, an NPC what is said beside its post. Who sleeps, walks or
-    talks hears nothing.
+    A character hears what is said on its own node, an NPC what is said beside its post; nobody hears anything while
+    asleep, walking or talking.
     """
     found: dict[str, list[int]] = {}
     for turn in range(talk.turns):

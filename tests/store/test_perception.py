@@ -1,8 +1,8 @@
-"""Who perceives a turn: tests of service/store/perceived.py."""
+"""Who perceives a turn: tests of service/store/perception.py."""
 
 import pytest
 
-from service.store.perceived import are_together, perceives, told_of_turn
+from service.store.perception import are_together, perceives, told_of_turn
 from service.store.tables import ParticipantRow
 
 

@@ -1,5 +1,5 @@
-"""Owns what changes a living world from outside: an author's edits of where people are, their needs, what they carry
-and what is announced; and what the game says has happened, which who was there remembers, and nobody else does.
+"""Owns edits of a living world: where people are, their needs, what they carry, what is announced; and what the game
+says has happened, which only those who were there remember.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -102,7 +102,7 @@ def _last(session: Session, world: WorldView, person_id: str) -> str:
 
 
 def announce(session: Session, world_session: WorldSession, text: str, minutes: int) -> None:
-    """Let everybody know of something for so many minutes from now on; who can be interrupted decides anew."""
+    """Let everybody know of something for so many minutes from now on. Those who can be interrupted decide anew."""
     world = world_session.world
     until = WorldTime(min(world.now + minutes, LATEST))
     row = session.get_one(WorldRow, world.id)
@@ -113,7 +113,7 @@ def announce(session: Session, world_session: WorldSession, text: str, minutes: 
 
 
 def set_weather(session: Session, world_session: WorldSession, weather: str) -> None:
-    """The weather from now on, in words ("" for nothing to say); who can be interrupted decides anew."""
+    """Set the weather, in words ("": nothing to say). Those who can be interrupted decide anew."""
     row = session.get_one(WorldRow, world_session.world.id)
     if row.weather == weather:
         return
@@ -123,7 +123,7 @@ def set_weather(session: Session, world_session: WorldSession, weather: str) -> 
 
 
 def set_flags(session: Session, world_session: WorldSession, flags: Mapping[str, Flag | None]) -> None:
-    """From now on the flags named are so; None: that one is gone. The others stay. The caller commits.
+    """Set these flags, and remove those that are None. The others stay. The caller commits.
 
     Raises:
         Invalid: the world would have too many.
@@ -140,7 +140,7 @@ def set_flags(session: Session, world_session: WorldSession, flags: Mapping[str,
 
 
 def interrupt(session: Session, world_session: WorldSession, person_ids: Iterable[str]) -> None:
-    """Whoever of them decides by model and can be interrupted now decides anew."""
+    """Those of them who decide by model and can be interrupted now decide anew."""
     now = world_session.world.now
     for character_id in person_ids:
         if world_session.how.get(character_id) != "model":
@@ -197,9 +197,7 @@ def _require_known(world_session: WorldSession, node_id: str | None, needs: Mapp
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeenState:
-    """What somebody or something (`subject`: a person's id, or any name) is like now: its `attribute` has one value at
-    a time.
-    """
+    """The one value that an `attribute` of a `subject` (a person's id, or any name) has now."""
 
     subject: str
     attribute: str
@@ -208,10 +206,11 @@ class SeenState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What happened, and who saw it: people or groups by their ids, or whoever is on or beside a node, or on a map.
+    """What happened, and the people who saw it: people or groups by their ids, or everybody on or beside a node, or on
+    a map.
 
-    `importance` is 1 to 10. `about` is what is otherwise for it; where `text` is empty, it says that. `minutes`: so
-    long it stays on their minds (None: they only remember it). `game_id` is the game's own name for it.
+    `importance` is 1 to 10. `about` is the state that is otherwise since then; an empty `text` is told from it.
+    `minutes` is how long it stays on their minds (None: they only remember it). `game_id` is the game's name for it.
     """
 
     text: str
@@ -232,8 +231,8 @@ class Observation:
 
 
 def observe(session: Session, memory: MemoryStore, world_session: WorldSession, seen: Observation) -> list[str]:
-    """Those who are there remember it from now on, and who can be interrupted decides anew. Answers their ids, sorted;
-    the caller commits.
+    """Let those who are there remember it; those who can be interrupted decide anew. Answers their ids, sorted; the
+    caller commits.
 
     Raises:
         NotFound: there is no such person, group, node or map.
@@ -277,7 +276,7 @@ def _text(world: WorldView, seen: Observation) -> str:
 
 
 def _memories(world: WorldView, person_id: str, seen: Observation) -> list[Memory]:
-    """What the person who saw it remembers: that it saw it, and what is on its mind for that."""
+    """What a witness remembers: what it saw, and, where it is to stay on its mind, a mid-term memory of that."""
     about, text = seen.about, _text(world, seen)
     subject = None if about is None else world.cast.find(about.subject)
     memory = Memory(

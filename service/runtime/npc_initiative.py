@@ -30,15 +30,15 @@ from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of
 LOOK_MINUTES = 15
 """How often it is looked whether somebody speaks first, in world minutes."""
 LEFT_ALONE_MINUTES = 30
-"""So long a player is left alone after a talk."""
+"""How long nobody speaks first to a player after a talk, in world minutes."""
 SOON_MINUTES = 2 * MINUTES_PER_HOUR
 """A promise is due when its hour, or its part of a day, is no farther off; one for a day is due on that day."""
 FOND = 60
 """Affinity from which somebody speaks to a player for no other reason."""
 MISSED_MINUTES = 12 * MINUTES_PER_HOUR
-"""And has not talked to it for so long."""
+"""For how long the two must not have talked, in world minutes."""
 REMEMBERED_DAYS = 7
-"""For so many days nobody speaks first of the same thing again."""
+"""World days in which nobody speaks first of the same matter again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,7 +150,7 @@ class _Limits:
 
 
 def _beside(world_session: WorldSession, node_id: str) -> Iterator[str]:
-    """Who stands close enough to talk, and is free to: NPCs at their posts, and who walks and could be interrupted."""
+    """Those beside the node who are free to talk: NPCs at their posts, and characters that could be interrupted."""
     world, core = world_session.world, world_session.core
     for npc_id, post in sorted(world.map.posts.items()):
         if world.map.next_to(post, node_id) and core.npc_talk(npc_id, world.now, seen=False) is None:

@@ -11,7 +11,7 @@ from studio.cli.help import Group, own_language, say
 from studio.cli.options import Options, cli, command, group_of
 from studio.exchange.anima import read_anima
 from studio.exchange.card import MOST_CARD_BYTES, read_card
-from studio.exchange.draft import Draft, Report, file_bytes
+from studio.exchange.draft import Report, file_bytes
 from studio.exchange.give import Format, give
 from studio.exchange.place import Wish, ids_in, take_in, take_map_in, write_all
 from studio.exchange.tiled import read_tiled
@@ -51,7 +51,8 @@ def import_card(
 ) -> None:
     """Take the person of a Character Card into a game's content."""
     draft = read_card(file.name, file_bytes(file, MOST_CARD_BYTES))
-    _take_in(options, draft, Wish(id=person_id, home=home, replace=replace))
+    files = take_in(options.game, [(draft, Wish(id=person_id, home=home))], replace_it=replace)
+    _tell(files, draft.report)
 
 
 @command(imports, "anima", "cli.help.import_anima", "content")
@@ -65,7 +66,7 @@ def import_anima(
     game = options.game
     found = read_anima(files)
     scenes, past = found.ours(ids_in(examine(game)))
-    wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in found.people]
+    wishes = [(one.draft, Wish(id=one.id, home=home)) for one in found.people]
     report = [note for one in found.people for note in (*one.draft.report, *one.notes.report)]
     texts = {ANIMA_PAST: past} if past else {}
     _tell(take_in(game, wishes, texts, scenes, replace_it=replace), report)
@@ -83,7 +84,8 @@ def import_tinytroupe(
 ) -> None:
     """Take an agent of TinyTroupe into a game's content."""
     draft = read_tinytroupe(file.name, file_bytes(file))
-    _take_in(options, draft, Wish(id=person_id, home=home, replace=replace))
+    files = take_in(options.game, [(draft, Wish(id=person_id, home=home))], replace_it=replace)
+    _tell(files, draft.report)
 
 
 @command(imports, "tiled", "cli.help.import_tiled", "content")
@@ -95,11 +97,6 @@ def import_tiled(
     """Take a map of Tiled's into a game's maps.json."""
     tiled = read_tiled(file.name, file_bytes(file))
     _tell(take_map_in(options.game, tiled, replace_it=replace), tiled.report)
-
-
-def _take_in(options: Options, draft: Draft, wish: Wish) -> None:
-    """Write the files of the person, and tell what was not carried over."""
-    _tell(take_in(options.game, [(draft, wish)]), draft.report)
 
 
 def _tell(files: list[Path], report: Report) -> None:

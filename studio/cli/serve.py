@@ -61,7 +61,7 @@ def demo(
     npc: Annotated[str | None, typer.Option(help=say("cli.help.npc"))] = None,
 ) -> None:
     """Two meetings of a character and an NPC, a world day apart. Without a model configured, as a rehearsal."""
-    settings = options.settings(needs_model=True).changed(world={"language": options.reader})
+    settings = options.settings().changed(world={"language": options.reader})
     run_demo(settings, options.reader, character_id=character, npc_id=npc, offers=offers(settings))
 
 

@@ -11,11 +11,11 @@ from service.api.quality import ScoredRole
 from service.export.files import export_into, export_to, import_from, span_of
 from service.public.files import bundled_content, load_content
 from service.public.words import Phrase
+from service.replay import replay
 from studio.cli.exchange import imports
 from studio.cli.help import say
 from studio.cli.options import COST, MODEL, WORLD, Options, cli, command, offers
 from studio.terminal.ask import run_ask, show_quality
-from studio.terminal.replay import replay
 from studio.terminal.watch import Run, run_world
 
 
@@ -28,7 +28,7 @@ def run(
     seed: Annotated[int | None, typer.Option(help=say("cli.help.seed"))] = None,
 ) -> None:
     """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
-    settings = options.settings(quiet=True, needs_model=True, data_dir=data)
+    settings = options.settings(quiet=True, data_dir=data)
     if seed is not None:
         settings = settings.changed(llm={"seed": seed})
     wanted = Run(

@@ -127,8 +127,8 @@ def _draft(file: str, values: object) -> Draft:
     if whole is not None:
         if whole.spec not in ("chara_card_v2", "chara_card_v3"):
             draft.note(("spec",), "other_spec", found=quote(str(whole.spec)))
-        _leave_out(draft, whole.model_extra or {}, ())
-    _leave_out(draft, data.model_extra or {}, above)
+        _leave_out(draft, whole.model_extra, ())
+    _leave_out(draft, data.model_extra, above)
     return draft
 
 
@@ -150,8 +150,7 @@ def _fill(draft: Draft, data: CardData, above: Key) -> None:
     said = [*_answers(draft.bounded(examples, data.mes_example), draft.name, data.name)]
     for answer in draft.first(examples, said, MOST_LINES):
         draft.say(examples, answer)
-    if book.model_extra:
-        _leave_out(draft, book.model_extra, (*above, "character_book"))
+    _leave_out(draft, book.model_extra, (*above, "character_book"))
 
 
 def _learn(draft: Draft, entry: Entry, key: Key) -> None:
@@ -185,9 +184,9 @@ def _answers(examples: str, *names: str) -> Iterator[str]:
             mine, said = begun[1].strip().casefold() in own, [begun[2]]
 
 
-def _leave_out(draft: Draft, values: dict[str, Any], above: Key) -> None:
+def _leave_out(draft: Draft, values: dict[str, Any] | None, above: Key) -> None:
     """Say of each key that has something why it is not carried over."""
-    written = [name for name, value in values.items() if value not in ("", [], {}, None)]
+    written = [name for name, value in (values or {}).items() if value not in ("", [], {}, None)]
     for name in (name for name in written if name in _NEVER_TOLD):
         draft.note((*above, name), "never_told")
     # A card of both versions says at its top again what its data say.
@@ -273,15 +272,6 @@ def png_texts(raw: bytes) -> dict[str, bytes]:
         Unreadable: it ends in the middle, or a chunk is damaged.
     """
     found: dict[str, bytes] = {}
-    for kind, data in _chunks(raw):
-        keyword, parted, text = data.partition(b"\0")
-        if kind == b"tEXt" and parted:
-            found.setdefault(keyword.decode("latin-1").lower(), text)
-    return found
-
-
-def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Each chunk's kind and data, to the one that ends the picture."""
     at, kind = len(SIGNATURE), b""
     while kind != b"IEND":
         length, kind = int.from_bytes(raw[at : at + 4]), raw[at + 4 : at + 8]
@@ -292,5 +282,8 @@ def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
             raise Unreadable("exchange.no_png")
         if zlib.crc32(raw[at + 4 : end - 4]) != int.from_bytes(raw[end - 4 : end]):
             raise Unreadable("exchange.png_damaged", at=at, kind=kind.decode("latin-1"))
-        yield kind, raw[at + 8 : end - 4]
+        keyword, parted, text = raw[at + 8 : end - 4].partition(b"\0")
+        if kind == b"tEXt" and parted:
+            found.setdefault(keyword.decode("latin-1").lower(), text)
         at = end
+    return found

@@ -57,13 +57,10 @@ _FORMS: Mapping[str, type[ContentModel]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """How a person is to be taken in: its id (None: made of its name), its home (None: the first open node), and
-    whether who has that id already is replaced.
-    """
+    """How a person is to be taken in: its id (None: made of its name), and its home (None: the first open node)."""
 
     id: str | None = None
     home: str | None = None
-    replace: bool = False
 
 
 def take_in(
@@ -75,8 +72,8 @@ def take_in(
     replace_it: bool = False,
 ) -> list[Path]:
     """Write the people with what they know, or the fragments, the texts of `beside` and the `scenes`, by their names;
-    answers the files. `replace_it`: also in place of what is there, as where all people are to be replaced. Whoever has
-    a post on the map is an NPC, everybody else a character.
+    answers the files. `replace_it`: also in place of what is there. Whoever has a post on the map is an NPC, everybody
+    else a character.
 
     Raises:
         ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.
@@ -93,9 +90,8 @@ def take_in(
         files |= own
     texts = {name: None if values is None else as_yaml(values) for name, values in files.items()}
     written = {**texts, **beside}
-    replaced = replace_it or (bool(people) and all(wish.replace for _, wish in people))
     there = [name for name in written if os.path.lexists(directory / name)]
-    if there and not replaced:
+    if there and not replace_it:
         raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
     refuse_wrong(before, files)
     return write_all(directory, written)

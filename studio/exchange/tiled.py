@@ -122,19 +122,21 @@ class _Reading:
         self._cells: dict[tuple[int, int], list[tuple[str, _Placed]]] = {}
         self._map = TiledMap(
             file=file,
-            head={"name": name, "language": area.said("language") or "en", "startTime": area.said("startTime")},
+            head={
+                "name": name,
+                "language": area.said("language") or "en",
+                "startTime": area.said("startTime") or FIRST_DAY,
+            },
             values={"id": area.said("id") or id_of(stem), "name": name},
         )
 
     def read(self) -> TiledMap:
         """Everything, in the order of maps.json."""
         found, values = self._map, self._map.values
-        if not found.head["startTime"]:
-            found.head["startTime"] = FIRST_DAY
         values["nodes"] = [self._node(placed) for placed in self._objects if placed.one.point]
         values["edges"] = self._edges()
-        exits = [one for node_id, placed in self._nodes.items() for one in self._exits(node_id, placed)]
-        values |= {"exits": exits} if exits else {}
+        exits = [self._exit(node_id, placed.one) for node_id, placed in self._nodes.items() if placed.one.said("exit")]
+        values |= _filled({"exits": exits})
         values["facilities"] = [place for placed in self._objects for place in self._facilities(placed)]
         values["npcs"] = [
             {"npcId": npc_id, "spawnNodeId": node_id}
@@ -153,8 +155,7 @@ class _Reading:
         node_id = wanted if wanted not in self._nodes else f"{wanted}_{one.id}"
         self._nodes[node_id] = placed
         self._cells.setdefault(self._cell(placed.x, placed.y), []).append((node_id, placed))
-        entry = {"id": node_id, "x": _rounded(placed.x), "y": _rounded(placed.y)}
-        return entry | ({"name": name} if name else {})
+        return _filled({"id": node_id, "x": _rounded(placed.x), "y": _rounded(placed.y), "name": name})
 
     def _edges(self) -> list[dict[str, Any]]:
         """Between the nodes that a polyline touches with its corners, one after the other."""
@@ -203,11 +204,9 @@ class _Reading:
             return self._area.tilewidth
         return said
 
-    def _exits(self, node_id: str, placed: _Placed) -> Iterator[dict[str, Any]]:
-        goal = placed.one.said("exit")
-        if goal:
-            minutes = _number(placed.one.said("exitMinutes")) or 1
-            yield {"from": node_id, "to": goal, "minutes": max(1, round(minutes))}
+    def _exit(self, node_id: str, one: _Object) -> dict[str, Any]:
+        minutes = max(1, round(_number(one.said("exitMinutes")) or 1))
+        return {"from": node_id, "to": one.said("exit"), "minutes": minutes}
 
     def _facilities(self, placed: _Placed) -> Iterator[dict[str, Any]]:
         """The rectangle with the nodes that lie in it."""
@@ -226,9 +225,8 @@ class _Reading:
             return
         name = _text(one.name) or f"place_{one.id}"
         tags = _parts(one.said("tags")) or ([one.category] if is_slug(one.category) else [])
-        place = {"id": one.said("id") or id_of(name), "name": name, "nodes": within}
-        hours = _parts(one.said("hours"))
-        yield place | ({"tags": tags} if tags else {}) | ({"hours": hours} if hours else {})
+        place_id, hours = one.said("id") or id_of(name), _parts(one.said("hours"))
+        yield _filled({"id": place_id, "name": name, "nodes": within, "tags": tags, "hours": hours})
 
 
 def _objects(layers: Iterable[_Layer], key: Key, x: float, y: float) -> Iterator[_Placed]:
@@ -238,6 +236,11 @@ def _objects(layers: Iterable[_Layer], key: Key, x: float, y: float) -> Iterator
         for j, one in enumerate(layer.objects):
             yield _Placed(key=(*key, i, "objects", j), one=one, x=one.x + dx, y=one.y + dy)
         yield from _objects(layer.layers, (*key, i, "layers"), dx, dy)
+
+
+def _filled(entry: dict[str, Any]) -> dict[str, Any]:
+    """The keys that say something."""
+    return {name: value for name, value in entry.items() if value not in ("", [])}
 
 
 def _npc_of(one: _Object) -> str:

@@ -24,43 +24,46 @@ class Refused(Exception):
     """What the service said to something that cannot be done."""
 
 
+async def _require_done(answer: httpx.Response) -> None:
+    """What is wrong with a request is told as of what was typed, not of a body, which the writer never saw; before each
+    line stands what the request's extension `told` says.
+
+    Raises:
+        Refused: the answer is an error.
+    """
+    if answer.is_error:
+        problem = json.loads(await answer.aread())
+        wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
+        lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
+        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
+            lines.insert(0, problem["detail"].removeprefix("body."))
+        raise Refused("\n".join(f"{answer.request.extensions.get('told', '')}{line}" for line in lines))
+
+
 @asynccontextmanager
 async def in_process(
     settings: Settings, world_id: str, language: Language, models: Models | None = None
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the service, which runs in this process alone.
+    """A client of the service, which runs in this process alone; whatever is refused raises `Refused`.
 
     Raises:
         SystemExit: the service has refused what was asked of it.
     """
     app = create_app(settings.changed(api_key=None), models=models)  # nobody else reaches it
-    headers = {"X-World-Id": world_id, "Accept-Language": language}
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
+            transport=httpx.ASGITransport(app),
+            base_url="http://127.0.0.1",
+            headers={"X-World-Id": world_id, "Accept-Language": language},
+            timeout=600,
+            event_hooks={"response": [_require_done]},
         ) as http,
     ):
         try:
             yield http
         except Refused as exc:
             raise SystemExit(str(exc)) from exc
-
-
-def checked(answer: httpx.Response, told: str = "") -> Any:
-    """The answer. What is wrong with a request is told as of what was typed, not of a body, which the writer never saw.
-
-    Raises:
-        Refused: it is an error.
-    """
-    if answer.is_error:
-        problem = answer.json()
-        wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
-        lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
-        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
-            lines.insert(0, problem["detail"].removeprefix("body."))
-        raise Refused("\n".join(f"{told}{line}" for line in lines))
-    return answer.json()
 
 
 _BAR = 30
@@ -100,7 +103,7 @@ async def run_ask(
 
 
 async def _survey(http: httpx.AsyncClient, language: Language, asked: Mapping[str, Any]) -> str:
-    out = checked(await http.post("/surveys", json=asked))
+    out = (await http.post("/surveys", json=asked)).json()
     if out["rehearsal"]:
         say(language, "run.rehearsal")
     for one in out["answers"]:
@@ -120,7 +123,7 @@ async def _survey(http: httpx.AsyncClient, language: Language, asked: Mapping[st
 async def _scan(http: httpx.AsyncClient, language: Language, asked: Mapping[str, Any]) -> str:
     found = []
     for person_id in asked["people"]:
-        out = checked(await http.post(f"/people/{person_id}/summary", json={"question": asked["question"]}))
+        out = (await http.post(f"/people/{person_id}/summary", json={"question": asked["question"]})).json()
         found.append(out)
         say(language, "ask_run.scanned", person=person_id, memories=out["memories"], parts=out["parts"], **_cost(out))
         for one in out["sentences"]:
@@ -152,7 +155,7 @@ async def show_quality(
 
     asked = {"worst": str(worst)} | ({"role": role} if role else {})
     async with in_process(settings, world_id, language) as http:
-        found = checked(await http.get("/world/quality", params=asked))
+        found = (await http.get("/world/quality", params=asked)).json()
     if as_json:
         print(json.dumps(found, ensure_ascii=False, indent=2))
     else:

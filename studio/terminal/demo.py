@@ -1,12 +1,10 @@
 """Owns the demonstration: the real service on a free port, driven over HTTP as a game client would drive it."""
 
 import json
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +12,7 @@ import networkx as nx
 
 from service.api.server import Server
 from service.app import create_app
+from service.public.files import thrown_away
 from service.public.models import LocalServer, Settings
 from service.public.words import Language, Phrase, sentence
 
@@ -35,21 +34,30 @@ def run_demo(
         KataribeError: the service could not be started.
         SystemExit: it refused something, or a model failed; the sentence says what.
     """
-    if not settings.names_model:
-        settings = settings.changed(llm={"provider": "rehearsal"})
-    with tempfile.TemporaryDirectory(prefix="kataribe-demo-") as directory:
-        settings = settings.changed(
-            data_dir=Path(directory),
-            database_url=None,
+    speaker = {} if settings.names_model else {"provider": "rehearsal"}
+    with thrown_away(settings) as apart:
+        apart = apart.changed(
             api_key=None,  # nobody else reaches it
-            llm={"rehearsal_pace_seconds": PACE_SECONDS},
+            llm={**speaker, "rehearsal_pace_seconds": PACE_SECONDS},
             world={"decision": "routine"},  # the others live on, and cost nothing
         )
         with (
-            _served(settings) as url,
-            httpx.Client(base_url=url, timeout=600, headers={"Accept-Language": language}) as http,
+            _served(apart) as url,
+            httpx.Client(
+                base_url=url,
+                timeout=600,
+                headers={"Accept-Language": language},
+                event_hooks={"response": [_require_done]},
+            ) as http,
         ):
             _Play(http, language).run(url, character_id, npc_id, offers)
+
+
+def _require_done(answer: httpx.Response) -> None:
+    """Raises: SystemExit: it was refused; the sentence says what."""
+    if answer.is_error:
+        answer.read()
+        raise SystemExit(answer.json().get("detail", answer.text))
 
 
 @contextmanager
@@ -84,7 +92,10 @@ class _Play:
         for server in offers:
             self._say("demo.offer", name=server.name, url=server.base_url)
         self._say("demo.served", world=world["name"], url=url)
-        character = self._get(f"/characters/{character_id or self._first()}")
+        character_id = character_id or next((one["id"] for one in self._get("/characters")), None)
+        if character_id is None:
+            raise SystemExit(sentence(self._language, "demo.no_character"))
+        character = self._get(f"/characters/{character_id}")
         npc = self._get(f"/npcs/{npc_id or self._nearest(character)}")
         self._walk(character, npc)
         self._talk(1, character, npc)
@@ -98,12 +109,6 @@ class _Play:
         )
         self._talk(2, character, npc)
         self._ask(character, npc)
-
-    def _first(self) -> str:
-        characters = self._get("/characters")
-        if not characters:
-            raise SystemExit(sentence(self._language, "demo.no_character"))
-        return str(characters[0]["id"])
 
     def _nearest(self, character: dict[str, Any]) -> str:
         """The NPC with the fewest edges between."""
@@ -127,10 +132,8 @@ class _Play:
             minutes=way["minutes"],
             steps=len(way["path"]),
         )
-        left = way["minutes"]
-        while left > 0:
-            step = self._post("/world/tick", {"ticks": self._ticks(min(2, left))})
-            left -= 2
+        for walked in range(0, way["minutes"], 2):
+            step = self._post("/world/tick", {"ticks": self._ticks(min(2, way["minutes"] - walked))})
             here = self._get(f"/characters/{character['id']}")["position"]
             self._say("demo.on_way", at=step["now"][-5:], place=here["place"])
 
@@ -210,15 +213,10 @@ class _Play:
         return max(1, -(-minutes // int(per_tick)))
 
     def _get(self, path: str, **query: str) -> Any:
-        return self._checked(self._http.get(path, params=query))
+        return self._http.get(path, params=query).json()
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
-        return self._checked(self._http.post(path, json=body))
-
-    def _checked(self, answer: httpx.Response) -> Any:
-        if answer.is_error:
-            raise SystemExit(answer.json().get("detail", answer.text))
-        return answer.json()
+        return self._http.post(path, json=body).json()
 
     def _say(self, key: str, /, **values: object) -> None:
         print(sentence(self._language, key, **values), flush=True)

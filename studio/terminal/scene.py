@@ -13,7 +13,7 @@ from service.public.errors import FileUnusable
 from service.public.files import Unreadable, read_values
 from service.public.models import Models, Settings
 from service.public.words import Language, sentence
-from studio.terminal.ask import Refused, checked, in_process, write_text
+from studio.terminal.ask import Refused, in_process, write_text
 from studio.terminal.show import say
 
 _NORMAL = "normal"
@@ -89,13 +89,10 @@ def form_of(file: Path) -> TakenAs:
 async def _log(http: httpx.AsyncClient, scene_id: str, form: TakenAs, view: str = "", *, thoughts: bool = False) -> str:
     """Raises: Refused."""
     if form == "report":
-        answer = await http.get(f"/scenes/{scene_id}/report")
-        return json.dumps(checked(answer), ensure_ascii=False, indent=2) + "\n"
+        report = (await http.get(f"/scenes/{scene_id}/report")).json()
+        return json.dumps(report, ensure_ascii=False, indent=2) + "\n"
     asked = {"as": form, "thoughts": str(thoughts).lower()} | ({"view": view} if view else {})
-    answer = await http.get(f"/scenes/{scene_id}/log", params=asked)
-    if answer.is_error:
-        checked(answer)
-    return answer.text
+    return (await http.get(f"/scenes/{scene_id}/log", params=asked)).text
 
 
 class _Play:
@@ -254,10 +251,10 @@ class _Play:
             print(f"   {said}{loud and f' ({loud})'}", flush=True)
 
     async def _get(self, path: str) -> Any:
-        return checked(await self._http.get(path))
+        return (await self._http.get(path)).json()
 
     async def _post(self, path: str, body: dict[str, Any], told: str = "") -> Any:
-        return checked(await self._http.post(path, json=body), told)
+        return (await self._http.post(path, json=body, extensions={"told": told})).json()
 
 
 def _first_word(line: str) -> tuple[str, str]:

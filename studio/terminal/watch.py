@@ -78,14 +78,24 @@ class Watch:
         """Set the world moving. One that was on its way comes to its end first: how people decide is not
         changed while it moves.
         """
-        self._seen = await self._read(lambda s: last_event(s, self._world.id))
-        self._before = await self._read(lambda s: spent_by_role(s, self._world.id))
-        if await self._read(self._is_to_change):
+        world_id, wanted = self._world.id, dict.fromkeys(self._world.cast.characters, "routine")
+        wanted |= dict.fromkeys(self._deciding, "model")
+        self._seen = await self._read(lambda s: last_event(s, world_id))
+        self._before = await self._read(lambda s: spent_by_role(s, world_id))
+        decided = select(PersonRow.person_id, PersonRow.decision).where(
+            PersonRow.world_id == world_id, col(PersonRow.decision).is_not(None)
+        )
+        if await self._read(lambda s: dict(s.exec(decided).all())) != wanted:
+
+            def let_decide(session: Session, lived: WorldSession) -> None:
+                for character_id, decision in wanted.items():
+                    set_decision(session, lived, character_id, decision)
+
             await self._follow(told)
-            await self._core.world_runner.command(self._world.id, self._let_decide)
+            await self._core.world_runner.command(world_id, let_decide)
         ticks = -(-(self._until - max(told, self.now)) // self._world.settings.tick_minutes)
         if ticks > 0:
-            self._until = (await self._core.world_runner.tick(self._world.id, ticks)).after
+            self._until = (await self._core.world_runner.tick(world_id, ticks)).after
 
     async def outcome(self) -> Outcome:
         """Tell what happens until the world is where it was told to go; answers what it came to."""
@@ -158,17 +168,6 @@ class Watch:
         now = await self._read(lambda s: spent_by_role(s, self._world.id))
         return {role: spent - self._before.get(role, Spent()) for role, spent in now.items()}
 
-    def _wanted(self) -> dict[str, str]:
-        return {i: "model" if i in self._deciding else "routine" for i in self._world.cast.characters}
-
-    def _is_to_change(self, session: Session) -> bool:
-        rows = session.exec(select(PersonRow).where(col(PersonRow.world_id) == self._world.id))
-        return {row.person_id: row.decision for row in rows if row.decision} != self._wanted()
-
-    def _let_decide(self, session: Session, world_session: WorldSession) -> None:
-        for character_id, decision in self._wanted().items():
-            set_decision(session, world_session, character_id, decision)
-
     async def _read(self, work: Callable[[Session], T]) -> T:
         return await self._core.conversation.database.read(work)
 
@@ -188,13 +187,15 @@ FEW = 12
 
 def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) -> bool:
     """Play it on standard output. False: it was stopped (Ctrl-C) before its end. Without a data directory of the user's
-    (``--data`` or ``KATARIBE_DATA_DIR``) the world is made for the occasion and thrown away.
+    (``--data`` or ``KATARIBE_DATA_DIR``) the world is made for the occasion and thrown away; without a model configured
+    it is a rehearsal.
 
     Raises:
         KataribeError: the service could not be started, or the world not moved.
     """
     most = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
-    settings = settings.changed(world={"language": run.language, "max_tick_minutes": most})
+    speaker = {} if settings.names_model else {"provider": "rehearsal"}
+    settings = settings.changed(llm=speaker, world={"language": run.language, "max_tick_minutes": most})
     with ExitStack() as stack:
         if not run.keeps:
             settings = stack.enter_context(thrown_away(settings))

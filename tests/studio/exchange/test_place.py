@@ -51,7 +51,7 @@ def test_who_is_there_is_replaced_only_where_it_is_wished(tmp_path: Path) -> Non
         take_in(village, [(draft("Ione!", knows=False), Wish())])
     assert [one.file for one in refused.value.problems] == ["characters/ione.yaml", "lore/ione.yaml"]
     assert snapshot(village) == before
-    take_in(village, [(draft("Ione!", knows=False), Wish(replace=True, home="lane"))])
+    take_in(village, [(draft("Ione!", knows=False), Wish(home="lane"))], replace_it=True)
     assert examine(village).problems == []
     assert snapshot(village).keys() == before.keys() - {"lore/ione.yaml"}
     assert load_content(village).cast("en").character("ione").home == "lane"

@@ -2,6 +2,7 @@
 not lived.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.app import create_app
+from service.content.scenes import StagedScene
 from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
@@ -29,17 +31,19 @@ from service.conversation.long_term import fail, judge, propose
 from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
+from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling
-from service.public.errors import KataribeError, ReplayDiffers, usable
-from service.public.files import StagedScene
-from service.public.models import Models, Role, Settings, Usage
-from service.public.words import WorldTime
+from service.llm.chat import Role
+from service.llm.choose import Models
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
 from service.runtime.world_session import WorldSession
+from service.settings import Settings
 from service.store.commands import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.usage import Usage
+from world.time import WorldTime
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -160,8 +164,7 @@ class _Replay:
             raise ReplayDiffers(line=seq, reason=answer.text)
 
     async def _start(self, data: dict[str, Any]) -> None:
-        names = self._deps.models.names()
-        worlds = self._deps.worlds
+        names, worlds = self._deps.models.names(), self._deps.worlds
         if "scene" in data:
             scene, named = StagedScene.model_validate(data["scene"]), data["conversation_id"]
             await self._deps.database.write(
@@ -182,19 +185,27 @@ def _begin(session: Session, lived: WorldSession, wanted: Start, models: dict[Ro
     return begins(session, lived, wanted, models)
 
 
+_OF_THE_TALK: dict[str, Callable[..., object]] = {
+    "waits": give_word,
+    "joined": join,
+    "left": leave,
+    "intervened": write_down,
+}
+
+
 def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, kind: Command, data: Any) -> None:
     """Do in a conversation what was done in it."""
     worlds = deps.worlds
     row, world = held(session, worlds, key)
     match kind:
+        case "waits" | "joined" | "left" | "intervened":
+            _OF_THE_TALK[kind](session, row, world, **data)
         case "said":
             turns = turns_of(session, key)
             turn = TurnRow(**key._asdict(), at=world.now, **data["words"])
             commit_words(
                 session, world, Transcript(row=row, turns=turns, world=world), turn, cut_short=data["cut_short"]
             )
-        case "waits":
-            give_word(session, row, world, **data)
         case "cut_back":
             cut_back(session, row, world, turns_of(session, key)[-1], Heard(utterance_id="", **data))
         case "taken_back":
@@ -213,12 +224,6 @@ def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, 
             end(session, worlds, *key, EndReason(data["reason"]), data["failure"])
         case "reopened":
             reopen(session, row)
-        case "joined":
-            join(session, row, world, **data)
-        case "left":
-            leave(session, row, world, **data)
-        case "intervened":
-            write_down(session, row, world, **data)
         case "proposed":
             fail(session, worlds, key, **data)
         case "judged":

@@ -22,9 +22,9 @@ from service.errors import BadLine, ReplayDiffers, WorldHasLived
 from service.export.files import export_to
 from service.export.story import Span
 from service.llm.choose import ROLES, Models
+from service.replay import replay
 from service.settings import Settings
 from service.store.phase import Audience
-from studio.terminal.replay import replay
 from tests.api.play import until
 from tests.end_to_end.process import forked
 from tests.servers import NO_AUTHORITIES

@@ -35,6 +35,7 @@ CASES = Path(__file__).parent / "evidence_cases"
 LANGUAGES = ("en", "ja")
 SPLITS = "ab"
 _TALK = 50
+_LOOKS = 4000
 
 
 class Noting:
@@ -175,7 +176,7 @@ class _Village:
         return bool(answer.raise_for_status().json()["found"])
 
     async def _world(self) -> str:
-        """A new world in which the NPC has its past, and the player stands before it."""
+        """A new world in which the NPC has its past, with its vectors, and the player stands before it."""
         self._here = next(self._worlds)
         here = {"X-World-Id": self._here}
         self._npc, self._partner = self._case["npc"]["id"], self._case["partner"]["id"]
@@ -185,7 +186,16 @@ class _Village:
             (await self._http.put(f"/people/{person}", json=profile, headers=here)).raise_for_status()
         past = {"transcripts": list(self._transcripts())}
         (await self._http.post(f"/people/{self._npc}/memory", json=past, headers=here)).raise_for_status()
-        return self._here
+        for _ in range(_LOOKS):
+            if not await self._pending(here):
+                return self._here
+            await asyncio.sleep(0.05)
+        raise TimeoutError("the service has not made the vectors of the past")
+
+    async def _pending(self, here: Mapping[str, str]) -> int:
+        """How much of its past is found by words only until the service has made its vectors."""
+        held = await self._http.get(f"/people/{self._npc}/memories", params={"limit": 1}, headers=here)
+        return int(held.raise_for_status().json()["pending_vectors"])
 
     def _transcripts(self) -> Iterator[dict[str, Any]]:
         for number, session in enumerate(self._case["sessions"]):

@@ -15,9 +15,9 @@ from service.content.load import load_content
 from service.locales import Language
 from service.memory.record import FACTS, Kind
 from service.people.worlds import WorldView
-from service.run.feed import Ledger, StoryEvent
 from service.store.perceived import perceives
 from service.store.tables import ConversationRow, EventRow, MemoryRow, TurnRow
+from studio.terminal.feed import Ledger, StoryEvent
 from tests.runtime.lives import House, house, rehearsal
 from world.actions import WAIT
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime

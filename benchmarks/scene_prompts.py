@@ -17,7 +17,7 @@ from sqlmodel import Session
 from benchmarks.turn import common_prefix
 from service.content.files import bundled_content
 from service.content.load import load_content
-from service.content.scenes import Scene, SceneParticipant
+from service.content.scenes import Scene
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import begin, go_on
@@ -80,14 +80,16 @@ async def _play(language: Language, scenes: int, policies: dict[str, str]) -> As
     with tempfile.TemporaryDirectory() as directory:
         async with house(content, Path(directory), asked, language=language, daily_snapshots=0) as home:
             for number in range(scenes):
-                scene = Scene(
-                    id=f"S{number}",
-                    location="yu_square",
-                    time=time,
-                    situation=situation,
-                    participants=tuple(SceneParticipant(id=one) for one in PEOPLE),
-                    max_turns=TURNS,
-                    **policies,
+                scene = Scene.model_validate(
+                    {
+                        "scene_id": f"S{number}",
+                        "location": "yu_square",
+                        "time": time,
+                        "situation": situation,
+                        "participants": list(PEOPLE),
+                        "max_turns": TURNS,
+                        **policies,
+                    }
                 )
                 await _hold(home.room, scene)
     return asked

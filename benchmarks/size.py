@@ -33,8 +33,10 @@ def run() -> dict[str, float]:
 
 
 def measure(root: Path) -> dict[str, float]:
-    """The figures of the checkout at `root`. A room is `world` or a folder of `service`, `service` its other files."""
-    sources = sorted(file for top in ("service", "world") for file in (root / top).rglob("*") if _is_source(file, root))
+    """The figures of the checkout at `root`. A room is `world`, or `service` or `studio` with each of its folders."""
+    sources = sorted(
+        file for top in ("service", "studio", "world") for file in (root / top).rglob("*") if _is_source(file, root)
+    )
     rooms: dict[str, list[Path]] = {}
     for file in sources:
         rooms.setdefault(_deps(file.relative_to(root)), []).append(file)
@@ -57,7 +59,7 @@ def _is_source(file: Path, root: Path) -> bool:
 def _deps(file: Path) -> str:
     if file.suffix != ".py":
         return "prompts" if "prompts" in file.parts else "locales"
-    return "_".join(file.parts[: 2 if file.parts[0] == "service" and len(file.parts) > 2 else 1])
+    return "_".join(file.parts[: 2 if file.parts[0] != "world" and len(file.parts) > 2 else 1])
 
 
 def _size(files: Iterable[Path]) -> Size:

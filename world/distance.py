@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import lt
 
-from world.errors import Unreachable, WorldError
+from world.errors import Unreachable
 from world.places import WorldMap
 
 Row = Sequence[int]
@@ -83,18 +83,6 @@ class DistanceFields:
             ring.clear()
             so_far += 1
         return array("i", found if at_most == FAR else [m if m <= at_most else FAR for m in found])
-
-
-class TalkTooShort(WorldError):
-    """The shortest talk is over before the longest walk between two who can talk: running ahead would not be safe."""
-
-    def __init__(self, talk_min: int, walk_minutes: int) -> None:
-        super().__init__(
-            f"a talk takes at least {talk_min} minutes, but two who can talk may stand {walk_minutes} minutes apart; "
-            f"set the shortest talk to {walk_minutes} or more"
-        )
-        self.talk_min = talk_min
-        self.walk_minutes = walk_minutes
 
 
 class Distances:

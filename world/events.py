@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import attrgetter
 
-from world.errors import WorldError
 from world.time import WorldTime
 
 
@@ -56,16 +55,6 @@ class Event:
 def canonical(events: Iterable[Event]) -> tuple[Event, ...]:
     """The events as the story tells them; two runs told the same story when these are equal."""
     return tuple(sorted(events, key=attrgetter("order")))
-
-
-class OutOfTurn(WorldError):
-    """Somebody was made to do what is not its turn: an answer came twice, or to a question nobody asked."""
-
-    def __init__(self, who: str, state: str, wanted: str) -> None:
-        super().__init__(f"{who!r} {state}: it cannot {wanted} now")
-        self.who = who
-        self.state = state
-        self.wanted = wanted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from world.actions import WAIT
 from world.agent_index import AgentIndex
-from world.events import Change, Event, Kind, OutOfTurn
+from world.errors import OutOfTurn
+from world.events import Change, Event, Kind
 from world.life import Activity, Because, Person, Segment, State
 from world.needs import Levels
 from world.time import WorldTime, iso

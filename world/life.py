@@ -27,7 +27,9 @@ class Position:
     node_id: str
     """the node it is on, or left last"""
     toward: str | None = None
+    """the next node of its way; null: it stands"""
     progress: float = 0.0
+    """how much of the way to `toward` is done, 0 up to 1"""
 
     def __post_init__(self) -> None:
         if not 0 <= self.progress < 1 or (self.progress and self.toward is None):

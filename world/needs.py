@@ -21,7 +21,9 @@ class Need:
     """
 
     id: str
+    """id of the need in actions.json"""
     name: str = ""
+    """its name in the world's language"""
     lowest: float = 0.0
     """the level it cannot fall below"""
     highest: float = 100.0

@@ -13,7 +13,8 @@ from heapq import heapify, heappop, heappush
 
 from world.actions import Option
 from world.causality import Causality
-from world.events import Change, Event, OutOfTurn, canonical
+from world.errors import OutOfTurn
+from world.events import Change, Event, canonical
 from world.life import State
 from world.perceive import Snapshot
 from world.simulation import Simulation

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from world.actions import ActionDef, Catalogue
-from world.distance import DistanceFields, Distances, Routes, TalkTooShort
+from world.distance import DistanceFields, Distances, Routes
+from world.errors import TalkTooShort
 from world.places import Facility, WorldMap
 
 

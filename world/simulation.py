@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from world.actions import GO, HOLD, TALK, WAIT, WALK, Option, Reason
-from world.events import Change, Event, Kind, OutOfTurn
+from world.errors import OutOfTurn
+from world.events import Change, Event, Kind
 from world.interventions import Interventions
 from world.life import Activity, Because, Person, Segment, State, Talk, node_at
 from world.needs import Levels

@@ -1,47 +1,125 @@
 """Owns the endpoints of what a character could do, in the reader's language, and what a client makes it do."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Header
-from fastapi.openapi.models import Example
-from pydantic import TypeAdapter
+from fastapi import APIRouter, Header
+from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, AsAsked, IdempotencyKey, Serving, Slug, WorldId, once_of
-from service.api.life_schemas import (
-    ActedOut,
-    ActionIn,
-    DoIn,
-    DoingOut,
-    MovedOut,
-    MoveIn,
-    OptionOut,
-    PossibilitiesOut,
-    RefusalOut,
-    SleepIn,
-    SleptOut,
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    AsAsked,
+    IdempotencyKey,
+    In,
+    Out,
+    Serving,
+    Slug,
+    WorldId,
+    WorldTimeText,
+    describe,
+    once_of,
 )
-from service.api.problem import describe
+from service.api.life import ActingOut
 from service.decision.options import action_name, option_line, why
 from service.locales import language_accepted
 from service.people.worlds import WorldView
-from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
+from service.runtime.client_actions import do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
 from world.actions import Option, Refusal
+from world.life import Segment
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
-_ACTED: TypeAdapter[SleptOut | MovedOut | DoingOut] = TypeAdapter(ActedOut)
 
-_ACTIONS: dict[str, Example] = {
-    "sleep": {"value": {"type": "sleep"}},
-    "walk up to an NPC": {"value": {"type": "move", "npc_id": "npc_taro"}},
-    "do something where it is nearest": {"value": {"type": "do", "action_id": "eat_out"}},
-}
+class SleepIn(In, examples={"sleep": {"type": "sleep"}}):
+    """Sleep: the day's conversations are cleared."""
+
+    type: Literal["sleep"] = Field(description="says that it sleeps")
 
 
-@router.get("/characters/{character_id}/actions", response_model=PossibilitiesOut, responses=describe(404, 409))
+class MoveIn(In, examples={"walk up to an NPC": {"type": "move", "npc_id": "npc_taro"}}):
+    """Walk to exactly one of a node, a facility or an NPC (up to a place beside it)."""
+
+    type: Literal["move"] = Field(description="says that it walks")
+    node_id: Slug | None = Field(default=None, description="walk to that node")
+    facility_id: Slug | None = Field(default=None, description="walk to that facility")
+    npc_id: Slug | None = Field(default=None, description="walk up to that NPC, to a node beside it")
+
+
+class DoIn(In, examples={"do something where it is nearest": {"type": "do", "action_id": "eat_out"}}):
+    """Do an action of actions.json, where it is nearest or in that facility; the character walks there if it must."""
+
+    type: Literal["do"] = Field(description="says that it does an action")
+    action_id: Slug = Field(examples=["eat_out"], description="an action of actions.json")
+    facility_id: Slug | None = Field(
+        default=None, description="do it in that facility; left out: wherever it is nearest"
+    )
+
+
+ActionIn = Annotated[SleepIn | MoveIn | DoIn, Field(discriminator="type")]
+
+
+class SleptOut(Out):
+    """What sleep did."""
+
+    type: Literal["sleep"] = Field(default="sleep", description="says that it slept")
+    at: WorldTimeText = Field(description="the world time at which it slept")
+    cleared_conversations: int = Field(description="how many conversations of the day it no longer has in mind")
+
+
+class MovedOut(Out, of=Segment, shows="path"):
+    """The way that is walked now: `path[i]` is reached at `times[i]`."""
+
+    type: Literal["move"] = Field(default="move", description="says that it walks")
+    times: list[WorldTimeText] = Field(description="the world time at which each node of `path` is reached")
+    arrives_at: WorldTimeText = Field(description="the world time at which it is there")
+    minutes: int = Field(description="world minutes the whole way takes")
+
+
+class DoingOut(ActingOut):
+    """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
+    it.
+    """
+
+    type: Literal["do"] = Field(default="do", description="says that it does an action")
+    node_id: str = Field(description="the node where it does it")
+    arrives_at: WorldTimeText = Field(description="the world time at which it is there and begins")
+    until: WorldTimeText = Field(description="the world time at which it is done, if nothing cuts it")
+
+
+ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
+
+
+class _Named(ActingOut, of=Refusal, shows="target_id"):
+    name: str = Field(description="the action's name, in the reader's language")
+    facility_name: str | None = Field(description="that facility's name; else null")
+    target_name: str | None = Field(description="name of the one who would be spoken to; else null")
+
+
+class OptionOut(_Named, of=Option, shows="node_id walk_minutes minutes"):
+    """Something possible now."""
+
+    place: str = Field(description="name of that node and its surroundings")
+    text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
+
+
+class RefusalOut(_Named, of=Refusal, shows="facts"):
+    """Something that is not possible now."""
+
+    reason: str = Field(examples=["closed", "too_little"], description="why not, as a stable word")
+    text: str = Field(description="why not, as a sentence in the reader's language")
+
+
+class PossibilitiesOut(Out, of=WorldView, shows="now language"):
+    """What a character could do now if it stopped what it does, and what not, and why."""
+
+    character_id: str = Field(description="id of the character")
+    options: list[OptionOut] = Field(description="what it could do now")
+    refusals: list[RefusalOut] = Field(description="what it cannot do now, and why")
+
+
+@router.get("/characters/{character_id}/actions", responses=describe(409))
 async def read_actions(
     character_id: Slug,
     deps: Serving,
@@ -62,10 +140,9 @@ async def read_actions(
         found = possibilities(session, world_session, character_id)
         language = language_accepted(accept_language) or world_session.world.language
         world = world_session.world.told_in(language)
-        return PossibilitiesOut(
+        return PossibilitiesOut.of(
+            world,
             character_id=character_id,
-            now=world.now,
-            language=language,
             options=[
                 OptionOut.of(
                     one, **_named(world, one), place=world.map.label(one.node_id), text=option_line(world, one)
@@ -81,15 +158,15 @@ async def read_actions(
     return await deps.conversation.database.read(work)
 
 
-@router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(400, 404, 409))
+@router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(409))
 async def act(
     character_id: Slug,
-    body: Annotated[ActionIn, Body(openapi_examples=_ACTIONS)],
+    body: ActionIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
-    key: IdempotencyKey,
-) -> SleptOut | MovedOut | DoingOut:
+    key: IdempotencyKey = None,
+) -> dict[str, Any]:
     """Let a character sleep (its day's conversations are cleared), walk somewhere, or do an action, from now on.
 
     What it does ends, and from here on it is in the client's hands: when it is done it stands until it is told what to
@@ -100,7 +177,7 @@ async def act(
     def work(session: Session, world_session: WorldSession) -> dict[str, Any]:
         return once(session, request, lambda: _act(session, world_session, character_id, body))
 
-    return _ACTED.validate_python(await deps.world_runner.command(world_id, work, keeps_decisions=True, asked=asked))
+    return await deps.world_runner.command(world_id, work, keeps_decisions=True, asked=asked)
 
 
 def _act(
@@ -108,8 +185,7 @@ def _act(
 ) -> dict[str, Any]:
     now = world_session.world.now
     if isinstance(body, MoveIn):
-        to = Destination(node_id=body.node_id, facility_id=body.facility_id, npc_id=body.npc_id)
-        segment = walk(session, world_session, character_id, to)
+        segment = walk(session, world_session, character_id, **body.model_dump(exclude={"type"}))
         minutes = segment.arrival - segment.start
         return MovedOut.of(segment, arrives_at=segment.arrival, minutes=minutes).model_dump()
     if isinstance(body, DoIn):

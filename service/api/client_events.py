@@ -15,8 +15,7 @@ from pydantic import Field
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Out, Serving, Slug, WorldId
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Out, Serving, Slug, WorldId, describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, Position, Telling
 from service.conversation.stream import Mailbox, person_key

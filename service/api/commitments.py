@@ -1,14 +1,10 @@
 """Owns the endpoints of promises: what a person promised and was promised, and what a client says became of it."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Body
-from fastapi.openapi.models import Example
+from fastapi import APIRouter
 from sqlmodel import Session, col, select
 
-from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut
-from service.api.problem import describe
-from service.api.schemas import CommitmentIn, CommitmentOut, CommitmentPage
+from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, Serving, Slug, WorldId, cut, describe
+from service.api.schemas import CommitmentIn, CommitmentOut, Page
 from service.errors import CommitmentOver, NotFound
 from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
@@ -19,13 +15,11 @@ from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
-_OUTCOMES: dict[str, Example] = {"it was kept": {"value": {"state": "kept"}}}
 
-
-@router.get("/people/{person_id}/commitments", response_model=CommitmentPage, responses=describe(404))
+@router.get("/people/{person_id}/commitments")
 async def read_commitments(
     person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
-) -> CommitmentPage:
+) -> Page[CommitmentOut]:
     """What the person promised and was promised, NPC or character: what is open first, the soonest first, then what is
     over.
 
@@ -35,7 +29,7 @@ async def read_commitments(
     lapses.
     """
 
-    def work(session: Session, world: WorldView) -> CommitmentPage:
+    def work(session: Session, world: WorldView) -> Page[CommitmentOut]:
         world.cast.person(person_id)
         involved = (col(CommitmentRow.by_id) == person_id) | (col(CommitmentRow.to_id) == person_id)
         query = select(CommitmentRow).where(CommitmentRow.world_id == world_id, involved)
@@ -43,15 +37,15 @@ async def read_commitments(
         rows = session.exec(made.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all()
         ordered = sorted(rows, key=lambda row: row.state != CommitmentState.OPEN)
         found, following = cut(ordered, lambda row: row.id, after, limit)
-        return CommitmentPage(items=[_out(row) for row in found], next=following)
+        return Page[CommitmentOut](items=[_out(row) for row in found], next=following)
 
     return await deps.read(world_id, work)
 
 
-@router.post("/commitments/{commitment_id}", response_model=CommitmentOut, responses=describe(400, 404, 409))
+@router.post("/commitments/{commitment_id}", responses=describe(409))
 async def settle_commitment(
     commitment_id: Slug,
-    body: Annotated[CommitmentIn, Body(openapi_examples=_OUTCOMES)],
+    body: CommitmentIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,

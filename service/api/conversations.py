@@ -1,11 +1,8 @@
 """Owns the endpoints of conversations: start, read, end, close again, and the live stream."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
-from fastapi.openapi.models import Example
-from pydantic import Field
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -16,11 +13,11 @@ from service.api.dependencies import (
     Serving,
     Slug,
     WorldId,
+    describe,
     no_such_page,
     once_of,
 )
-from service.api.problem import describe
-from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
+from service.api.schemas import ConversationDetail, ConversationOut, Page, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen
 from service.conversation.prompt import Goal
@@ -28,8 +25,7 @@ from service.conversation.start import Start
 from service.conversation.transcript import conversation_of, end, takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
-from service.errors import Invalid
-from service.locales import Phrase
+from service.errors import refuse
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_session import WorldSession
@@ -39,43 +35,24 @@ from service.store.tables import ConversationKey, ConversationRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
-ConversationId = Annotated[str, Field(pattern="^[0-9a-f]{28}$")]
 Wait = Annotated[bool, Query(description="Answer when the conversation is closed, not at once")]
 
 _WAITED: dict[int | str, dict[str, Any]] = {
     200: {"model": ConversationDetail, "description": "With wait=true: as it stands after its closing"}
 }
 
-_TALKS: dict[str, Example] = {
-    "about what the character chooses": {"value": {"character_id": "aoi", "partner_id": "npc_taro"}},
-    "as a player": {"value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"}},
-    "as a player who may choose": {
-        "value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro", "choices": 3}
-    },
-    "with a goal": {
-        "value": {
-            "character_id": "aoi",
-            "partner_id": "npc_taro",
-            "goal": "Hear how the boat is coming along",
-            "success_criteria": "He has said when it will be done",
-            "max_turns": 8,
-        }
-    },
-}
-
 
 @router.post(
     "/start",
     status_code=202,
-    response_model=ConversationDetail,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(404, 409),
 )
 async def start_conversation(
-    body: Annotated[StartIn, Body(openapi_examples=_TALKS)],
+    body: StartIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
     wait: Wait = False,
 ) -> ConversationDetail:
     """Let a character talk to the NPC, or to the other character, it stands next to.
@@ -88,14 +65,15 @@ async def start_conversation(
 
     In mode `player` a player begins, and the conversation waits for what it says (`POST /conversations/{id}/say`).
     """
-    begin = _beginning(body, deps)
+    wanted, names = _start(body, deps), deps.conversation.models.names()
+    begin = talk_with_player if body.mode == "player" else talk
     deps.require_models("character")
     request = once_of(world_id, key, "start", body.model_dump())
 
     def work(session: Session, world_session: WorldSession) -> str:
         def insert() -> dict[str, Any]:
             deps.conversation.budget.require_talk(session)
-            return {"conversation_id": begin(session, world_session).id}
+            return {"conversation_id": begin(session, world_session, wanted, names).id}
 
         return str(once(session, request, insert)["conversation_id"])
 
@@ -105,51 +83,46 @@ async def start_conversation(
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
-@router.get("", response_model=ConversationPage, responses=describe())
+@router.get("")
 async def list_conversations(
     deps: Serving,
     world_id: WorldId,
     character_id: Slug | None = None,
     partner_id: Slug | None = None,
-    npc_id: Annotated[Slug | None, Query(description="an older name of `partner_id`")] = None,
     person_id: Annotated[Slug | None, Query(description="who takes part, whoever began it")] = None,
     phase: Phase | None = None,
-    after: Annotated[ConversationId | None, Query(description="`next` of the page before")] = None,
-    before: Annotated[ConversationId | None, Query(description="an older name of `after`")] = None,
+    after: Annotated[str | None, Query(pattern="^[0-9a-f]{28}$", description="`next` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> ConversationPage:
+) -> Page[ConversationOut]:
     """Conversations of the world, newest first."""
-    if None not in (after, before) and after != before:
-        raise Invalid(field="query.before", reason=Phrase("answers.invalid_fields.two_cursors"))
-    cursor = after or before
 
-    def work(session: Session, world: WorldView) -> ConversationPage:
+    def work(session: Session, world: WorldView) -> Page[ConversationOut]:
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
-        for seat, who in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id), (None, person_id)):
+        for seat, who in ((OPENER, character_id), (PARTNER, partner_id), (None, person_id)):
             if who is not None:
                 query = query.where(takes_part(who, seat))
         if phase is not None:
             query = query.where(ConversationRow.phase == phase)
         started, ids = col(ConversationRow.started_at), col(ConversationRow.id)
-        if cursor is not None:
-            last = session.get(ConversationRow, (world_id, cursor))
+        if after is not None:
+            last = session.get(ConversationRow, (world_id, after))
             if last is None:
-                raise no_such_page(cursor)
+                raise no_such_page(after)
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
         rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
-        items = [views.conversation(row, world) for row in rows[:limit]]
-        return ConversationPage(items=items, next=rows[limit - 1].id if len(rows) > limit else None)
+        items = [ConversationOut.of(row, **views.of_conversation(row, world)) for row in rows[:limit]]
+        return Page[ConversationOut](items=items, next=rows[limit - 1].id if len(rows) > limit else None)
 
     return await deps.read(world_id, work)
 
 
-@router.get("/{conversation_id}", response_model=ConversationDetail, responses=describe(404))
+@router.get("/{conversation_id}")
 async def read_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
     """A conversation with its transcript and, once closed, what it changed."""
     return await views.read_conversation(deps, world_id, conversation_id)
 
 
-@router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
+@router.post("/{conversation_id}/end", responses=describe(409))
 async def end_conversation(
     conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> ConversationDetail:
@@ -180,8 +153,7 @@ async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
 @router.post(
     "/{conversation_id}/close",
     status_code=202,
-    response_model=ConversationDetail,
-    responses=_WAITED | describe(404, 409),
+    responses=_WAITED | describe(409),
 )
 async def close_conversation(
     conversation_id: Slug,
@@ -202,7 +174,7 @@ async def close_conversation(
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
-@router.get("/{conversation_id}/turns/{turn}/prompt", response_model=PromptOut, responses=describe(404))
+@router.get("/{conversation_id}/turns/{turn}/prompt")
 async def read_prompt(
     conversation_id: Slug, turn: Annotated[int, Path(ge=0, le=1000)], deps: Serving, world_id: WorldId
 ) -> PromptOut:
@@ -227,7 +199,7 @@ async def _exists(conversation_id: Slug, deps: Serving, world_id: WorldId) -> No
 @router.get(
     "/{conversation_id}/events",
     response_class=EventStream,
-    responses={200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}}, **describe(404)},
+    responses={200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}}},
     dependencies=[Depends(_exists)],
 )
 async def stream_conversation(
@@ -245,66 +217,48 @@ async def stream_conversation(
     return EventStream.of(events_of(deps, world_id, conversation_id, last_event_id))
 
 
-def _beginning(body: StartIn, deps: ApiDependencies) -> Callable[[Session, WorldSession], ConversationRow]:
-    """How the conversation begins that is asked for. Raises: Invalid."""
-    names = deps.conversation.models.names()
+def _start(body: StartIn, deps: ApiDependencies) -> Start:
+    """The conversation that is asked for. Raises: Invalid."""
+    by_player = body.mode == "player"
+    opener_id = (body.player_id or body.character_id) if by_player else body.character_id
     partner_id = body.partner_id or body.npc_id
-    if partner_id is None or body.npc_id not in (None, partner_id):
-        raise Invalid(field="body.partner_id", reason=Phrase("answers.invalid_fields.one_partner"))
-    if body.mode == "player":
-        played = _by_player(body, partner_id, deps)
-        return lambda session, world_session: talk_with_player(session, world_session, played, names)
-    wanted = _wanted(body, partner_id, deps)
-    return lambda session, world_session: talk(session, world_session, wanted, names)
-
-
-def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
-    player_id = body.player_id or body.character_id
-    if player_id is None or body.character_id not in (None, player_id):
-        raise Invalid(field="body.player_id", reason=Phrase("answers.invalid_fields.one_player"))
-    if body.goal is not None or body.success_criteria is not None:
-        raise Invalid(field="body.goal", reason=Phrase("answers.invalid_fields.goal_of_player"))
-    most = body.max_turns or deps.conversation.settings.max_turns_with_player
+    settings, given = deps.conversation.settings, [*filter(None, (body.goal, body.success_criteria))]
+    refuse(
+        (
+            partner_id is None or body.npc_id not in (None, partner_id),
+            "body.partner_id",
+            "answers.invalid_fields.one_partner",
+        ),
+        (
+            by_player and (opener_id is None or body.character_id not in (None, opener_id)),
+            "body.player_id",
+            "answers.invalid_fields.one_player",
+        ),
+        (by_player and bool(given), "body.goal", "answers.invalid_fields.goal_of_player"),
+        (not by_player and body.clock == "hold", "body.clock", "answers.invalid_fields.hold_without_player"),
+        (not by_player and body.choices > 0, "body.choices", "answers.invalid_fields.choices_without_player"),
+        (
+            not by_player and (opener_id is None or body.player_id is not None),
+            "body.character_id",
+            "answers.invalid_fields.one_character",
+        ),
+        (
+            len(given) == 1,
+            "body.goal" if body.goal is None else "body.success_criteria",
+            "answers.invalid_fields.goal_and_criteria",
+        ),
+    )
+    most = settings.max_turns_with_player if by_player else settings.max_turns
     return Start(
-        opener_id=player_id,
-        partner_id=partner_id,
-        max_turns=most,
+        opener_id=opener_id or "",
+        partner_id=partner_id or "",
+        goal=Goal(goal=body.goal or "", success_criteria=body.success_criteria or "") if given else None,
+        max_turns=body.max_turns or most,
         holds_clock=body.clock == "hold",
         choices=body.choices,
-        told=_told(body),
-        actions=_actions(body),
+        told=body.context.told if body.context else (),
+        actions=None if body.actions is None else tuple(body.actions),
     )
-
-
-def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
-    if body.clock == "hold":
-        raise Invalid(field="body.clock", reason=Phrase("answers.invalid_fields.hold_without_player"))
-    if body.choices:
-        raise Invalid(field="body.choices", reason=Phrase("answers.invalid_fields.choices_without_player"))
-    if body.character_id is None or body.player_id is not None:
-        raise Invalid(field="body.character_id", reason=Phrase("answers.invalid_fields.one_character"))
-    if (body.goal is None) != (body.success_criteria is None):
-        missing = "goal" if body.goal is None else "success_criteria"
-        raise Invalid(field=f"body.{missing}", reason=Phrase("answers.invalid_fields.goal_and_criteria"))
-    goal = None
-    if body.goal is not None and body.success_criteria is not None:
-        goal = Goal(goal=body.goal, success_criteria=body.success_criteria)
-    return Start(
-        opener_id=body.character_id,
-        partner_id=partner_id,
-        goal=goal,
-        max_turns=body.max_turns or deps.conversation.settings.max_turns,
-        told=_told(body),
-        actions=_actions(body),
-    )
-
-
-def _told(body: StartIn) -> tuple[str, ...]:
-    return body.context.told if body.context else ()
-
-
-def _actions(body: StartIn) -> tuple[str, ...] | None:
-    return None if body.actions is None else tuple(body.actions)
 
 
 async def _answer(

@@ -7,7 +7,7 @@ A page has at most `limit` of a list, what comes after the cursor `after`, and `
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Unpack
 from urllib.parse import urlencode
 
 from fastapi import Depends, Header, Query, Request, Response, params
@@ -20,7 +20,7 @@ from starlette.requests import HTTPConnection
 
 from service.content.fields import MARKUP, Flag
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import Invalid, ModelNotConfigured
+from service.errors import Invalid, ModelNotConfigured, refuse
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldView
@@ -101,10 +101,19 @@ FlagIn = Annotated[
 
 
 class In(BaseModel, extra="forbid"):
-    """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
+    """What a client sends: unknown fields are errors, so that a typo is not silently dropped. `examples` are bodies by
+    name, which openapi.json shows.
+    """
+
+    examples: ClassVar[dict[str, dict[str, Any]]] = {}
+    """By the name of the class."""
+
+    def __init_subclass__(cls, examples: dict[str, Any] | None = None, **config: Unpack[ConfigDict]) -> None:
+        super().__init_subclass__(**config)
+        In.examples[cls.__name__] = examples or {}
 
 
-class Change(In):
+class ChangeIn(In):
     """What a client changes: what is left out stays as it is, and something is given."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
@@ -136,6 +145,26 @@ else:  # no union with null, of which pydantic would tell two errors wherever th
 
 After = Annotated[str | None, Query(max_length=200, description="`next` of the page before; left out: the first page")]
 AtMost = Annotated[int | None, Query(ge=1, le=1000, description="At most so many; left out: all of them")]
+
+MEDIA_TYPE = "application/problem+json"
+REF = "#/components/schemas/{model}"
+
+
+def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI entries for these problems. What any endpoint of its kind can answer is told without it (problem.py)."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": REF.format(model="Problem")}}}
+    titles = {
+        400: "The body cannot be read",
+        401: "The service has a key, and it is not shown",
+        404: "Not there",
+        409: "The world is not in a state for this",
+        413: "The body is too long",
+        422: "The request is wrong",
+        502: "The language model failed",
+        503: "Something this needs is away or not configured",
+    }
+    return {status: {"description": titles[status], "content": content} for status in statuses}
+
 
 LINKED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -248,24 +277,9 @@ def _world_id(
     ] = None,
 ) -> str:
     """Raises: Invalid: the header names one world, the query another."""
-    if None not in (x_world_id, world_id) and x_world_id != world_id:
-        reason = Phrase("answers.invalid_fields.two_worlds", header=x_world_id, query=world_id)
-        raise Invalid(field="query.world_id", reason=reason)
+    reason = Phrase("answers.invalid_fields.two_worlds", header=x_world_id, query=world_id)
+    refuse((None not in (x_world_id, world_id) and x_world_id != world_id, "query.world_id", reason))
     return x_world_id or world_id or MAIN_WORLD
-
-
-def _key(
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            min_length=1,
-            max_length=255,
-            pattern=r"^[\x21-\x7e]+$",
-            description="A second request with the same key and body gets the first one's answer and changes nothing",
-        ),
-    ] = None,
-) -> str | None:
-    return idempotency_key
 
 
 async def _asked(request: Request) -> Asked:
@@ -296,7 +310,16 @@ Conversation = Annotated[ConversationKey, Depends(_conversation_key)]
 """Which conversation the path names."""
 AsAsked = Annotated[Asked, Depends(_asked)]
 """The request as the log of its world keeps it."""
-IdempotencyKey = Annotated[str | None, Depends(_key)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="idempotency-key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="A second request with the same key and body gets the first one's answer and changes nothing",
+    ),
+]
 
 
 def once_of(world_id: str, key: str | None, operation: str, body: Any) -> Once | None:

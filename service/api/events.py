@@ -7,8 +7,7 @@ from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, Serving, Slug, WorldId
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, Serving, Slug, WorldId, describe
 from service.api.schemas import EVENTS, EventPage
 from service.runtime.world_clock import Tick
 from service.store.commands import line_of

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body
-from fastapi.openapi.models import Example
+from fastapi import APIRouter
 from pydantic import Field
 from sqlmodel import Session
 
@@ -20,9 +19,9 @@ from service.api.dependencies import (
     Whole,
     WorldId,
     WorldTimeText,
+    describe,
     once_of,
 )
-from service.api.problem import describe
 from service.content.fields import Flag
 from service.errors import Invalid, KeyReused
 from service.locales import Phrase
@@ -33,21 +32,6 @@ from service.store.idempotency import once
 from world.time import iso
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
-
-_SEEN: dict[str, Example] = {
-    "on a map": {"value": {"text": "The boathouse burns.", "map_id": "harbor", "minutes": 600, "importance": 8}},
-    "the jar is elsewhere now": {
-        "value": {
-            "text": "Mio put the blue jar into the loft.",
-            "about": {"subject": "the blue jar", "attribute": "place", "value": "the loft"},
-            "seen_by": ["aoi"],
-        }
-    },
-    "by these two": {"value": {"text": "Ken broke the blue jar.", "seen_by": ["aoi", "npc_taro"], "game_id": "q17.2"}},
-}
-_FLAGS: dict[str, Example] = {
-    "one is set, one goes": {"value": {"flags": {"bell_repaired": True, "storm": None}}},
-}
 
 
 class SeenStateIn(In):
@@ -64,7 +48,18 @@ class SeenStateIn(In):
     )
 
 
-class ObservationIn(In):
+class ObservationIn(
+    In,
+    examples={
+        "on a map": {"text": "The boathouse burns.", "map_id": "harbor", "minutes": 600, "importance": 8},
+        "the jar is elsewhere now": {
+            "text": "Mio put the blue jar into the loft.",
+            "about": {"subject": "the blue jar", "attribute": "place", "value": "the loft"},
+            "seen_by": ["aoi"],
+        },
+        "by these two": {"text": "Ken broke the blue jar.", "seen_by": ["aoi", "npc_taro"], "game_id": "q17.2"},
+    },
+):
     """What happened, and who saw it: exactly one of `seen_by`, `node_id` and `map_id`."""
 
     text: Annotated[str, Field(min_length=1, max_length=500), PLAIN] | None = Field(
@@ -100,7 +95,7 @@ class ObservationOut(Out):
     seen_by: list[str] = Field(description="ids of those who remember it; empty: nobody was there")
 
 
-class FlagsIn(In):
+class FlagsIn(In, examples={"one is set, one goes": {"flags": {"bell_repaired": True, "storm": None}}}):
     """Flags to be set."""
 
     flags: Annotated[dict[Slug, FlagIn | None], Field(min_length=1, max_length=200)] = Field(
@@ -115,10 +110,8 @@ class FlagsOut(Out):
     flags: dict[str, Flag] = Field(description="what each is, by its name; what is not here is not so")
 
 
-@router.post("/observations", response_model=ObservationOut, responses=describe(400, 404, 409))
-async def tell_observation(
-    body: Annotated[ObservationIn, Body(openapi_examples=_SEEN)], deps: Serving, world_id: WorldId, asked: AsAsked
-) -> ObservationOut:
+@router.post("/observations", responses=describe(404, 409))
+async def tell_observation(body: ObservationIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> ObservationOut:
     """Tell what happened before people's eyes, at the next settled minute. Those who were there remember it, and can
     speak of it; others know nothing of it. Who decides for itself and can be interrupted decides anew, as when
     something is announced. No model is asked.
@@ -143,16 +136,14 @@ async def tell_observation(
     return ObservationOut(**told)
 
 
-@router.get("/flags", response_model=FlagsOut, responses=describe())
+@router.get("/flags")
 async def read_flags(deps: Serving, world_id: WorldId) -> FlagsOut:
     """What the game holds to be so in this world."""
     return await deps.read(world_id, lambda _, world: FlagsOut(flags=dict(world.flags)))
 
 
-@router.put("/flags", response_model=FlagsOut, responses=describe(400, 409))
-async def put_flags(
-    body: Annotated[FlagsIn, Body(openapi_examples=_FLAGS)], deps: Serving, world_id: WorldId, asked: AsAsked
-) -> FlagsOut:
+@router.put("/flags", responses=describe(409))
+async def put_flags(body: FlagsIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> FlagsOut:
     """Set flags of the world from the next settled minute on; those that are not named stay as they are. By them lore
     becomes known, or is no longer told (docs/content.md). The same again changes nothing.
     """

@@ -5,7 +5,6 @@ long.
 import asyncio
 import re
 from collections.abc import Collection
-from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -49,7 +48,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A string of JSON. One that does not end is taken to the end of the body, so that nothing is looked at twice."""
 
 SLOWEST_BYTES_A_SECOND = 100_000
-"""A past that comes in pieces has a second more for every so many bytes of it."""
+"""A body has a second more for every so many bytes of it that have come."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -85,17 +84,15 @@ class Guard:
                 raise KeyMissing
             past = method == "POST" and PAST.fullmatch(scope["path"]) is not None
             most = max(self._max_body_bytes, PAST_BYTES) if past else self._max_body_bytes
-            if past and media_type(headers) in JSON_LINES:
-                receive = self._in_pieces(most, receive)
-            elif method is not None:
-                receive = await self._whole_body(headers, most, receive)
+            if method is not None:
+                lined = past and media_type(headers) in JSON_LINES
+                receive = await self._whole_body(headers, most, receive, counted=not lined)
         except KataribeError as exc:
             await _refusal(scope, headers, exc)(scope, receive, send)
         except ClientDisconnect:
             pass  # it left in the middle of its body: there is nobody to answer
         else:
-            with suppress(ClientDisconnect):  # it left in the middle of its past
-                await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
 
     def _check_site(self, headers: Headers) -> None:
         """A browser says where a page comes from that writes; other clients say nothing, and are let in.
@@ -112,9 +109,9 @@ class Guard:
             if not site or site.lower() != headers.get("host", "").lower():
                 raise CrossSite(origin=origin)
 
-    async def _whole_body(self, headers: Headers, most: int, receive: Receive) -> Receive:
-        """Wait for the body of at most `most` bytes and give it back as one message: few endpoints take it in pieces,
-        and some never read it.
+    async def _whole_body(self, headers: Headers, most: int, receive: Receive, *, counted: bool) -> Receive:
+        """Wait for the body of at most `most` bytes and give it back as one message: some endpoints never read it. The
+        values of one that is `counted` have a limit too.
 
         Raises:
             BodyEncoded: it is compressed.
@@ -130,14 +127,10 @@ class Guard:
             raise BodyEncoded(encoding=encoding)
         if length.isdecimal() and int(length) > most:
             raise BodyTooLarge(limit_bytes=most)
-        try:
-            async with asyncio.timeout(self._body_seconds):
-                body = await _read(receive, most)
-        except TimeoutError as exc:
-            raise RequestTooSlow(seconds=self._body_seconds) from exc
+        body = await self._read(receive, most)
         limit = max(MOST_VALUES, most // BYTES_A_VALUE)
         # most bodies are short of it with the commas of their texts, too, and need no second look
-        if _values(body) > limit and _values(_STRING.sub(b"", body)) > limit:
+        if counted and _values(body) > limit and _values(_STRING.sub(b"", body)) > limit:
             raise TooManyValues(limit=limit)
         told = False
 
@@ -150,43 +143,23 @@ class Guard:
 
         return replay
 
-    def _in_pieces(self, most: int, receive: Receive) -> Receive:
-        """The body as it comes, in pieces, at most `most` bytes of it. Whoever reads it is told what `_whole_body`
-        raises.
-        """
-        size, ended = 0, False
-        begun = asyncio.get_running_loop().time()
-
-        async def piece() -> Message:
-            nonlocal size, ended
-            if ended:
-                return await receive()
-            patience = self._body_seconds + size / SLOWEST_BYTES_A_SECOND
+    async def _read(self, receive: Receive, most: int) -> bytes:
+        """Raises: as `_whole_body`."""
+        begun, body, more = asyncio.get_running_loop().time(), bytearray(), True
+        while more:
+            patience = self._body_seconds + len(body) / SLOWEST_BYTES_A_SECOND
             try:
                 async with asyncio.timeout_at(begun + patience):
                     message = await receive()
             except TimeoutError as exc:
-                raise RequestTooSlow(seconds=round(patience)) from exc
-            size += len(message.get("body", b""))
-            ended = not message.get("more_body", False)
-            if size > most:
+                raise RequestTooSlow(seconds=round(patience, 1)) from exc
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > most:
                 raise BodyTooLarge(limit_bytes=most)
-            return message
-
-        return piece
-
-
-async def _read(receive: Receive, most: int) -> bytes:
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > most:
-            raise BodyTooLarge(limit_bytes=most)
-    return bytes(body)
+        return bytes(body)
 
 
 def _values(body: bytes) -> int:

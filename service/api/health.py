@@ -12,19 +12,14 @@ from service.store.installation import try_write
 
 router = APIRouter(tags=["health"])
 
-_OK = "ok"
 
-
-@router.get("/healthz", response_model=HealthOut)
+@router.get("/healthz")
 async def healthz() -> HealthOut:
     """The process answers."""
     return HealthOut(status="ok", checks={})
 
 
-_DOWN = {"model": HealthOut, "description": "Nothing can be kept"}
-
-
-@router.get("/readyz", response_model=HealthOut, responses={503: _DOWN})
+@router.get("/readyz", responses={503: {"model": HealthOut, "description": "Nothing can be kept"}})
 async def readyz(request: Request, deps: Serving, response: Response) -> HealthOut:
     """Whether the service serves, and what of it is degraded.
 
@@ -43,7 +38,7 @@ async def readyz(request: Request, deps: Serving, response: Response) -> HealthO
     if deps.conversation.budget.limits:
         exhausted = deps.conversation.budget.exhausted
         faults["budget"] = exhausted.sentence(language) if exhausted else None
-    checks = {name: fault or _OK for name, fault in faults.items()}
+    checks = {name: fault or "ok" for name, fault in faults.items()}
     if faults["models"] is None:
         checks["models"] = ", ".join(sorted(set(deps.conversation.models.names().values())))
     degraded = [name for name, fault in faults.items() if fault and name != "database"]

@@ -4,22 +4,62 @@ is.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from pydantic import Field
 from sqlmodel import Session, col, select
 
-from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
+from service.api.dependencies import Out, WorldTimeText
 from service.decision.options import action_name, told_block
 from service.decision.situation import AgentState, read_agent_state
 from service.people.person import levels_of, read_person, read_talk
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
-from service.store.event_kinds import Decided
+from service.store.event_kinds import Decided, PlannedBlock
 from service.store.events import told_to
 from service.store.phase import Audience
 from service.store.tables import ConversationRow, EventRow, ParticipantRow, PersonRow, TalkRow, engaged_in
-from world.actions import HOLD, TALK
+from world.actions import HOLD, TALK, Option
 from world.life import Person
+from world.needs import Need
 from world.time import WorldTime
+
+How = Literal["model", "routine", "client"]
+
+
+class ActingOut(Out, of=Option, shows="action_id facility_id"):
+    """An action, and where it is done."""
+
+
+class NeedOut(Out, of=Need, shows="name lowest highest critical"):
+    """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
+
+    id: str = Field(description="id of the need in actions.json")
+    level: float = Field(description="how full it is now")
+
+
+class ActivityOut(ActingOut):
+    """What a character does now."""
+
+    name: str = Field(description="as the author calls it, in the world's language")
+    node_id: str = Field(description="the node where it is done")
+    since: WorldTimeText = Field(description="the world time at which it began")
+    until: WorldTimeText | None = Field(
+        description="the world time at which it is done; null: nobody knows, as in a talk"
+    )
+    talking_in: str | None = Field(description="id of the conversation")
+
+
+class LifeOut(Out):
+    """How a character lives, at the world's clock."""
+
+    decision: How = Field(description="how it decides now: a model is asked, by routine, or a client says")
+    needs: list[NeedOut] = Field(description="its needs and their levels now")
+    activity: ActivityOut | None = Field(description="null: it decides next")
+    thought: str = Field(description="what it thought when it last decided; empty while a client decides")
+    plan: list[PlannedBlock] = Field(description="what it means to do today; empty: its routine is the plan")
+    routine: list[PlannedBlock] = Field(description="what it does on any day, as its author wrote")
+    items: list[str] = Field(description="things it carries, in words")
 
 
 @dataclass(frozen=True, kw_only=True)

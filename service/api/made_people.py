@@ -3,19 +3,28 @@
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import end_by_client
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, AsAsked, In, Out, Serving, Slug, World, WorldId
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    ApiDependencies,
+    AsAsked,
+    In,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldId,
+    describe,
+)
 from service.api.life import talking_in
-from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
-from service.content.profile import Mood, PersonKind, Profile
+from service.content.profile import PersonKind, Profile
 from service.conversation.transcript import conversations_open
 from service.errors import WrongPhase
 from service.people.person import person_row, standing_players
@@ -72,7 +81,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies identity facts"):
+class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies identity facts mood"):
     """A person of any kind: who it is, and where it stands."""
 
     kind: PersonKind = Field(
@@ -82,13 +91,18 @@ class KnownPersonOut(Out, of=Profile, shows="id name personality tendencies iden
         description="true: made at run time, and can be changed and removed; false: in a file of content"
     )
     secrets: list[SecretOut] = Field(description="what is true of it as well, and told to some only")
-    mood: Mood = Field(description="the mood it falls back into")
     position: PositionOut | None = Field(description="where it is now; null: nowhere, and nobody sees it")
     talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
     busy: bool = Field(description="of a player: nobody speaks to it first")
 
 
-class PlaceIn(In):
+class PlaceIn(
+    In,
+    examples={
+        "on a node": {"node_id": "quay_pier"},
+        "where nobody is to speak to it": {"node_id": "quay_pier", "busy": True},
+    },
+):
     """Where a person is put."""
 
     node_id: Slug | None = Field(description="the node where it stands from now on; null: nowhere, seen by nobody")
@@ -99,19 +113,9 @@ class PlaceIn(In):
     )
 
 
-_MADE: dict[int | str, dict[str, Any]] = {201: {"model": KnownPersonOut, "description": "The person was not there"}}
-
-
-_PLACES: dict[str, Example] = {
-    "on a node": {"value": {"node_id": "quay_pier"}},
-    "where nobody is to speak to it": {"value": {"node_id": "quay_pier", "busy": True}},
-}
-
-
 @router.put(
     "/people/{person_id}",
-    response_model=KnownPersonOut,
-    responses=_MADE | describe(400, 404, 409),
+    responses={201: {"model": KnownPersonOut, "description": "The person was not there"}, **describe(409)},
     openapi_extra=_BODY,
 )
 async def put_person_of_world(
@@ -137,16 +141,16 @@ async def put_person_of_world(
     return known
 
 
-@router.get("/people/{person_id}", response_model=KnownPersonOut, responses=describe(404))
+@router.get("/people/{person_id}")
 async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> KnownPersonOut:
     """A person of any kind: who it is. `GET /characters/{id}` and `GET /npcs/{id}` tell more of those."""
     return await deps.read(world_id, lambda session, world: _known(session, world, person_id))
 
 
-@router.put("/people/{person_id}/position", response_model=KnownPersonOut, responses=describe(400, 404, 409))
+@router.put("/people/{person_id}/position", responses=describe(409))
 async def place_person_of_world(
     person_id: Slug,
-    body: Annotated[PlaceIn, Body(openapi_examples=_PLACES)],
+    body: PlaceIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
@@ -170,7 +174,7 @@ async def place_person_of_world(
     return known
 
 
-@router.delete("/people/{person_id}", status_code=204, responses=describe(404, 409))
+@router.delete("/people/{person_id}", status_code=204, responses=describe(409))
 async def remove_person_of_world(
     person_id: Slug,
     deps: Serving,

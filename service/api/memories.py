@@ -1,44 +1,55 @@
 """Owns the endpoints by which an author gives a person a past, searches a memory, and changes one memory at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, After, ApiDependencies, Serving, Slug, World, WorldId, cut
-from service.api.guard import JSON_LINES
-from service.api.memory_schemas import (
-    AuditOut,
-    AuditPage,
-    HitOut,
-    MemoriesPage,
-    MemoryIn,
-    MemoryItemOut,
-    SearchOut,
-    SeededOut,
+from service.api.dependencies import (
+    KNOWN_QUERY,
+    NOT_BLANK,
+    After,
+    ApiDependencies,
+    ChangeIn,
+    MayBeLeftOut,
+    OneToTen,
+    Out,
+    Serving,
+    Slug,
+    World,
+    WorldId,
+    WorldTimeText,
+    cut,
+    describe,
 )
-from service.api.problem import describe, media_type
+from service.api.guard import JSON_LINES
+from service.api.problem import media_type
+from service.api.schemas import OfOwner, OneMemoryOut, Page, RecalledOut
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
-from service.memory.authoring import Author, Change, audit_rows, called, change_memory, find, memory_id, seeds_of
+from service.memory.authoring import (
+    Action,
+    Author,
+    Change,
+    audit_rows,
+    called,
+    change_memory,
+    find,
+    memory_id,
+    seeds_of,
+)
 from service.memory.lexical import is_named, normal
 from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
-from service.store.tables import MemoryRow
+from service.store.tables import MemoryAuditRow, MemoryRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
-
-LINES_AT_ONCE = 500
-"""Lines that are read between two looks at what else is to be done."""
-
-LONGEST_UNBROKEN = 1024 * 1024
-"""Bytes without the end of a line: no more is held of one."""
 
 Kinds = Annotated[list[Kind] | None, Query(description="Of these kinds only; left out: of all")]
 By = Annotated[str, Query(max_length=100, description="Who does it, for the audit: any name")]
@@ -50,23 +61,96 @@ About = Annotated[str | None, Query(max_length=100, description="About whom or w
 Forgotten = Annotated[bool, Query(description="What has faded, too; `forgotten_at` says since when")]
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
 
-_PAST = {
-    "statements": [
-        {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro", "importance": 8},
-        {"id": "s2", "statement": "The lamp oil is kept under the stairs.", "at": "2025-11-03T18:30"},
-    ],
-    "transcripts": [
-        {
-            "conversation": "festival-night",
-            "at": "2025-10-12T20:00",
-            "summary": "Taro told of the bell that rang under the water.",
-            "turns": [
-                {"id": "f1", "speaker": "Old Sato", "text": "Did you hear it too?"},
-                {"id": "f2", "speaker": "taro", "text": "The bell. It rang under the water, twice."},
-            ],
-        }
-    ],
-}
+
+def _owner(person_id: Slug, world: World) -> Group:
+    """Raises: NotFound."""
+    return Group(world_id=world.id, person_id=world.cast.person(person_id).id)
+
+
+Owner = Annotated[Group, Depends(_owner)]
+"""Whose memory the path names."""
+
+
+class BehindOut(OfOwner):
+    """How far what is made of a memory is behind it."""
+
+    waiting: int = Field(
+        description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
+    )
+    pending_vectors: int = Field(
+        description="how many of the person's memories are to have a vector and have none yet; 0 where nothing embeds"
+    )
+
+
+class SeededOut(BehindOut, of=Seeded, shows="statements turns summaries insights known"):
+    """What became of a past. All of it that is not `waiting` is found by its words."""
+
+
+class MemoryItemOut(OneMemoryOut):
+    """One memory, and what it came of where it was given."""
+
+    given_id: str | None = Field(description="the caller's own id of the line it came of; null: it was learned here")
+    given_conversation: str | None = Field(
+        description="the caller's own id of the talk that line was of; null: it was of none"
+    )
+    forgotten_at: WorldTimeText | None = Field(
+        description="the world time since which it has faded; null: it is remembered"
+    )
+
+
+class HitOut(MemoryItemOut, RecalledOut):
+    """A memory that a search found, and what its score is the sum of."""
+
+
+class SearchOut(OfOwner, of=WorldView, shows="now"):
+    """What a search found. Nothing that bears on the query: `found` is false."""
+
+    query: str = Field(description="what was looked for")
+    about: str | None = Field(description="about whom or what it was asked")
+    as_of: WorldTimeText = Field(description="the world time whose knowledge was searched")
+    found: bool = Field(description="whether any hit bears on the query")
+    hits: list[HitOut] = Field(description="the memories found, the best first")
+
+
+class MemoriesPage(BehindOut, Page[MemoryItemOut]):
+    """A person's memories one by one, the latest first."""
+
+    total: int = Field(description="how many there are of what was asked for, on all pages")
+
+
+class MemoryIn(
+    ChangeIn,
+    examples={
+        "say it otherwise": {"text": "Taro's brother was lost at sea.", "importance": 9},
+        "it is over": {"valid_to": "2026-03-01T00:00"},
+    },
+):
+    """What an author changes about one memory. What is left out stays as it is."""
+
+    text: MayBeLeftOut[Annotated[str, Field(min_length=1, max_length=2000, pattern=NOT_BLANK)]] = Field(
+        default=None, description="what it says: its author says so from then on, whoever told it"
+    )
+    importance: MayBeLeftOut[OneToTen] = Field(
+        default=None, description="of no turn or summary: from 1, small talk, to 10, what changes a life"
+    )
+    valid_to: Annotated[str, Field(max_length=19)] | None = Field(
+        default=None,
+        description="of no turn or summary: the world time from which it is no longer true; null: it holds again",
+    )
+
+
+class AuditOut(Out, of=MemoryAuditRow, shows="id memory_id before after reason at written_at"):
+    """What was done to a person's memory by hand, once."""
+
+    action: Action = Field(description="what was done")
+    kind: Kind | None = Field(description="what the memory is; null: a past was given")
+    by: str = Field(validation_alias="author", description="who did it, as the caller said; empty: it did not say")
+
+
+class AuditPage(OfOwner, Page[AuditOut]):
+    """What was done to a person's memory by hand, the latest first."""
+
+
 # Of the lines (application/x-ndjson) the text tells: makers of clients do not know such a body, and warn of it.
 _BODY = {
     "requestBody": {
@@ -74,31 +158,59 @@ _BODY = {
         "content": {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/Past"},
-                "examples": {"statements and a talk": {"value": _PAST}},
+                "examples": {
+                    "statements and a talk": {
+                        "value": {
+                            "statements": [
+                                {
+                                    "id": "s1",
+                                    "statement": "Taro's brother drowned in the bay.",
+                                    "about": "taro",
+                                    "importance": 8,
+                                },
+                                {
+                                    "id": "s2",
+                                    "statement": "The lamp oil is kept under the stairs.",
+                                    "at": "2025-11-03T18:30",
+                                },
+                            ],
+                            "transcripts": [
+                                {
+                                    "conversation": "festival-night",
+                                    "at": "2025-10-12T20:00",
+                                    "summary": "Taro told of the bell that rang under the water.",
+                                    "turns": [
+                                        {"id": "f1", "speaker": "Old Sato", "text": "Did you hear it too?"},
+                                        {
+                                            "id": "f2",
+                                            "speaker": "taro",
+                                            "text": "The bell. It rang under the water, twice.",
+                                        },
+                                    ],
+                                }
+                            ],
+                        }
+                    }
+                },
             },
         },
     }
-}
-_CHANGES: dict[str, Example] = {
-    "say it otherwise": {"value": {"text": "Taro's brother was lost at sea.", "importance": 9}},
-    "it is over": {"value": {"valid_to": "2026-03-01T00:00"}},
 }
 
 
 @router.post(
     "/people/{person_id}/memory",
-    response_model=SeededOut,
-    responses=describe(400, 404, 413),
+    responses=describe(413),
     openapi_extra=_BODY,
 )
 async def give_past(
-    person_id: Slug, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+    group: Owner, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
 ) -> SeededOut:
     """Give a person a past: statements, talks with who said what and when. At most 10,000 lines a call, no
     model is asked, and what is answered is found by its words.
 
     As `application/json` one object, or as `application/x-ndjson` a line each (a `statement`, a `text` that was said,
-    or the `summary` of a talk), which is read as it comes:
+    or the `summary` of a talk):
 
         {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro"}
         {"id": "f1", "conversation": "feast", "speaker": "Sato", "text": "Did you hear it?", "at": "2025-10-12T20:00"}
@@ -107,22 +219,21 @@ async def give_past(
     lie in the past, before the story's beginning too. If any line is wrong, all that are wrong are named, and nothing
     is written.
     """
-    await deps.read(world_id, lambda _, world: world.cast.person(person_id))
     lines = await _lines_of(request)
     author = Author(name=by, reason=reason)
 
     def work(session: Session) -> Seeded:
         world = deps.conversation.worlds.open(session, world_id, lock=True)
-        return seed(session, world, deps.conversation.memory, person_id, lines, author)
+        return seed(session, world, deps.conversation.memory, group.person_id, lines, author)
 
     done = await deps.conversation.database.write(work)
-    waiting, pending = await _brought(deps, world_id, person_id)
-    return SeededOut.of(done, person_id=person_id, waiting=waiting, pending_vectors=pending)
+    waiting, pending = await _brought(deps, group)
+    return SeededOut.of(done, person_id=group.person_id, waiting=waiting, pending_vectors=pending)
 
 
-@router.get("/people/{person_id}/memory/search", response_model=SearchOut, responses=describe(404))
+@router.get("/people/{person_id}/memory/search")
 async def search_memory(
-    person_id: Slug,
+    group: Owner,
     deps: Serving,
     world: World,
     query: Annotated[str, Query(min_length=1, max_length=500, description="What to look for, in any words")],
@@ -139,9 +250,8 @@ async def search_memory(
     `about` chooses what touches somebody or something: that all answers. A turn from which memories were taken has
     them answer for it.
     """
-    world.cast.person(person_id)
     moment = world.now if as_of is None else views.moment(as_of, "query.as_of")
-    group, person = Group(world_id=world.id, person_id=person_id), world.cast.find(about or "")
+    person = world.cast.find(about or "")
     found = await deps.conversation.memory.recall(
         group,
         query,
@@ -156,41 +266,37 @@ async def search_memory(
     )
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, (one.item for one in found)))
     gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
-    return SearchOut(
-        person_id=person_id,
+    return SearchOut.of(
+        world,
+        person_id=group.person_id,
         query=query,
         about=about,
-        now=world.now,
         as_of=moment,
         found=any(one.answers for one in found),
         hits=[
-            HitOut.of(one, **dict(_item(one.item, person_id, world, given, gone)), parts=dict(one.parts))
+            HitOut.of(one, **dict(_item(one.item, group.person_id, world, given, gone)), parts=dict(one.parts))
             for one in found
         ],
     )
 
 
-@router.get("/people/{person_id}/memory/audit", response_model=AuditPage, responses=describe(404))
-async def read_memory_audit(
-    person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: Most = 100
-) -> AuditPage:
+@router.get("/people/{person_id}/memory/audit")
+async def read_memory_audit(group: Owner, deps: Serving, after: After = None, limit: Most = 100) -> AuditPage:
     """What was done to a person's memory by hand: a past given, a memory edited, closed or deleted; the latest first,
     each with what it said before and after, who did it, and why.
     """
 
-    def work(session: Session, world: WorldView) -> AuditPage:
-        world.cast.person(person_id)
-        rows = audit_rows(session, Group(world_id=world_id, person_id=person_id))
-        found, following = cut(rows, lambda row: row.id, after, limit)
+    def work(session: Session) -> AuditPage:
+        found, following = cut(audit_rows(session, group), lambda row: row.id, after, limit)
         items = [AuditOut.of(row, memory_id=row.kind and called(row.kind, row.memory_id or "")) for row in found]
-        return AuditPage(person_id=person_id, items=items, next=following)
+        return AuditPage(person_id=group.person_id, items=items, next=following)
 
-    return await deps.read(world_id, work)
+    return await deps.conversation.database.read(work)
 
 
-@router.get("/people/{person_id}/memories", response_model=MemoriesPage, responses=describe(404))
+@router.get("/people/{person_id}/memories")
 async def list_memories(
-    person_id: Slug,
+    group: Owner,
     deps: Serving,
     world: World,
     kinds: Kinds = None,
@@ -202,39 +308,36 @@ async def list_memories(
     """A person's memories one by one, the latest first, with what has ended. And whether vectors, or the memory graph,
     are behind.
     """
-    world.cast.person(person_id)
-    group = Group(world_id=world.id, person_id=person_id)
     items = await deps.conversation.memory.items(group, world.now, forgotten=forgotten)
     gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
     wanted = await asyncio.to_thread(_listed, items, world, frozenset(kinds or Kind), about)
     found, following = cut(wanted, memory_id, after, limit)
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, found))
     return MemoriesPage(
-        person_id=person_id,
+        person_id=group.person_id,
         total=len(wanted),
-        waiting=await deps.conversation.database.read(lambda s: deps.runner.graph.waiting(s, world.id, person_id)),
+        waiting=await deps.conversation.database.read(
+            lambda s: deps.runner.graph.waiting(s, world.id, group.person_id)
+        ),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
-        items=[_item(one, person_id, world, given, gone) for one in found],
+        items=[_item(one, group.person_id, world, given, gone) for one in found],
         next=following,
     )
 
 
-@router.get("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(404))
-async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
+@router.get("/people/{person_id}/memories/{memory_id}")
+async def read_memory_item(group: Owner, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
     """One memory of a person, as it is now; one that has faded, too."""
-    world.cast.person(person_id)
-    group = Group(world_id=world.id, person_id=person_id)
     item = find(await deps.conversation.memory.items(group, world.now, forgotten=True), memory_id)
     return await _shown(deps, world, group, item)
 
 
-@router.patch("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(400, 404))
+@router.patch("/people/{person_id}/memories/{memory_id}")
 async def change_memory_item(
-    person_id: Slug,
+    group: Owner,
     memory_id: MemoryId,
-    body: Annotated[MemoryIn, Body(openapi_examples=_CHANGES)],
+    body: MemoryIn,
     deps: Serving,
-    world_id: WorldId,
     by: By = "",
     reason: Reason = "",
 ) -> MemoryItemOut:
@@ -252,83 +355,60 @@ async def change_memory_item(
         ends=ends,
         valid_to=None if body.valid_to is None else views.moment(body.valid_to, "body.valid_to"),
     )
-    item = await _change(deps, world_id, person_id, memory_id, change, Author(name=by, reason=reason))
-    world = await deps.read(world_id, lambda _, world: world)
+    item = await _change(deps, group, memory_id, change, Author(name=by, reason=reason))
+    world = await deps.read(group.world_id, lambda _, world: world)
     assert item is not None  # noqa: S101 - it was changed, not deleted
-    return await _shown(deps, world, Group(world_id=world_id, person_id=person_id), item)
+    return await _shown(deps, world, group, item)
 
 
-@router.delete("/people/{person_id}/memories/{memory_id}", status_code=204, responses=describe(404))
+@router.delete("/people/{person_id}/memories/{memory_id}", status_code=204)
 async def delete_memory_item(
-    person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+    group: Owner, memory_id: MemoryId, deps: Serving, by: By = "", reason: Reason = ""
 ) -> None:
     """Let a person forget one memory for good. A turn and the memories that were taken from it say the same: with a
     turn those go, and with a memory the turns it was heard in, and what the person came to think of any of them.
 
     The audit keeps what it said. Who is told it anew may learn it anew.
     """
-    await _change(deps, world_id, person_id, memory_id, None, Author(name=by, reason=reason))
+    await _change(deps, group, memory_id, None, Author(name=by, reason=reason))
 
 
 async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
     """Raises: TooManyLines."""
+    body = await request.body()
     if media_type(request.headers) in JSON_LINES:
-        return await _lines_as_they_come(request.stream())
-    lines = await asyncio.to_thread(read_past, await request.body())
-    if len(lines) > MOST_LINES:
-        raise TooManyLines(most=MOST_LINES)
+        numbered = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
+        _require_few(numbered)
+        return await asyncio.to_thread(read_lines, numbered)
+    lines = await asyncio.to_thread(read_past, body)
+    _require_few(lines)
     return lines
 
 
-async def _lines_as_they_come(pieces: AsyncIterator[bytes]) -> list[Given | WrongLine]:
-    """A line is read when it is there; only what became of it, and the line that is not complete, are held."""
-    found: list[Given | WrongLine] = []
-    some: list[tuple[int, bytes]] = []
-    number = count = 0
-    async for line in _split(pieces):
-        number += 1
-        if line.strip():
-            count += 1
-            some.append((number, line))
-        if count > MOST_LINES:
-            raise TooManyLines(most=MOST_LINES)
-        if len(some) == LINES_AT_ONCE:
-            found += await asyncio.to_thread(read_lines, some)
-            some = []
-    return found + await asyncio.to_thread(read_lines, some)
-
-
-async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a text that comes in pieces. Of one that is much too long the first part is given."""
-    rest = b""
-    async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line
-        rest = rest[:LONGEST_UNBROKEN]
-    yield rest
+def _require_few(lines: Sequence[object]) -> None:
+    if len(lines) > MOST_LINES:
+        raise TooManyLines(most=MOST_LINES)
 
 
 async def _change(
-    deps: ApiDependencies, world_id: str, person_id: str, wanted: str, change: Change | None, author: Author
+    deps: ApiDependencies, group: Group, wanted: str, change: Change | None, author: Author
 ) -> Item | None:
     """Change it, and bring the change to the memory graph."""
-    await deps.read(world_id, lambda _, world: world.cast.person(person_id))
-    talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
+    talk = deps.conversation
     item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
-    await _brought(deps, world_id, person_id)
+    await _brought(deps, group)
     return item
 
 
-async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tuple[int, int]:
+async def _brought(deps: ApiDependencies, group: Group) -> tuple[int, int]:
     """Bring what was written to the memory graph, have this process read it, and its vectors be made; answers how much
     waits for the graph, and for a vector.
     """
-    talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
+    talk = deps.conversation
     await deps.runner.graph.deliver(group)
     deps.vectors.wake()
     now, waiting = await deps.read(
-        world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, world_id, person_id))
+        group.world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, group.world_id, group.person_id))
     )
     try:
         await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is
@@ -360,11 +440,13 @@ def _touches(item: Item, name: str | None, person_id: str) -> bool:
     return is_named(name, item.text)
 
 
-_Gone = Mapping[tuple[Kind, str], WorldTime]
-"""Since when what has faded is forgotten."""
-
-
-def _item(item: Item, person_id: str, world: WorldView, given: Mapping[str, MemoryRow], gone: _Gone) -> MemoryItemOut:
+def _item(
+    item: Item,
+    person_id: str,
+    world: WorldView,
+    given: Mapping[str, MemoryRow],
+    gone: Mapping[tuple[Kind, str], WorldTime],
+) -> MemoryItemOut:
     line = given.get(memory_id(item))
     return MemoryItemOut(
         **views.memory(item, world, person_id),

@@ -9,9 +9,8 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, Now, Out, Serving, Slug, World
-from service.api.problem import describe
-from service.api.schemas import OneMemoryOut, Page, Summary
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
+from service.api.schemas import OneMemoryOut, Paged, Summary
 from service.memory.lexical import normal
 from service.memory.record import FACTS, Episode, Group, Kind, Memory
 from service.people.worlds import WorldView
@@ -53,19 +52,18 @@ class EpisodeOut(Out, of=Episode, shows="partner_id conversation_id at"):
     partner_name: str = Field(description="name of the one spoken with")
 
 
-class MemoryGraphOut(Page):
+class MemoryGraphOut(Paged, of=WorldView, shows="now"):
     """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
 
     character_id: str = Field(description="id of the character")
     character_name: str = Field(description="its name in the world's language")
-    now: Now
     entities: list[EntityOut] = Field(description="whom and what the facts are about, most facts first")
     facts: list[FactEdgeOut] = Field(description="facts between entities, newest first")
     facts_total: int = Field(description="how many facts there are; more than in `facts` where `limit` cut them off")
     episodes: list[EpisodeOut] = Field(description="conversations, newest first")
 
 
-@router.get("/characters/{character_id}/memory/graph", response_model=MemoryGraphOut, responses=describe(404))
+@router.get("/characters/{character_id}/memory/graph")
 async def read_memory_graph(
     character_id: Slug,
     deps: Serving,
@@ -86,10 +84,10 @@ async def read_memory_graph(
     older_facts, older_episodes = (len(known), len(dump.episodes)) if after is None else map(int, after.split("-"))
     facts, episodes = known[:older_facts][::-1][:limit], dump.episodes[:older_episodes][::-1][:limit]
     left = max(0, older_facts - limit), max(0, older_episodes - limit)
-    return MemoryGraphOut(
+    return MemoryGraphOut.of(
+        world,
         character_id=character_id,
         character_name=character.name,
-        now=world.now,
         entities=_entities(group, world, facts),
         facts=[
             FactEdgeOut(
@@ -135,9 +133,10 @@ def _entity_id(group: Group, name: str) -> str:
 
 
 def _entities(group: Group, world: WorldView, facts: Sequence[Memory]) -> list[EntityOut]:
-    cast: dict[str, tuple[str, Literal["character", "npc"]]] = {}
-    cast.update({normal(npc.name): (npc.id, "npc") for npc in world.cast.npcs.values()})
-    cast.update({normal(one.name): (one.id, "character") for one in world.cast.characters.values()})
+    cast: dict[str, tuple[str, Literal["character", "npc"]]] = {
+        **{normal(one.name): (one.id, one.kind) for one in world.cast.npcs.values()},
+        **{normal(one.name): (one.id, one.kind) for one in world.cast.characters.values()},
+    }
     names: dict[str, str] = {}  # as the newest fact spells them
     touched: Counter[str] = Counter()
     for fact in facts:

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Body, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
@@ -16,17 +16,28 @@ from service.api.dependencies import (
     ApiDependencies,
     AsAsked,
     AtMost,
+    ChangeIn,
+    MayBeLeftOut,
     Serving,
     Slug,
+    Text,
+    Whole,
     WorldId,
     cut,
+    describe,
     link_next,
 )
-from service.api.life import life_states, talking_in
-from service.api.life_schemas import CharacterIn, NpcIn
-from service.api.problem import describe
-from service.api.schemas import CharacterOut, MemoryOut, NpcOut, OneMemoryOut, PersonMemoryOut, RelationOut
-from service.content.profile import Profile
+from service.api.life import How, life_states, talking_in
+from service.api.schemas import (
+    CharacterOut,
+    LastMeetingOut,
+    MemoryOut,
+    NpcOut,
+    OneMemoryOut,
+    PersonMemoryOut,
+    RelationOut,
+)
+from service.content.profile import Mood, Profile
 from service.memory.authoring import memory_id
 from service.memory.mid_term import mid_term_memories, self_told
 from service.memory.recall import recall, todays_summaries
@@ -34,11 +45,12 @@ from service.memory.record import Group
 from service.people.attitude import attitudes_of, moods, stance
 from service.people.person import person_row, positions, segment_of
 from service.people.worlds import WorldView
-from service.runtime.author_changes import Amendment, amend, amend_npc
+from service.runtime.author_changes import amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
 from service.runtime.made_people import forget_character
 from service.runtime.world_session import WorldSession
 from world.life import neighbours
+from world.time import WorldTime
 
 T = TypeVar("T")
 
@@ -49,15 +61,49 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 History = Annotated[bool, Query(description="Facts that no longer hold, too")]
 AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
 
-_CHARACTERS: dict[str, Example] = {
-    "put it somewhere, hungry": {"value": {"node_id": "quay_pier", "needs": {"satiety": 20}}},
-    "give it something": {"value": {"give": ["a letter to Taro"]}},
-    "let it decide by routine": {"value": {"decision": "routine"}},
-}
-_NPCS: dict[str, Example] = {"mood and affinity": {"value": {"mood": "happy", "affinity": {"aoi": 20}}}}
+
+Items = Annotated[list[Text], Field(max_length=50)]
 
 
-@router.get("/characters", response_model=list[CharacterOut], responses=LINKED | describe())
+class CarriedIn(ChangeIn):
+    """What an author gives somebody, or takes."""
+
+    give: Items = Field(default=[], description="things it carries from now on, in words")
+    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
+
+
+class CharacterIn(
+    CarriedIn,
+    examples={
+        "put it somewhere, hungry": {"node_id": "quay_pier", "needs": {"satiety": 20}},
+        "give it something": {"give": ["a letter to Taro"]},
+        "let it decide by routine": {"decision": "routine"},
+    },
+):
+    """What an author changes about a character."""
+
+    decision: How | None = Field(
+        default=None, description="how it decides from now on; null: as its file or its world says"
+    )
+    node_id: MayBeLeftOut[Slug] = Field(default=None, description="the node it stands on from now on")
+    needs: MayBeLeftOut[
+        Annotated[
+            dict[str, Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]],
+            Field(min_length=1, max_length=50),
+        ]
+    ] = Field(default=None, description="levels by the id of the need, cut off at the need's bounds")
+
+
+class NpcIn(CarriedIn, examples={"mood and affinity": {"mood": "happy", "affinity": {"aoi": 20}}}):
+    """What an author changes about an NPC."""
+
+    mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
+    affinity: MayBeLeftOut[
+        Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
+    ] = Field(default=None, description="its affinity by the character's id, -100..100")
+
+
+@router.get("/characters", responses=LINKED)
 async def list_characters(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[CharacterOut]:
@@ -66,7 +112,7 @@ async def list_characters(
     return await _listed(deps, world_id, _characters, "characters", request, response, after, limit)
 
 
-@router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
+@router.get("/characters/{character_id}")
 async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -> CharacterOut:
     """A character as it stands now: where it is, what it does and means to do, its needs, what is on its mind.
 
@@ -75,10 +121,10 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
+@router.patch("/characters/{character_id}", responses=describe(409))
 async def change_character(
     character_id: Slug,
-    body: Annotated[CharacterIn, Body(openapi_examples=_CHARACTERS)],
+    body: CharacterIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
@@ -96,14 +142,13 @@ async def change_character(
             take_control(session, world_session, character_id)
         elif "decision" in body.model_fields_set:
             set_decision(session, world_session, character_id, body.decision)
-        wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
-        amend(session, world_session, character_id, wanted)
+        amend(session, world_session, character_id, **body.model_dump(exclude={"decision"}))
 
     await deps.world_runner.command(world_id, work, asked=asked)
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.get("/npcs", response_model=list[NpcOut], responses=LINKED | describe())
+@router.get("/npcs", responses=LINKED)
 async def list_npcs(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[NpcOut]:
@@ -112,16 +157,16 @@ async def list_npcs(
     return await _listed(deps, world_id, _npcs, "npcs", request, response, after, limit)
 
 
-@router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
+@router.get("/npcs/{npc_id}")
 async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
     return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, [world.cast.npc(npc_id).id])[0])
 
 
-@router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
+@router.patch("/npcs/{npc_id}", responses=describe(409))
 async def change_npc(
     npc_id: Slug,
-    body: Annotated[NpcIn, Body(openapi_examples=_NPCS)],
+    body: NpcIn,
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
@@ -129,15 +174,14 @@ async def change_npc(
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
 
     def work(session: Session, world_session: WorldSession) -> NpcOut:
-        wanted = Amendment(give=body.give, take=body.take)
-        amend_npc(session, world_session, npc_id, wanted, mood=body.mood, affinity=body.affinity or {})
+        amend_npc(session, world_session, npc_id, **body.model_dump())
         session.flush()
         return _npcs(session, deps.conversation.worlds.open(session, world_id), deps, [npc_id])[0]
 
     return await deps.world_runner.command(world_id, work, asked=asked)
 
 
-@router.get("/people/{person_id}/memory", response_model=PersonMemoryOut, responses=describe(404))
+@router.get("/people/{person_id}/memory")
 async def read_person_memory(
     person_id: Slug,
     deps: Serving,
@@ -157,7 +201,7 @@ async def read_person_memory(
     return await _remembered(deps, world_id, person_id, about, query=query, page=(after, limit), history=history, at=at)
 
 
-@router.get("/characters/{character_id}/memory", response_model=MemoryOut, responses=describe(404))
+@router.get("/characters/{character_id}/memory")
 async def read_memory(
     character_id: Slug,
     deps: Serving,
@@ -177,7 +221,7 @@ async def read_memory(
     return MemoryOut.of(memory, character_id=character_id, npc_id=npc_id)
 
 
-@router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
+@router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(409))
 async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
@@ -216,7 +260,7 @@ async def _remembered(
     memory = await recall(
         deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, limit=most, **asked
     )
-    recent, own = memory.recent, memory.recent.attitude
+    recent, own, last = memory.recent, memory.recent.attitude, memory.recent.last_summary
     reachable = memory.unavailable is None
     facts, following = cut(memory.facts, lambda found: memory_id(found.item), after if reachable else None, limit)
     return PersonMemoryOut.of(
@@ -232,7 +276,8 @@ async def _remembered(
             conversation_count=own.times_met,
             stance=stance(own, world.name_of(about), world.language),
         ),
-        last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
+        last_meeting=last
+        and LastMeetingOut.of(last, elapsed_minutes=world.now - last.at, ago=views.ago_in(WorldTime(last.at), world)),
         facts=[views.recalled(found, world, person_id) for found in facts],
         turns=[views.recalled(found, world, person_id) for found in memory.turns],
         insights=[OneMemoryOut(**views.memory(one, world, person_id)) for one in memory.insights],

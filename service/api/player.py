@@ -1,16 +1,14 @@
 """Owns the endpoints by which a human speaks in a conversation."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Body, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Response
 from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug
-from service.api.problem import describe
+from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Conversation, Serving, Slug, describe
 from service.api.schemas import (
     ActionCallOut,
     ActionResultIn,
@@ -36,38 +34,15 @@ LOOKS_SECONDS = 1.0
 
 _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description": "With wait=true: with the answer"}}
 
-_WORDS: dict[str, Example] = {
-    "a question": {"value": {"text": "How is the boat coming along?", "message_id": "m-17"}},
-}
-
-_CHOICES: dict[str, Example] = {"the first line": {"value": {"choice_id": "1.0"}}}
-
-_HEARD: dict[str, Example] = {
-    "by characters": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17}},
-    "by words": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_text": "Good morning, Mr."}},
-}
-
-_PLAYED: dict[str, Example] = {
-    "still playing": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}},
-}
-
-_RESULTS: dict[str, Example] = {
-    "done": {"value": {"ok": True}},
-    "not done": {"value": {"ok": False, "message": "The door is bolted from inside."}},
-}
-
-_SPEAKERS: dict[str, Example] = {"a character": {"value": {"person_id": "aoi"}}}
-
 
 @router.post(
     "/{conversation_id}/say",
     status_code=202,
-    response_model=SaidOut,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(409),
 )
 async def say_in_conversation(
     key: Conversation,
-    body: Annotated[SayIn, Body(openapi_examples=_WORDS)],
+    body: SayIn,
     response: Response,
     deps: Serving,
     wait: Wait = False,
@@ -85,12 +60,11 @@ async def say_in_conversation(
 @router.post(
     "/{conversation_id}/choose",
     status_code=202,
-    response_model=SaidOut,
-    responses=_WAITED | describe(400, 404, 409),
+    responses=_WAITED | describe(409),
 )
 async def choose_in_conversation(
     key: Conversation,
-    body: Annotated[ChooseIn, Body(openapi_examples=_CHOICES)],
+    body: ChooseIn,
     response: Response,
     deps: Serving,
     wait: Wait = False,
@@ -106,10 +80,10 @@ async def choose_in_conversation(
     return await _said(deps, key, work, response, wait=wait)
 
 
-@router.post("/{conversation_id}/interrupt", response_model=ConversationDetail, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/interrupt", responses=describe(409))
 async def interrupt_conversation(
     key: Conversation,
-    body: Annotated[InterruptIn, Body(openapi_examples=_HEARD)],
+    body: InterruptIn,
     deps: Serving,
 ) -> ConversationDetail:
     """Cut short what the other is saying, or has just said: only what was heard stays in the transcript and is
@@ -124,43 +98,39 @@ async def interrupt_conversation(
     return await views.read_conversation(deps, *key)
 
 
-@router.post("/{conversation_id}/playback", status_code=204, responses=describe(400, 404, 409))
-async def report_playback(
-    key: Conversation, body: Annotated[PlaybackIn, Body(openapi_examples=_PLAYED)], deps: Serving
-) -> None:
+@router.post("/{conversation_id}/playback", status_code=204, responses=describe(409))
+async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving) -> None:
     """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
     await deps.conversation.database.write(
         lambda s: keep_listening(s, deps.conversation.worlds, key, body.utterance_id)
     )
 
 
-@router.post("/{conversation_id}/take-over", response_model=ConversationDetail, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/take-over", responses=describe(409))
 async def take_over_speaker(
     key: Conversation,
-    body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
+    body: SpeakerIn,
     deps: Serving,
 ) -> ConversationDetail:
     """From now on a human speaks for that person, instead of a model; `say` is how. It keeps a memory of its own."""
     return await _speaks(deps, key, body.person_id, Speaker.HUMAN)
 
 
-@router.post("/{conversation_id}/hand-back", response_model=ConversationDetail, responses=describe(400, 404, 409))
+@router.post("/{conversation_id}/hand-back", responses=describe(409))
 async def hand_back_speaker(
     key: Conversation,
-    body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
+    body: SpeakerIn,
     deps: Serving,
 ) -> ConversationDetail:
     """From now on a model speaks for that person again."""
     return await _speaks(deps, key, body.person_id, Speaker.MODEL)
 
 
-@router.post(
-    "/{conversation_id}/actions/{call_id}/result", response_model=ActionCallOut, responses=describe(400, 404, 409)
-)
+@router.post("/{conversation_id}/actions/{call_id}/result", responses=describe(409))
 async def say_what_became_of_action(
     key: Conversation,
     call_id: Slug,
-    body: Annotated[ActionResultIn, Body(openapi_examples=_RESULTS)],
+    body: ActionResultIn,
     deps: Serving,
 ) -> ActionCallOut:
     """Say whether the game has done what a speaker asked of it: once, before the deadline.

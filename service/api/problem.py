@@ -2,8 +2,10 @@
 they are what OpenAI's clients read.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -20,17 +22,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from service.api.dependencies import NOT_BLANK
+from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe
 from service.api.key import OPEN
 from service.api.request_id import HEADER
-from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull
+from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull, StoreUnavailable
 from service.locales import Language, Listed, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
 from service.store.session import is_full
 from world.ids import SLUG
 
-MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
 
 OPENAI = "/v1"
@@ -51,7 +52,7 @@ _CHOICES = ("expected", "expected_tags")
 TOLD = 20
 """Errors of one request that are told."""
 
-_REF = "#/components/schemas/{model}"
+_REFERRED = re.compile(r'"#/components/schemas/(\w+)"')
 
 
 class FieldError(BaseModel):
@@ -96,29 +97,6 @@ class OpenAIError(BaseModel):
     error: OpenAIErrorBody = Field(description="the error")
 
 
-def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI entries for the problems an endpoint can answer with; 422 and 503 are always among them."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
-    titles = {
-        400: "The body cannot be read",
-        401: "The service has a key, and it is not shown",
-        404: "Not there",
-        409: "The world is not in a state for this",
-        413: "The body is too long",
-        422: "The request is wrong",
-        502: "The language model failed",
-        503: "Something this needs is away or not configured",
-    }
-    return {status: {"description": titles[status], "content": content} for status in sorted({*statuses, 422, 503})}
-
-
-def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_Described`)."""
-    described = describe(400, *statuses)
-    content = {"application/json": {"schema": {"$ref": _REF.format(model="OpenAIError")}}}
-    return {status: {**told, "content": content} for status, told in described.items()}
-
-
 def language_of(request: HTTPConnection) -> Language:
     """The language that the client's Accept-Language asks for first, else English."""
     return language_accepted(request.headers.get("accept-language")) or "en"
@@ -132,44 +110,49 @@ def install(app: FastAPI, *, keyed: bool) -> None:
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(OperationalError)(_store)
     app.exception_handler(Exception)(_bug)
-    app.openapi = _Described(app.openapi, keyed=keyed)  # type: ignore[method-assign]  # the way FastAPI documents
+    app.openapi = cache(partial(_described, app.openapi, keyed=keyed))  # type: ignore[method-assign]  # the way FastAPI documents
 
 
-class _Described:
-    """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or is read as it comes, cannot
-    bring a model of its own. And with the key, which the guard asks for, so that generated clients send it; and what
-    they are answered without it, so that they notice.
+def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> dict[str, Any]:
+    """The app's OpenAPI with the problems that any endpoint of its kind can answer, and with the schemas of problems,
+    and of a past: what is no JSON, or has a body of its own, cannot bring a model of its own. And with the key, which
+    the guard asks for, so that generated clients send it.
     """
-
-    def __init__(self, describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> None:
-        self._describe_app, self._keyed = describe_app, keyed
-        self._described: dict[str, Any] | None = None
-
-    def __call__(self) -> dict[str, Any]:
-        described = self._describe_app()
-        if described is self._described:
-            return described
-        self._described = described
-        for path, methods in described["paths"].items():
-            is_openai = path.startswith(f"{OPENAI}/")
-            keyless = {"401": (describe_openai if is_openai else describe)(401)[401]} if path not in OPEN else {}
-            for operation in methods.values():
-                operation["responses"] |= keyless
-                if is_openai:
-                    operation["responses"].pop("422", None)
-        _, schemas = models_json_schema(
-            [
-                *((problem, "serialization") for problem in (Problem, OpenAIError)),
-                *((line, "validation") for line in (Past, Statement, Turn, Summary)),
-            ],
-            ref_template=_REF,
-        )
-        described["components"]["schemas"].update(schemas["$defs"])
-        if self._keyed:
-            described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
-            for operation in (one for path in described["paths"].values() for one in path.values()):
-                operation["security"] = [{"HTTPBearer": []}]
-        return described
+    described = describe_app()
+    for path, operation in ((path, one) for path, methods in described["paths"].items() for one in methods.values()):
+        responses, sent = operation["responses"], operation.get("requestBody", {"content": {}})
+        is_openai, is_health = path.startswith(f"{OPENAI}/"), operation["tags"] == ["health"]
+        is_answered = {
+            400: "requestBody" in operation or is_openai,
+            401: path not in OPEN,
+            404: "{" in path,
+            422: not is_openai and not is_health,
+            503: not is_health,
+        }
+        responses.pop("422", None)
+        responses |= {str(status): told for status, told in describe(*filter(is_answered.get, is_answered)).items()}
+        if is_openai:
+            openai = {"application/json": {"schema": {"$ref": REF.format(model="OpenAIError")}}}
+            responses |= {key: {**told, "content": openai} for key, told in responses.items() if key >= "400"}
+        if keyed:
+            operation["security"] = [{"HTTPBearer": []}]
+        for content in sent["content"].values():
+            models = _REFERRED.findall(json.dumps(content["schema"]))
+            bodies = {name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()}
+            content |= {"examples": bodies} if bodies else {}
+    _, schemas = models_json_schema(
+        [
+            *((one, "serialization") for one in (Problem, OpenAIError)),
+            *((one, "validation") for one in (Past, Statement, Turn, Summary)),
+        ],
+        ref_template=REF,
+    )
+    described["components"]["schemas"] |= schemas["$defs"]
+    for replaced in ("HTTPValidationError", "ValidationError"):
+        described["components"]["schemas"].pop(replaced, None)
+    if keyed:
+        described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
+    return described
 
 
 def problem_of(error: KataribeError, language: Language) -> Problem:
@@ -262,20 +245,12 @@ def _allowed(request: Request) -> str:
 
 
 async def _store(request: Request, error: OperationalError) -> JSONResponse:
-    if is_full(error):
-        return _answer(request.scope, problem_of(StoreFull(), language_of(request)))
-    problem = Problem(
-        type=TYPE_PREFIX + "store-unavailable",
-        title="Store unavailable",
-        status=503,
-        detail=sentence(language_of(request), "answers.store_away"),
-    )
-    return _answer(request.scope, problem)
+    return answer(request.scope, StoreFull() if is_full(error) else StoreUnavailable())
 
 
 async def _bug(request: Request, _: Exception) -> JSONResponse:
     """A bug of ours: the log has it, the client is not shown our insides."""
-    return _answer(request.scope, problem_of(KataribeError(), language_of(request)))
+    return answer(request.scope, KataribeError())
 
 
 def openai_error(problem: Problem) -> OpenAIError:

@@ -7,12 +7,11 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId
-from service.api.problem import describe
 from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.quality.checks import DIMENSIONS, Dimension, Mark
-from service.quality.summary import Mean, Span, summed
+from service.quality.summary import Summary, summed
 from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows
 from service.store.tables import QualityRow
@@ -69,21 +68,17 @@ class WorstLineOut(Out, of=QualityRow, shows="person_id line conversation_id tur
     refused: list[RefusedLineOut] = Field(description="what else was made, and was not taken")
 
 
-class QualityOut(Out):
+class QualityOut(Out, of=Summary, shows="checked means spans failures"):
     """How good it was found to be."""
 
     rules: QualityRulesOut = Field(description="what is checked from now on")
-    checked: int = Field(description="how many turns and decisions were checked")
     outcomes: QualityOutcomesOut = Field(description="what became of them")
-    means: list[Mean] = Field(description="one for each dimension, over all of them")
-    spans: list[Span] = Field(description="the same over time")
     worst: list[WorstLineOut] = Field(description="the lines with the lowest scores; the newest of equals first")
     rehearsal: bool = Field(description="true: the rehearsal scored some of it, which judges nothing")
     cost: CostOut = Field(description="all that the checks came to, with what was made again")
-    failures: int = Field(description="calls of it that gave nothing that could be used")
 
 
-@router.get("/quality", response_model=QualityOut, responses=describe())
+@router.get("/quality")
 async def read_quality(
     deps: Serving,
     world_id: WorldId,

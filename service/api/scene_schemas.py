@@ -6,7 +6,7 @@ from pydantic import Field
 
 from service.api.dependencies import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole
 from service.api.schemas import HeldOut, Page
-from service.content.scenes import MOST_TURNS, InterventionKind, Scene
+from service.content.scenes import MOST_TURNS, InterventionKind
 from service.people.proposals import Proposal
 from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, TurnRow
 
@@ -17,7 +17,23 @@ _TurnNumber = Annotated[Whole, Field(ge=0, le=MOST_TURNS)]
 _Words = Annotated[str, Field(min_length=1, max_length=400, pattern=NOT_BLANK), PLAIN]
 
 
-class SceneIn(In):
+class SceneIn(
+    In,
+    examples={
+        "of the game's files": {"scene_id": "S001"},
+        "a whole scene": {
+            "scene": {
+                "sceneId": "S009",
+                "location": "A classroom",
+                "time": "After school",
+                "situation": "The evening sun falls in.",
+                "participants": [{"id": "aoi", "goal": "Say sorry"}, "npc_taro"],
+                "maxTurns": 12,
+                "interventions": [{"id": "rain", "when": {"turn": 3}, "do": {"addEvent": "It begins to rain."}}],
+            }
+        },
+    },
+):
     """Which scene begins: one of the game's files, or the one that stands here."""
 
     scene_id: Slug | None = Field(default=None, description="id of a scene of the game's files", examples=["S001"])
@@ -26,13 +42,30 @@ class SceneIn(In):
     )
 
 
-class TurnsIn(In):
+class TurnsIn(
+    In,
+    examples={
+        "the next one": {"count": 1},
+        "five": {"count": 5},
+    },
+):
     """How far a scene goes on."""
 
     count: Annotated[Whole, Field(ge=1, le=MOST_TURNS)] = Field(default=1, description="so many turns more")
 
 
-class InterventionIn(In):
+class InterventionIn(
+    In,
+    examples={
+        "how things stand": {"kind": "scene_situation_update", "text": "It suddenly begins to rain."},
+        "something happens": {"kind": "add_event", "text": "A bell rings."},
+        "somebody comes in": {"kind": "add_person", "person_id": "npc_harue", "spot": "at the door"},
+        "somebody leaves": {"kind": "remove_person", "person_id": "npc_taro"},
+        "a revelation to one": {"kind": "revelation", "person_id": "aoi", "text": "You may be simulated."},
+        "what is to stay": {"kind": "long_term_update_request", "person_id": "aoi"},
+        "the end": {"kind": "end_scene"},
+    },
+):
     """What its writer does to a scene."""
 
     kind: InterventionKind = Field(
@@ -52,7 +85,13 @@ class InterventionIn(In):
     )
 
 
-class SceneRewindIn(In):
+class SceneRewindIn(
+    In,
+    examples={
+        "go on otherwise": {"turn": 3},
+        "in another world, and keep this one": {"turn": 3, "to_world": "what-if"},
+    },
+):
     """Back to which turn, and where."""
 
     turn: _TurnNumber = Field(description="the first turn, from 0, that was not spoken yet")
@@ -61,7 +100,14 @@ class SceneRewindIn(In):
     )
 
 
-class ProposalIn(In):
+class ProposalIn(
+    In,
+    examples={
+        "accept": {"state": "accepted"},
+        "accept in other words": {"state": "accepted", "text": "Taro had a brother.", "importance": 8},
+        "refuse": {"state": "refused"},
+    },
+):
     """What becomes of a proposal."""
 
     state: Literal["accepted", "refused"] = Field(description="only what is accepted holds")
@@ -130,16 +176,19 @@ class SceneDetail(SceneOut):
     proposals: list[ProposalOut] = Field(description="what may be added to what is people's for long")
 
 
-class AuthoredSceneOut(Out, of=Scene, shows="id location time situation"):
+class AuthoredSceneOut(Out):
     """A scene of the game's files, which can be begun."""
 
+    id: str = Field(description="id of the scene")
+    location: str = Field(description="a node, or a place in words")
+    time: str = Field(description="when it is; empty: nothing is said")
+    situation: str = Field(description="how things stand when it begins")
     people: dict[str, str] = Field(description="names of those who are in it when it begins, by their ids")
 
 
-class ScenesOut(Page):
-    """Scenes of the world; every page has those of the game's files."""
+class ScenesOut(Page[SceneOut]):
+    """Scenes that were begun in the world, the newest first; every page has those of the game's files."""
 
-    items: list[SceneOut] = Field(description="those that were begun, the newest first")
     authored: list[AuthoredSceneOut] = Field(description="those of the game's files")
 
 

@@ -1,10 +1,11 @@
-"""Owns the endpoints of scenes: they are begun, go on, are interfered with, end, and are brought back to a turn."""
+"""Owns the endpoints of scenes: they are begun, go on, are interfered with, end, are brought back to a turn, and taken
+away as a log or a report.
+"""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Query, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Response
+from pydantic.alias_generators import to_camel
 from sqlmodel import Session
 
 from service.api import views
@@ -18,9 +19,9 @@ from service.api.dependencies import (
     Slug,
     WorldId,
     cut,
+    describe,
     once_of,
 )
-from service.api.problem import describe
 from service.api.scene_schemas import (
     AuthoredSceneOut,
     InterventionIn,
@@ -38,14 +39,24 @@ from service.api.scene_schemas import (
     TurnsIn,
 )
 from service.api.schemas import FailureOut
-from service.api.snapshots import branch_to, rewritten
+from service.api.worlds import branch_to, rewritten
 from service.content.scenes import Effect, Scene
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
-from service.conversation.scenes import begin, following, go_on, read_scene, scenes_of, staged
+from service.conversation.scene_log import (
+    Form,
+    SceneLog,
+    SceneReport,
+    as_json,
+    as_script,
+    as_yaml,
+    read_log,
+    read_report,
+)
+from service.conversation.scenes import begin, definition_of, following, go_on, read_scene, scenes_of, staged
 from service.conversation.transcript import conversation_of, turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
-from service.errors import Invalid, NotFound, SceneOver
+from service.errors import NotFound, SceneOver, refuse
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
 from service.people.proposals import Proposal
@@ -53,72 +64,31 @@ from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
 from service.store.idempotency import once
-from service.store.perceived import perceives
+from service.store.perceived import perceivers
 from service.store.phase import Phase, ProposalState
-from service.store.tables import (
-    ConversationKey,
-    ConversationRow,
-    InterventionRow,
-    SceneRow,
-    TurnRow,
-)
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, SceneRow
 
 router = APIRouter(prefix="/scenes", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
 Wait = Annotated[bool, Query(description="Answer when the turns are spoken, not at once")]
+_TYPES = {"json": "application/json", "yaml": "application/yaml", "script": "text/markdown", "text": "text/plain"}
 _WAITED: dict[int | str, dict[str, Any]] = {
     200: {"model": SceneDetail, "description": "With wait=true: as it stands after its turns"}
 }
-_SCENES: dict[str, Example] = {
-    "of the game's files": {"value": {"scene_id": "S001"}},
-    "a whole scene": {
-        "value": {
-            "scene": {
-                "sceneId": "S009",
-                "location": "A classroom",
-                "time": "After school",
-                "situation": "The evening sun falls in.",
-                "participants": [{"id": "aoi", "goal": "Say sorry"}, "npc_taro"],
-                "maxTurns": 12,
-                "interventions": [{"id": "rain", "when": {"turn": 3}, "do": {"addEvent": "It begins to rain."}}],
-            }
-        }
-    },
-}
-_TURNS: dict[str, Example] = {"the next one": {"value": {"count": 1}}, "five": {"value": {"count": 5}}}
-_REWINDS: dict[str, Example] = {
-    "go on otherwise": {"value": {"turn": 3}},
-    "in another world, and keep this one": {"value": {"turn": 3, "to_world": "what-if"}},
-}
-_INTERVENTIONS: dict[str, Example] = {
-    "how things stand": {"value": {"kind": "scene_situation_update", "text": "It suddenly begins to rain."}},
-    "something happens": {"value": {"kind": "add_event", "text": "A bell rings."}},
-    "somebody comes in": {"value": {"kind": "add_person", "person_id": "npc_harue", "spot": "at the door"}},
-    "somebody leaves": {"value": {"kind": "remove_person", "person_id": "npc_taro"}},
-    "a revelation to one": {"value": {"kind": "revelation", "person_id": "aoi", "text": "You may be simulated."}},
-    "what is to stay": {"value": {"kind": "long_term_update_request", "person_id": "aoi"}},
-    "the end": {"value": {"kind": "end_scene"}},
-}
-_PROPOSALS: dict[str, Example] = {
-    "accept": {"value": {"state": "accepted"}},
-    "accept in other words": {"value": {"state": "accepted", "text": "Taro had a brother.", "importance": 8}},
-    "refuse": {"value": {"state": "refused"}},
-}
 
 
-@router.post("", response_model=SceneDetail, status_code=201, responses=describe(400, 404, 409))
+@router.post("", status_code=201, responses=describe(404, 409))
 async def begin_scene(
-    body: Annotated[SceneIn, Body(openapi_examples=_SCENES)],
+    body: SceneIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
 ) -> SceneDetail:
     """Begin a scene: one of the game's files, or a whole one. It stands before its first turn; nobody in it is kept
     from living meanwhile.
     """
-    if (body.scene_id is None) == (body.scene is None):
-        raise Invalid(field="body.scene_id", reason=Phrase("answers.invalid_fields.one_scene"))
+    refuse(((body.scene_id is None) == (body.scene is None), "body.scene_id", "answers.invalid_fields.one_scene"))
     deps.require_models()
     conversation = deps.conversation
     request = once_of(world_id, key, "scene", body.model_dump())
@@ -135,10 +105,10 @@ async def begin_scene(
 
     scene_id = await conversation.database.write(work)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
-    return await read(deps, world_id, scene_id)
+    return await read_scene_of_world(scene_id, deps, world_id)
 
 
-@router.get("", response_model=ScenesOut, responses=describe())
+@router.get("")
 async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None) -> ScenesOut:
     """The scenes that were begun in this world, and those of the game's files."""
 
@@ -149,7 +119,13 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
             items=[SceneOut.of(row, **_of_scene(session, scene, row, world)) for scene, row in rows],
             next=following,
             authored=[
-                AuthoredSceneOut.of(one, people={who.id: world.name_of(who.id) for who in one.participants})
+                AuthoredSceneOut(
+                    id=one.scene_id,
+                    location=one.location.of(world.language),
+                    time=one.time.of(world.language),
+                    situation=one.situation.of(world.language),
+                    people={who.id: world.name_of(who.id) for who in one.participants},
+                )
                 for one in world.cast.scenes.values()
             ],
         )
@@ -157,18 +133,34 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
     return await deps.read(world_id, work)
 
 
-@router.get("/{scene_id}", response_model=SceneDetail, responses=describe(404))
+@router.get("/{scene_id}")
 async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneDetail:
     """A scene with its turns, what was done to it, and what may stay with its people for long."""
-    return await read(deps, world_id, scene_id)
+
+    def work(session: Session, world: WorldView) -> SceneDetail:
+        scene, row = staged(session, world_id, scene_id)
+        return SceneDetail.of(
+            row,
+            **_of_scene(session, scene, row, world),
+            turns=[
+                SceneTurnOut.of(
+                    turn,
+                    seen_by=perceivers(row, turn, turn.seen_by),
+                    heard_by=perceivers(row, turn, turn.heard_by),
+                )
+                for turn in turns_of(session, row.key)
+            ],
+            interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
+            proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
+        )
+
+    return await deps.read(world_id, work)
 
 
-@router.post(
-    "/{scene_id}/turns", response_model=SceneDetail, status_code=202, responses=_WAITED | describe(400, 404, 409)
-)
+@router.post("/{scene_id}/turns", status_code=202, responses=_WAITED | describe(409))
 async def speak_turns(
     scene_id: SceneId,
-    body: Annotated[TurnsIn, Body(openapi_examples=_TURNS)],
+    body: TurnsIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
@@ -189,18 +181,17 @@ async def speak_turns(
 
     await _carry_on(deps, await conversation.database.write(work), response, wait=wait)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
-    return await read(deps, world_id, scene_id)
+    return await read_scene_of_world(scene_id, deps, world_id)
 
 
 @router.post(
     "/{scene_id}/interventions",
-    response_model=InterventionOut,
     status_code=201,
-    responses=describe(400, 404, 409, 502),
+    responses=describe(409, 502),
 )
 async def intervene_in_scene(
     scene_id: SceneId,
-    body: Annotated[InterventionIn, Body(openapi_examples=_INTERVENTIONS)],
+    body: InterventionIn,
     deps: Serving,
     world_id: WorldId,
 ) -> InterventionOut:
@@ -233,7 +224,7 @@ async def intervene_in_scene(
     return await deps.read(world_id, told)
 
 
-@router.post("/{scene_id}/end", response_model=SceneDetail, status_code=202, responses=_WAITED | describe(404, 409))
+@router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(409))
 async def end_scene(
     scene_id: SceneId, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> SceneDetail:
@@ -241,13 +232,11 @@ async def end_scene(
     await intervene_in_scene(scene_id, InterventionIn(kind="end_scene"), deps, world_id)
     key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
     await _carry_on(deps, key, response, wait=wait)
-    return await read(deps, world_id, scene_id)
+    return await read_scene_of_world(scene_id, deps, world_id)
 
 
-@router.post("/{scene_id}/rewind", response_model=RewoundOut, responses=describe(400, 404, 409))
-async def rewind_scene(
-    scene_id: SceneId, body: Annotated[SceneRewindIn, Body(openapi_examples=_REWINDS)], deps: Serving, world_id: WorldId
-) -> RewoundOut:
+@router.post("/{scene_id}/rewind", responses=describe(409))
+async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, world_id: WorldId) -> RewoundOut:
     """Bring the scene back to before a turn, to go on otherwise. It alone goes back: what was learned, felt or promised
     in it after that is no more, while the world and its other scenes stay as they are, also what was said there of what
     was known from this one. As it was all is kept in a snapshot. With `to_world` this world goes on as it was, and
@@ -263,26 +252,26 @@ async def rewind_scene(
     if body.to_world is not None:
         moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
         await branch_to(deps, world_id, body.to_world, None, moment)
-        scene = await read(deps, body.to_world, scene_id)
+        scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))
     await snapshots.keep(conversation, world_id, kept)
     await rewritten(deps, world_id, lambda s: snapshots.take_back(s, key, body.turn))
-    scene = await read(deps, world_id, scene_id)
+    scene = await read_scene_of_world(scene_id, deps, world_id)
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 
 
-@router.get("/{scene_id}/proposals", response_model=list[ProposalOut], responses=describe(404))
+@router.get("/{scene_id}/proposals")
 async def list_proposals(scene_id: SceneId, deps: Serving, world_id: WorldId) -> list[ProposalOut]:
     """What may be added to what is people's for long, after this scene; it holds only once it is accepted."""
-    return (await read(deps, world_id, scene_id)).proposals
+    return (await read_scene_of_world(scene_id, deps, world_id)).proposals
 
 
-@router.post("/{scene_id}/proposals/{proposal_id}", response_model=ProposalOut, responses=describe(400, 404))
+@router.post("/{scene_id}/proposals/{proposal_id}")
 async def judge_proposal(
     scene_id: SceneId,
     proposal_id: Slug,
-    body: Annotated[ProposalIn, Body(openapi_examples=_PROPOSALS)],
+    body: ProposalIn,
     deps: Serving,
     world_id: WorldId,
 ) -> ProposalOut:
@@ -302,20 +291,47 @@ async def judge_proposal(
     return found
 
 
-async def read(deps: ApiDependencies, world_id: str, scene_id: str) -> SceneDetail:
-    """A scene as it stands. Raises: NotFound."""
+@router.get(
+    "/{scene_id}/log",
+    response_model=SceneLog,
+    responses=describe(400) | {200: {"content": {_TYPES[name]: {} for name in ("script", "text", "yaml")}}},
+)
+async def read_scene_log(
+    scene_id: SceneId,
+    deps: Serving,
+    world_id: WorldId,
+    form: Annotated[
+        Literal["json", "yaml"] | Form,
+        Query(alias="as", description="JSON or YAML; a script in Markdown; plain text for a word processor"),
+    ] = "json",
+    view: Annotated[
+        str | None, Query(description="A person who takes part: only what it perceived and thought", examples=["aoi"])
+    ] = None,
+    thoughts: Annotated[bool, Query(description="Whether a script tells what people think")] = False,
+) -> Response:
+    """What happened in a scene, to be taken away: as JSON in Project Anima's shape, or the same as YAML
+    (`application/yaml`), as a script (`text/markdown`), as plain text for a word processor (`text/plain`).
+    """
 
-    def work(session: Session, world: WorldView) -> SceneDetail:
-        scene, row = staged(session, world_id, scene_id)
-        return SceneDetail.of(
-            row,
-            **_of_scene(session, scene, row, world),
-            turns=[_turn(row, turn) for turn in turns_of(session, row.key)],
-            interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
-            proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
-        )
+    def work(session: Session, world: WorldView) -> str:
+        log = read_log(session, world, scene_id, view)
+        if form == "json":
+            return as_json(log)
+        return as_yaml(log) if form == "yaml" else as_script(log, form, world.language, thoughts=thoughts)
 
-    return await deps.read(world_id, work)
+    text = await deps.read(world_id, work)
+    suffix = {"script": "md", "text": "txt"}.get(form, form)
+    name = ".".join(filter(None, (scene_id, view, suffix)))
+    return Response(text, media_type=_TYPES[form], headers={"Content-Disposition": f'inline; filename="{name}"'})
+
+
+@router.get("/{scene_id}/report")
+async def read_scene_report(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneReport:
+    """How people felt from turn to turn, how each came to stand to each other one, and the lines that turned it. All of
+    it is counted from what was said: no model judges it.
+    """
+
+    return await deps.read(world_id, lambda session, world: read_report(session, world, scene_id))
 
 
 async def _carry_on(deps: ApiDependencies, key: ConversationKey, response: Response, *, wait: bool) -> None:
@@ -339,13 +355,19 @@ def _effect(body: InterventionIn) -> Effect:
         "text": body.kind in ("scene_situation_update", "add_event", "revelation"),
         "spot": body.kind == "add_person",
     }
-    for name, is_taken in takes.items():
-        given = getattr(body, name) is not None
-        if given and not is_taken:
-            raise Invalid(field=f"body.{name}", reason=Phrase("answers.invalid_fields.not_of_kind", kind=body.kind))
-        if is_taken and not given and name != "spot":
-            raise Invalid(field=f"body.{name}", reason=Phrase("answers.invalid_fields.of_kind", kind=body.kind))
-    return Effect(kind=body.kind, person_id=body.person_id, text=body.text or "", spot=body.spot or "")
+    given = body.model_dump(include={*takes}, exclude_none=True)
+    too_much = Phrase("answers.invalid_fields.not_of_kind", kind=body.kind)
+    missing = Phrase("answers.invalid_fields.of_kind", kind=body.kind)
+    refuse(
+        *((name in given and not takes[name], f"body.{name}", too_much) for name in takes),
+        *((takes[name] and name not in given, f"body.{name}", missing) for name in ("person_id", "text")),
+    )
+    said: dict[str, Any] = {
+        "add_person": {"person": body.person_id} | ({"spot": body.spot} if body.spot else {}),
+        "revelation": {"person": body.person_id, "content": body.text},
+        "end_scene": True,
+    }
+    return Effect.model_validate({to_camel(body.kind): said.get(body.kind, body.person_id or body.text)})
 
 
 def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -> str:
@@ -361,7 +383,7 @@ def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -
 
 def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: WorldView) -> dict[str, Any]:
     """What the conversation's row calls otherwise, or does not have."""
-    definition = Scene.model_validate(scene.definition)
+    definition = definition_of(scene)
     said, done = turns_said(session, row), interventions_in(session, row.key)
     told = [one.details["situation"] for one in done if one.kind == "scene_situation_update"]
     stands = row.stands_at is not None and row.stands_at <= said
@@ -372,8 +394,8 @@ def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: Wo
         "id": scene.id,
         "conversation_id": row.id,
         "place": row.place or world.map.label(row.node_id),
-        "time": definition.time,
-        "situation": told[-1] if told else definition.situation,
+        "time": definition.time.of(world.language),
+        "situation": told[-1] if told else definition.situation.of(world.language),
         "participants": [{**one.model_dump(), "name": world.name_of(one.person_id)} for one in row.participants],
         "turns_said": said,
         "state": "ended" if row.phase != Phase.RUNNING else "stands" if stands else "speaks",
@@ -385,17 +407,6 @@ def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: Wo
         "links": {name: views.address(world.id, f"{address}{part}") for name, part in parts.items()}
         | {"page": views.address(world.id, f"/view{address}")},
     }
-
-
-def _turn(row: ConversationRow, turn: TurnRow) -> SceneTurnOut:
-    def others(only: Sequence[str] | None) -> list[str]:
-        return [
-            one.person_id
-            for one in row.participants
-            if one.person_id != turn.speaker_id and perceives(one, turn.turn, turn.speaker_id, only)
-        ]
-
-    return SceneTurnOut.of(turn, seen_by=others(turn.seen_by), heard_by=others(turn.heard_by))
 
 
 def _intervention(world: WorldView, row: InterventionRow) -> InterventionOut:

@@ -1,13 +1,25 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args
 
-from pydantic import BeforeValidator, Field, JsonValue, computed_field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.dependencies import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
-from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
+from service.api.dependencies import (
+    PLAIN,
+    ChangeIn,
+    FlagIn,
+    In,
+    MayBeLeftOut,
+    Now,
+    Out,
+    Slug,
+    Text,
+    Whole,
+    WorldTimeText,
+)
+from service.api.life import ActivityOut, LifeOut
 from service.content.profile import (
     CharacterProfile,
     Decides,
@@ -28,9 +40,9 @@ from service.locales import Language
 from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
-from service.people.worlds import WorldView
+from service.people.worlds import Notice, WorldView
 from service.settings import ContextTokens
-from service.store.event_kinds import FactRejected, Payload, for_every_kind
+from service.store.event_kinds import FactRejected, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
@@ -42,18 +54,16 @@ from service.store.tables import (
     SummaryRow,
     TurnRow,
     UsageRow,
-    WorldRow,
 )
 from service.usage import Usage
 from world.life import Position
 from world.places import Edge, Facility, Node
 
+Item = TypeVar("Item")
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
-Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 
 
-DataName = Annotated[str, Field(pattern=r"^[\w.-]{1,40}$")]
 CONTEXT_MAX = 500
 """Most characters of what a game says is going on."""
 
@@ -66,7 +76,7 @@ class ContextIn(In):
     text: Annotated[str, Field(max_length=300), PLAIN] = Field(
         default="", description="in words", examples=["Ken is wounded and carries the blue jar."]
     )
-    data: Annotated[dict[DataName, FlagIn], Field(max_length=10)] = Field(
+    data: Annotated[dict[Annotated[str, Field(pattern=r"^[\w.-]{1,40}$")], FlagIn], Field(max_length=10)] = Field(
         default_factory=dict, description="and as values, each under a name", examples=[{"hp": 3, "night": True}]
     )
 
@@ -85,7 +95,21 @@ class ContextIn(In):
         return tuple(filter(None, (self.text, values)))
 
 
-class StartIn(In):
+class StartIn(
+    In,
+    examples={
+        "about what the character chooses": {"character_id": "aoi", "partner_id": "npc_taro"},
+        "as a player": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"},
+        "as a player who may choose": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro", "choices": 3},
+        "with a goal": {
+            "character_id": "aoi",
+            "partner_id": "npc_taro",
+            "goal": "Hear how the boat is coming along",
+            "success_criteria": "He has said when it will be done",
+            "max_turns": 8,
+        },
+    },
+):
     """Who talks to whom, and why. Without a goal the character sets one itself; a player has none."""
 
     mode: Literal["models", "player"] = Field(
@@ -127,7 +151,13 @@ class StartIn(In):
     )
 
 
-class ActionResultIn(In):
+class ActionResultIn(
+    In,
+    examples={
+        "done": {"ok": True},
+        "not done": {"ok": False, "message": "The door is bolted from inside."},
+    },
+):
     """What became of something that a speaker asked of the game."""
 
     ok: bool = Field(strict=True, description="true: it is done, and will be remembered; false: it did not happen")
@@ -139,7 +169,7 @@ class ActionResultIn(In):
     )
 
 
-class SayIn(In):
+class SayIn(In, examples={"a question": {"text": "How is the boat coming along?", "message_id": "m-17"}}):
     """What a human says."""
 
     text: str = Field(max_length=WORDS_MAX, description="the words", examples=["How is the boat coming along?"])
@@ -152,7 +182,7 @@ class SayIn(In):
     context: ContextIn | None = Field(default=None, description="what is going on now: told before the next turn")
 
 
-class ChooseIn(In):
+class ChooseIn(In, examples={"the first line": {"choice_id": "1.0"}}):
     """Which of the lines that were suggested a human says."""
 
     choice_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
@@ -165,12 +195,23 @@ class ChooseIn(In):
     )
 
 
-class InterruptIn(In):
-    """Where a human cuts in: how much was heard of an utterance, in one of two ways."""
+class PlaybackIn(In, examples={"still playing": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}}):
+    """What is being played to the human."""
 
     utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
         description="as the conversation's events name it"
     )
+
+
+class InterruptIn(
+    PlaybackIn,
+    examples={
+        "by characters": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17},
+        "by words": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_text": "Good morning, Mr."},
+    },
+):
+    """Where a human cuts in: how much was heard of an utterance, in one of two ways."""
+
     heard_chars: Annotated[Whole, Field(ge=0, le=100_000)] | None = Field(
         default=None, description="how many Unicode code points of it were heard", examples=[17]
     )
@@ -185,21 +226,19 @@ class InterruptIn(In):
         return self
 
 
-class PlaybackIn(In):
-    """What is being played to the human."""
-
-    utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        description="as the conversation's events name it"
-    )
-
-
-class SpeakerIn(In):
+class SpeakerIn(In, examples={"a character": {"person_id": "aoi"}}):
     """For whom a human speaks from now on, or no longer."""
 
     person_id: Slug = Field(description="id of one who takes part")
 
 
-class TickIn(In):
+class TickIn(
+    In,
+    examples={
+        "an hour, told when it is over": {"ticks": 60},
+        "a day, answered at once": {"ticks": 1440, "wait": False},
+    },
+):
     """How far the clock is advanced."""
 
     ticks: Whole = Field(
@@ -215,7 +254,71 @@ class TickIn(In):
     )
 
 
-class WorldIn(Change):
+ClockMode = Annotated[Literal["manual", "running"], Field(description="manual: by ticks alone; running: by itself")]
+
+
+ClockPace = Annotated[
+    Literal["exact", "realtime"],
+    Field(
+        description="exact: the clock waits for what is decided and said; realtime: it does not, and drops answers "
+        "that come too late"
+    ),
+]
+
+
+class AnnounceIn(In):
+    """Something everybody knows of for so many world minutes from now on, such as a festival."""
+
+    text: Text = Field(description="what everybody knows, as a sentence")
+    minutes: Whole = Field(ge=1, le=100_000, description="for so many world minutes from now on")
+
+
+class ClockIn(
+    In,
+    examples={
+        "a world minute a second": {"mode": "running", "speed": 60, "pace": "exact"},
+        "by ticks alone": {"mode": "manual"},
+    },
+):
+    """How the world's clock runs; what is left out stays as it is."""
+
+    mode: MayBeLeftOut[ClockMode] = None
+    speed: MayBeLeftOut[Annotated[float, Field(ge=0.001, le=100_000, allow_inf_nan=False, strict=True)]] = Field(
+        default=None, description="world minutes that pass in a real minute"
+    )
+    pace: MayBeLeftOut[ClockPace] = None
+
+
+class StoppedOut(Out):
+    """Why the service has stopped a running clock."""
+
+    reason: Stopped = Field(description="budget_exhausted: the day's budget of model calls is used up")
+    detail: str = Field(description="why, as a sentence in the world's language")
+
+
+class ClockOut(Out):
+    """How the world's clock runs."""
+
+    mode: ClockMode
+    speed: float = Field(description="world minutes that pass in a real minute")
+    pace: ClockPace
+    stopped: StoppedOut | None = Field(
+        default=None, description="why it stands, where the service itself has stopped it; null once it was set again"
+    )
+
+
+class AnnouncementOut(Out, of=Notice, shows="text at until"):
+    """Something everybody knows of from `at` until before `until`."""
+
+
+class WorldIn(
+    ChangeIn,
+    examples={
+        "the weather": {"weather": "A fine rain"},
+        "an announcement": {"announce": {"text": "The harbour festival begins at dusk.", "minutes": 600}},
+        "language and decisions": {"language": "en", "decision": "routine"},
+    },
+):
     """What of a world can be changed; what is left out stays as it is."""
 
     language: MayBeLeftOut[Language] = Field(
@@ -242,10 +345,8 @@ class GoalOut(Out, of=Goal, shows="goal success_criteria"):
     given: bool = Field(description="False: the character set it itself")
 
 
-class SuggestionOut(Out, of=Suggestion, shows="text"):
+class SuggestionOut(Out, of=Suggestion, shows="id text"):
     """A line that a human may say next."""
-
-    id: str = Field(description="by which it is chosen", examples=["1.0"])
 
 
 def _known(emotion: object) -> object:
@@ -328,7 +429,7 @@ class MidTermOut(Out, of=OnMind, shows="content expires_at"):
     partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
 
 
-class CommitmentIn(In):
+class CommitmentIn(In, examples={"it was kept": {"state": "kept"}}):
     """What became of a promise."""
 
     state: Literal["kept", "broken", "released"] = Field(
@@ -340,14 +441,10 @@ class CommitmentOut(
     Out,
     of=CommitmentRow,
     shows="id by_id to_id what place node_id has_hour ended_in moved_to conversation_id turn due_at since_at "
-    "made_at expires_at ended_at",
+    "made_at expires_at ended_at state",
 ):
     """A promise. What was not said is empty, or null."""
 
-    state: Literal["open", "kept", "broken", "moved", "released", "lapsed"] = Field(
-        description="open, or what became of it; moved: another one stands in its place; lapsed: its time went by and "
-        "nobody said"
-    )
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
 
 
@@ -364,51 +461,45 @@ class AttitudeOut(Out):
 
 
 class TowardsChangesOut(Out):
-    """What a conversation of more than two has changed about how one of them stands to another."""
+    """What a conversation has changed about how one who took part stands to another."""
 
     affinity: StepOut = Field(description="how much it likes that one, -100..100")
     stance: str = Field(
         description="how it stands to that one from now on, in a sentence said to it; empty: nothing stands out"
     )
-    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
+    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
 
 
 class _Taken(Out):
     summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
-    topics: Topics
+    topics: list[str] = Field(description="what was talked about, a few words each")
     facts: list[KeptFactOut] = Field(description="what it now remembers")
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
     rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
 
 
-class _SideChanges(_Taken, TowardsChangesOut):
-    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
-    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
+class PartnerChangesOut(_Taken, TowardsChangesOut):
+    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
 
 
-class PartnerChangesOut(_SideChanges):
-    """What a talk of two characters has changed for the one that was spoken to."""
+class _FeltOut(_Taken):
+    mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
+    learned_facts: list[KeptFactOut] = Field(
+        description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
+    )
 
-    affinity: StepOut = Field(description="of the one who began the talk, towards this one")
 
-
-class TakenOut(_Taken):
+class TakenOut(_FeltOut):
     """What one of more than two takes away: of what it perceived alone."""
 
-    mood: StepOut = Field(description="its mood")
     towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
-    learned_facts: list[KeptFactOut] = Field(description="what it told about itself that was not known as a fact")
 
 
-class ChangesOut(_SideChanges):
+class ChangesOut(PartnerChangesOut, _FeltOut):
     """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
     """
 
-    mood: StepOut = Field(description="the partner's mood")
-    learned_facts: list[KeptFactOut] = Field(
-        description="what the NPC told about itself that it did not have as a fact"
-    )
     partner: PartnerChangesOut | None = Field(
         default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
     )
@@ -435,17 +526,10 @@ class _WithPartner(Out):
     partner_id: str = Field(description="id of the one spoken with")
     partner_name: str = Field(description="name of the one spoken with")
 
-    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
-    @property
-    def npc_id(self) -> str:
-        """An older name of `partner_id`."""
-        return self.partner_id
-
-    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
-    @property
-    def npc_name(self) -> str:
-        """An older name of `partner_name`."""
-        return self.partner_name
+    npc_id: str = Field(default_factory=lambda told: told["partner_id"], description="an older name of `partner_id`")
+    npc_name: str = Field(
+        default_factory=lambda told: told["partner_name"], description="an older name of `partner_name`"
+    )
 
 
 class ConversationOut(
@@ -478,11 +562,12 @@ class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"
     messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
 
 
-class ActionCallOut(Out, of=ActionCallRow, shows="id person_id action_id words why message awaited deadline state"):
+class ActionCallOut(
+    Out, of=ActionCallRow, shows="id person_id action_id args words why message awaited deadline state"
+):
     """Something that a speaker asked of the game."""
 
     turn: int = Field(description="the turn with which it was asked, from 0")
-    args: dict[str, JsonValue] = Field(description="its arguments, in the form that actions.json says")
     reason: Literal["client", "not_offered", "arguments"] | None = Field(
         description="why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it "
         "did not fail"
@@ -506,16 +591,16 @@ class ConversationDetail(ConversationOut):
     changes: ChangesOut | None = Field(description="what it has changed; null: it is not closed yet")
 
 
-class Page(Out):
+class Paged(Out):
     """A part of a list. `next` is the cursor of the page that follows; null on the last."""
 
     next: str | None = Field(default=None, description="the `after` of the next page; null: this is the last")
 
 
-class ConversationPage(Page):
-    """Conversations, newest first."""
+class Page(Paged, Generic[Item]):
+    """A part of a list."""
 
-    items: list[ConversationOut] = Field(description="the conversations of this page")
+    items: list[Item] = Field(description="what is on this page")
 
 
 class EventOut(Out, of=EventRow, shows="id at kind person_id"):
@@ -533,16 +618,9 @@ else:
     AnyEventOut = Annotated[Union[tuple(EVENTS.values())], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
-class CommitmentPage(Page):
-    """Promises, those that are open first."""
-
-    items: list[CommitmentOut] = Field(description="the promises of this page")
-
-
-class EventPage(Page):
+class EventPage(Page[AnyEventOut]):
     """Events in the order asked for."""
 
-    items: list[AnyEventOut] = Field(description="the events of this page")
     timeline: int = Field(
         description="where it is another one than on the page before, the world was brought back to an earlier moment "
         "meanwhile (`POST /world/restore`): read its events anew",
@@ -550,7 +628,7 @@ class EventPage(Page):
     )
 
 
-class TickOut(Page):
+class TickOut(Paged):
     """What a step of time brought. `now` is where the clock is, `until` where it goes; `next` is the `after` with which
     `GET /world/events` tells the events that are not here.
     """
@@ -562,12 +640,10 @@ class TickOut(Page):
     events: list[AnyEventOut] = Field(description="what happened in that time, oldest first")
 
 
-class PositionOut(Out, of=Position, shows="node_id"):
+class PositionOut(Out, of=Position, shows="node_id toward progress"):
     """On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done."""
 
     place: str = Field(description="name of that node and its surroundings")
-    toward: str | None = Field(default=None, description="the next node of its way; null: it stands")
-    progress: float = Field(default=0.0, description="how much of the way to `toward` is done, 0 up to 1")
     walking_to: str | None = Field(default=None, description="the node where its way ends; null: it stands")
     arrives_at: WorldTimeText | None = Field(
         default=None, description="the world time at which it is there; null: it stands"
@@ -585,7 +661,7 @@ class PersonOut(Out, of=Profile, shows="id name"):
     activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
 
-class PeopleOut(Page):
+class PeopleOut(Paged):
     """Everybody at one moment, characters first; players who are nowhere are left out."""
 
     at: WorldTimeText = Field(description="the world time that is shown")
@@ -601,10 +677,9 @@ class WorldNow(Out, of=WorldView, shows="id language now"):
     conversations_running: int = Field(description="how many conversations are being spoken now")
 
 
-class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
+class WorldOut(WorldNow, of=WorldView, shows="started_at label weather decision context_tokens circumstances"):
     """A world's clock and how it is played."""
 
-    label: str = Field(description="date and time as a person would say them")
     tick_minutes: int = Field(description="how many world minutes a tick is")
     models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
@@ -616,12 +691,7 @@ class WorldOut(WorldNow, of=WorldRow, shows="started_at weather"):
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
-    decision: Decides = Field(description="how characters decide that say nothing of their own")
-    context_tokens: int | None = Field(
-        description="about how many tokens a prompt of a talk may take in it; null: as the settings say"
-    )
     announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
-    circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
 
 class NodeOut(Out, of=Node, shows="id map_id name x y"):
@@ -655,8 +725,8 @@ class MapOut(Out):
 class OneMemoryOut(
     Out,
     of=MemoryRow,
-    shows="text subject_id quote slot topics turns replaced_by valid_from valid_to known_from known_until expires_at "
-    "kept_from",
+    shows="text about? subject_id told_by via importance? level partner_id? conversation_id? quote slot topics turns "
+    "evidence replaced_by valid_from valid_to known_from known_until expires_at kept_from",
 ):
     """Something that a person remembers, of whatever kind. What its kind does not have is null, or empty."""
 
@@ -671,17 +741,7 @@ class OneMemoryOut(
         description="as the person is told of it in a prompt, with its teller and when: true whatever is the case",
         examples=["(yesterday) What Harue has told you: Misaki was her best friend."],
     )
-    about: str | None = Field(description="whom or what it is about, by name; null: nobody")
-    told_by: str | None = Field(
-        description="id of the person who told it, or spoke the turn; null: nobody, several together, or nobody of "
-        "this world",
-        examples=["npc_taro"],
-    )
     speaker_name: str | None = Field(description="of a turn: name of who said it")
-    via: list[str] = Field(
-        description="ids of those through whose hands it is known to have come to the teller: who began it first",
-        examples=[["mio"]],
-    )
     mode: Mode | None = Field(description="how it was meant")
     support: Support | None = Field(
         description="what it rests on. author: its author says so; perceived: it was perceived; these stand by "
@@ -689,18 +749,11 @@ class OneMemoryOut(
         "wrote it, and as that look did not find it said; null: it is a turn"
     )
     source: Source | None = Field(description="what it came of; null: it is a view of a talk")
-    importance: int | None = Field(description="1, small talk, to 10, what changes a life")
     confidence: float | None = Field(
         description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
         examples=[0.64],
     )
-    level: Importance | None = Field(description="of mid_term: how much it matters, and how long it lasts")
     overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
-    partner_id: str | None = Field(description="with whom it had to do, or whom the talk was with; null: nobody")
-    conversation_id: str | None = Field(description="id of the conversation it comes of; null: it is of none")
-    evidence: list[str] = Field(
-        description="what it was drawn from, where that is no turn", examples=[["talk:6f1c0a94d2b7", "memory:9f0a3c52"]]
-    )
     ago: str = Field(description="the world time since it is known, in the world's language")
 
 
@@ -792,13 +845,17 @@ class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_orien
     )
 
 
-class PersonMemoryOut(Page):
-    """What a person, NPC or character, remembers. `next` pages the facts."""
+class OfOwner(Out):
+    """Something of a person's memory."""
 
     person_id: str = Field(description="id of the one who remembers")
+
+
+class PersonMemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
+    """What a person, NPC or character, remembers. `next` pages the facts."""
+
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
     about: str | None = Field(description="about whom it was asked")
-    now: Now
     found: bool = Field(
         description="whether a fact or a turn bears on the query (without one: whether anything is remembered); "
         "if not, `facts` are only the nearest there are"
@@ -829,13 +886,10 @@ class MemoryOut(PersonMemoryOut):
     npc_id: str | None = Field(description="an older name of `about`")
 
 
-class UsageOut(CostOut, of=UsageRow, shows="failures cached_tokens estimated"):
+class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens estimated"):
     """Model calls and tokens of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
-    role: str = Field(
-        description="what the calls were for: character, npc, closing, decision, attitude, long_term, survey, quality"
-    )
 
 
 class LeftOut(Out):

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Header, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
 from sqlmodel import Session
 
@@ -24,8 +23,9 @@ from service.api.dependencies import (
     Slug,
     World,
     WorldTimeText,
+    describe,
 )
-from service.api.problem import describe, language_of
+from service.api.problem import language_of
 from service.api.schemas import CostOut, FailureOut
 from service.conversation.asking import (
     AnswerForm,
@@ -37,7 +37,7 @@ from service.conversation.asking import (
     require_actor,
     summarise,
 )
-from service.errors import Invalid
+from service.errors import refuse
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
@@ -50,8 +50,6 @@ router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
 MOST_BARS = 10
-IMPORTANCE = 4
-"""Of 1 to 10: how much it matters to somebody that it was asked, where that is to be remembered."""
 
 Question = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
 Bound = Annotated[float, Field(ge=-100_000, le=100_000)]
@@ -64,7 +62,18 @@ class RangeIn(In):
     max: Bound = Field(description="the most, which is above it")
 
 
-class SurveyIn(In):
+class SurveyIn(
+    In,
+    examples={
+        "a choice": {"question": "Would you move to the city?", "choices": ["yes", "no"]},
+        "a number, of these two": {
+            "question": "How safe is the pier?",
+            "number": {"min": 1, "max": 5},
+            "people": ["aoi", "npc_taro"],
+        },
+        "words on what they are shown": {"stimulus": "A ferry a day, free for a year!", "people": "characters"},
+    },
+):
     """What is asked, and who. At least one of `question` and `stimulus`; at most one of `choices` and `number`: without
     both, words are answered.
     """
@@ -131,7 +140,7 @@ class SurveyOut(Out, of=Survey, shows="question stimulus"):
     csv: str = Field(description="the answers as a CSV file, which no spreadsheet takes for formulas")
 
 
-class SummaryIn(In):
+class SummaryIn(In, examples={"whom she trusts": {"question": "Whom does she trust, and why?"}}):
     """What is to be summed up."""
 
     question: Question = Field(description="what it is about", examples=["Whom does she trust, and why?"])
@@ -156,22 +165,16 @@ class SummaryOut(Out, of=Scan, shows="parts model"):
     cost: CostOut = Field(description="what the model calls came to")
 
 
-_SURVEYS: dict[str, Example] = {
-    "a choice": {"value": {"question": "Would you move to the city?", "choices": ["yes", "no"]}},
-    "a number, of these two": {
-        "value": {"question": "How safe is the pier?", "number": {"min": 1, "max": 5}, "people": ["aoi", "npc_taro"]}
+@router.post(
+    "/surveys",
+    response_model=SurveyOut,
+    responses={
+        200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"},
+        **describe(404, 409),
     },
-    "words on what they are shown": {"value": {"stimulus": "A ferry a day, free for a year!", "people": "characters"}},
-}
-_SUMMARY: dict[str, Example] = {"whom she trusts": {"value": {"question": "Whom does she trust, and why?"}}}
-_TABLE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"}
-}
-
-
-@router.post("/surveys", response_model=SurveyOut, responses=_TABLE | describe(400, 404, 409))
+)
 async def ask_many(
-    body: Annotated[SurveyIn, Body(openapi_examples=_SURVEYS)],
+    body: SurveyIn,
     request: Request,
     deps: Serving,
     world: World,
@@ -198,10 +201,8 @@ async def ask_many(
     return out
 
 
-@router.post("/people/{person_id}/summary", response_model=SummaryOut, responses=describe(400, 404, 502))
-async def summarise_memory(
-    person_id: Slug, body: Annotated[SummaryIn, Body(openapi_examples=_SUMMARY)], deps: Serving, world: World
-) -> SummaryOut:
+@router.post("/people/{person_id}/summary", responses=describe(502))
+async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> SummaryOut:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
     not read; what it keeps secret is. Nothing of it is stored.
@@ -228,17 +229,14 @@ async def summarise_memory(
 
 def _survey(body: SurveyIn) -> Survey:
     """Raises: Invalid: nothing is asked, or in two ways; bounds between which there is nothing; a choice twice."""
-    if body.question is None and body.stimulus is None:
-        raise Invalid(field="body.question", reason=Phrase("answers.invalid_fields.nothing_asked"))
-    if body.choices is not None and body.number is not None:
-        raise Invalid(field="body.number", reason=Phrase("answers.invalid_fields.one_answer"))
-    if body.choices is not None and len(set(body.choices)) < len(body.choices):
-        raise Invalid(field="body.choices", reason=Phrase("answers.invalid_fields.same_choices"))
-    if body.number is not None and body.number.min >= body.number.max:
-        raise Invalid(field="body.number.max", reason=Phrase("answers.invalid_fields.no_range"))
-    form = AnswerForm(choices=tuple(body.choices or ()))
-    if body.number is not None:
-        form = AnswerForm(least=body.number.min, most=body.number.max)
+    choices, number = body.choices or [], body.number
+    refuse(
+        (body.question is None and body.stimulus is None, "body.question", "answers.invalid_fields.nothing_asked"),
+        (bool(choices) and number is not None, "body.number", "answers.invalid_fields.one_answer"),
+        (len(set(choices)) < len(choices), "body.choices", "answers.invalid_fields.same_choices"),
+        (number is not None and number.min >= number.max, "body.number.max", "answers.invalid_fields.no_range"),
+    )
+    form = AnswerForm(choices=tuple(choices), least=number.min if number else None, most=number.max if number else None)
     return Survey(question=body.question or "", stimulus=body.stimulus or "", form=form)
 
 
@@ -247,9 +245,8 @@ def _asked_of(world: WorldView, people: str | Sequence[str]) -> list[str]:
     kinds = {"npcs": [*world.cast.npcs], "characters": [*world.cast.characters]}
     kinds["all"] = kinds["npcs"] + kinds["characters"]
     ids = list(kinds[people]) if isinstance(people, str) else list(dict.fromkeys(people))
-    if len(ids) > MOST_PEOPLE:
-        reason = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
-        raise Invalid(field="body.people", reason=reason)
+    too_many = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
+    refuse((len(ids) > MOST_PEOPLE, "body.people", too_many))
     return [require_actor(world, one).id for one in ids]
 
 
@@ -270,7 +267,8 @@ async def _remember(
 
     def work(session: Session, world_session: WorldSession) -> None:
         for person_id, text in said.items():
-            seen = Observation(text=text, importance=IMPORTANCE, seen_by=[person_id])
+            # of 1 to 10: that it was asked matters little to somebody
+            seen = Observation(text=text, importance=4, seen_by=[person_id])
             observe(session, deps.conversation.memory, world_session, seen)
 
     await deps.world_runner.command(world.id, work, asked=asked)

@@ -8,10 +8,8 @@ from sqlmodel import Session
 from service.api.dependencies import ApiDependencies
 from service.api.schemas import (
     ConversationDetail,
-    ConversationOut,
     FailureOut,
     GoalOut,
-    LastMeetingOut,
     MidTermOut,
     OneMemoryOut,
     PositionOut,
@@ -31,7 +29,7 @@ from service.people.person import segment_of
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
 from world.errors import BadWorldTime
-from world.life import Segment, position_at, walking_at
+from world.life import Position, Segment, position_at, walking_at
 from world.time import WorldTime, parse_time
 
 
@@ -40,17 +38,12 @@ def moment(text: str, field: str) -> WorldTime:
     try:
         return parse_time(text)
     except BadWorldTime as exc:
-        raise Invalid(field=field, reason=Phrase("common.no_world_time", text=exc.text)) from exc
+        raise Invalid(field=field, reason=Phrase("common.no_world_time", text=text)) from exc
 
 
 def address(world_id: str, path: str) -> str:
     """The path, with the world it is of, where that is not the one of a request that names none."""
     return path if world_id == MAIN_WORLD else f"{path}?world_id={world_id}"
-
-
-def conversation(row: ConversationRow, world: WorldView) -> ConversationOut:
-    """A conversation without its turns."""
-    return ConversationOut.of(row, **_of_conversation(row, world))
 
 
 async def read_conversation(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
@@ -61,7 +54,7 @@ async def read_conversation(deps: ApiDependencies, world_id: str, conversation_i
         turns = turns_of(session, row.key)
         asked = calls_in(session, row.key)
         told = {"turns": turns, "actions": asked, "changes": row.changes or None}
-        return ConversationDetail.of(row, **_of_conversation(row, world), **told)
+        return ConversationDetail.of(row, **of_conversation(row, world), **told)
 
     return await deps.read(world_id, work)
 
@@ -84,7 +77,7 @@ def position_of(session: Session, world: WorldView, person_id: str, players: Map
     if person_id in world.cast.homes:
         return position(world, segment_of(session, world, person_id), world.now)
     node_id = world.map.posts.get(person_id) or players.get(person_id)
-    return None if node_id is None else PositionOut.of(None, node_id=node_id, place=world.map.label(node_id))
+    return None if node_id is None else PositionOut.of(Position(node_id=node_id), place=world.map.label(node_id))
 
 
 def today(row: SummaryRow, world: WorldView) -> TodayOut:
@@ -122,17 +115,12 @@ def on_mind(one: OnMind) -> MidTermOut:
     return MidTermOut.of(one, importance=one.level, created_at=one.since, partner_id=one.partner_id or None)
 
 
-def last_meeting(row: SummaryRow, world: WorldView) -> LastMeetingOut:
-    """The last closed conversation of two."""
-    return LastMeetingOut.of(row, elapsed_minutes=world.now - row.at, ago=ago_in(WorldTime(row.at), world))
-
-
 def ago_in(then: WorldTime, world: WorldView) -> str:
     """The world time since then, as the world's language says it."""
     return ago(then, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
-def _of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
+def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
     """What the row calls otherwise, or does not have."""
     has_goal = row.goal is not None and row.success_criteria is not None
     failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))

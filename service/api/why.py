@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
 from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
-from service.api.problem import describe
 from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns
@@ -18,6 +17,7 @@ from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall
 from service.store.tables import TurnRow
+from world.actions import Option
 
 router = APIRouter(dependencies=[KNOWN_QUERY])
 
@@ -74,21 +74,16 @@ class TurnWhyOut(AnswerCostOut, of=TurnRow, shows="turn speaker_id speaker_name 
     messages: Messages
 
 
-class ChoiceOut(Out):
+class ChoiceOut(Out, of=Option, shows="action_id facility_id target_id"):
     """Something a character could choose."""
 
     number: int = Field(description="as the model was offered it, from 1")
-    action_id: str = Field(description="of actions.json, or built in (walk, talk, wait)")
     node_id: str | None = Field(description="where it is done; null: in the facility, or where the person is")
-    facility_id: str | None = Field(description="in which facility; null: in none")
-    target_id: str | None = Field(description="whom it would speak to; null: nobody")
     chosen: bool = Field(description="whether the model chose it")
 
 
-class ImpossibleOut(Out, of=ActionFailed, shows="action_id facility_id target_id"):
+class ImpossibleOut(Out, of=ActionFailed, shows="action_id reason facility_id target_id"):
     """Something that was not possible."""
-
-    reason: str = Field(description="why it was not possible, as a word: closed, no_seat, too_little, …")
 
 
 class QuestionOut(AnswerCostOut, of=Basis, shows="places needs"):
@@ -126,8 +121,6 @@ class EventWhyOut(Out):
 
 @router.get(
     "/conversations/{conversation_id}/turns/{turn}/why",
-    response_model=TurnWhyOut,
-    responses=describe(404),
     tags=["conversations"],
 )
 async def why_said(
@@ -143,56 +136,49 @@ async def why_said(
     knew = why.knew
     return TurnWhyOut.of(
         why.turn,
-        words=list(turns.in_words(world, why)),
+        words=turns.in_words(world, why),
         goal=why.goal.goal if why.goal else why.wanted or None,
-        perceived=list(why.perceived),
+        perceived=why.perceived,
         towards=TowardsOut.of(knew, partner_id=why.partner_id) if knew else None,
         mood=knew.mood if knew else None,
-        memories=_remembered(why.memories),
-        reminded=_remembered(why.reminded),
-        told=list(why.told),
+        memories=why.memories,
+        reminded=why.reminded,
+        told=why.told,
         messages=why.messages,
     )
 
 
-@router.get("/events/{event_id}/why", response_model=EventWhyOut, responses=describe(404), tags=["world"])
+@router.get("/events/{event_id}/why", tags=["world"])
 async def why_happened(event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world: ToldWorld) -> EventWhyOut:
     """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
     thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.
     What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
     why = await events.why_happened(deps.conversation, world, event_id)
-    said = why.source and why.source.turn
-    return EventWhyOut(
+    said, asked = why.source and why.source.turn, why.question
+    return EventWhyOut.of(
+        why,
         event=EVENTS[why.event.kind].model_validate(why.event),
         words=events.in_words(world, why),
         led_by=why.led.id if why.led else None,
-        question=_question(why.question) if why.question else None,
+        question=asked
+        and QuestionOut.of(
+            asked.row,
+            offered=[
+                ChoiceOut.of(one, number=number, node_id=one.node_id or None, chosen=number == asked.basis.chosen)
+                for number, one in enumerate(asked.basis.options, 1)
+            ],
+            refused=asked.basis.refusals,
+            places=asked.basis.places,
+            needs=asked.basis.needs,
+            memories=asked.memories,
+            messages=asked.row.prompt,
+        ),
         source=why.source
         and SourceOut(
             conversation_id=why.source.conversation.id,
             turn=said.turn if said else None,
             text=said.text if said else None,
         ),
-        evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
-    )
-
-
-def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:
-    return [RememberedOut.model_validate(one) for one in found]
-
-
-def _question(question: events.Question) -> QuestionOut:
-    basis = question.basis
-    return QuestionOut.of(
-        question.row,
-        offered=[
-            ChoiceOut.of(option, number=number, node_id=option.node_id or None, chosen=number == basis.chosen)
-            for number, option in enumerate(basis.options, 1)
-        ],
-        refused=[ImpossibleOut.model_validate(one) for one in basis.refusals],
-        places=list(basis.places),
-        needs=basis.needs,
-        memories=_remembered(question.memories),
-        messages=question.row.prompt,
+        evidence=[one for _, evidence in why.drawn for one in evidence],
     )

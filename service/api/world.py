@@ -1,9 +1,8 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session, func, select
 
 from service.api import views
@@ -20,15 +19,16 @@ from service.api.dependencies import (
     World,
     WorldId,
     cut,
+    describe,
     link_next,
     once_of,
 )
 from service.api.events import LIMIT_MAX, page_of_step
 from service.api.life import life_states
-from service.api.life_schemas import ClockIn, ClockOut
-from service.api.problem import describe
 from service.api.schemas import (
     BudgetOut,
+    ClockIn,
+    ClockOut,
     FacilityOut,
     LeftOut,
     MapOut,
@@ -41,7 +41,7 @@ from service.api.schemas import (
     WorldIn,
     WorldOut,
 )
-from service.errors import Invalid
+from service.errors import refuse
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.people.person import standing_players
@@ -55,35 +55,15 @@ from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
-_ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
-    202: {"model": TickOut, "description": "With wait=false: the world is on its way"}
-}
 
-_CHANGES: dict[str, Example] = {
-    "the weather": {"value": {"weather": "A fine rain"}},
-    "an announcement": {"value": {"announce": {"text": "The harbour festival begins at dusk.", "minutes": 600}}},
-    "language and decisions": {"value": {"language": "en", "decision": "routine"}},
-}
-_CLOCKS: dict[str, Example] = {
-    "a world minute a second": {"value": {"mode": "running", "speed": 60, "pace": "exact"}},
-    "by ticks alone": {"value": {"mode": "manual"}},
-}
-_TICKS: dict[str, Example] = {
-    "an hour, told when it is over": {"value": {"ticks": 60}},
-    "a day, answered at once": {"value": {"ticks": 1440, "wait": False}},
-}
-
-
-@router.get("/world", response_model=WorldOut, responses=describe())
+@router.get("/world")
 async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """The world's clock and how it is played. A world that nobody has written to is at its beginning."""
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
-@router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
-async def change_world(
-    body: Annotated[WorldIn, Body(openapi_examples=_CHANGES)], deps: Serving, world_id: WorldId, asked: AsAsked
-) -> WorldOut:
+@router.patch("/world", responses=describe(409))
+async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
     """Set the world's language, how its characters decide, how large prompts may be, its weather; announce something.
 
     The content's texts, the prompts and what is said from now on follow the language. Weather and announcements are in
@@ -92,12 +72,8 @@ async def change_world(
 
     def work(session: Session, world_session: WorldSession) -> WorldOut:
         row = session.get_one(WorldRow, world_id)
-        if body.language is not None:
-            row.language = body.language
-        if "decision" in body.model_fields_set:
-            row.decision = body.decision
-        if "context_tokens" in body.model_fields_set:
-            row.context_tokens = body.context_tokens
+        for name in body.model_fields_set & {"language", "decision", "context_tokens"}:
+            setattr(row, name, getattr(body, name))
         if body.weather is not None:
             set_weather(session, world_session, body.weather)
         if body.announce is not None:
@@ -108,10 +84,8 @@ async def change_world(
     return await deps.world_runner.command(world_id, work, asked=asked)
 
 
-@router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))
-async def set_clock(
-    body: Annotated[ClockIn, Body(openapi_examples=_CLOCKS)], deps: Serving, world_id: WorldId
-) -> WorldOut:
+@router.put("/world/clock", responses=describe(409))
+async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
@@ -123,7 +97,7 @@ async def set_clock(
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
-@router.post("/world/stop", response_model=WorldOut, responses=describe())
+@router.post("/world/stop")
 async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the world stand: at the last minute that is settled, with the clock set to manual.
 
@@ -145,15 +119,17 @@ async def delete_world(deps: Serving, world_id: WorldId) -> None:
 
 @router.post(
     "/world/tick",
-    response_model=TickOut,
-    responses=_ON_ITS_WAY | describe(400, 409),
+    responses={
+        202: {"model": TickOut, "description": "With wait=false: the world is on its way"},
+        **describe(409),
+    },
 )
 async def tick(
-    body: Annotated[TickIn, Body(openapi_examples=_TICKS)],
+    body: TickIn,
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
     kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
     person_id: Annotated[Slug | None, Query(description="Only that person's events")] = None,
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX, description="At most so many events, the first")] = LIMIT_MAX,
@@ -185,7 +161,7 @@ async def tick(
     )
 
 
-@router.get("/world/map", response_model=MapOut, responses=describe())
+@router.get("/world/map")
 async def read_map(world: World) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
     places = world.map
@@ -206,7 +182,7 @@ async def read_map(world: World) -> MapOut:
     )
 
 
-@router.get("/world/people", response_model=PeopleOut, responses=describe())
+@router.get("/world/people")
 async def read_people(
     deps: Serving,
     world_id: WorldId,
@@ -218,9 +194,8 @@ async def read_people(
 
     def work(session: Session, world: WorldView) -> PeopleOut:
         moment = world.now if at is None else views.moment(at, "query.at")
-        if moment > world.now:
-            reason = Phrase("answers.invalid_fields.not_past", text=at, now=iso(world.now))
-            raise Invalid(field="query.at", reason=reason)
+        not_past = Phrase("answers.invalid_fields.not_past", text=at, now=iso(world.now))
+        refuse((moment > world.now, "query.at", not_past))
         missing = deps.conversation.models_missing
         lives = life_states(session, world, models_missing=missing) if moment == world.now else None
         then = world.at(moment)
@@ -242,7 +217,7 @@ async def read_people(
     return await deps.read(world_id, work)
 
 
-@router.get("/usage", response_model=list[UsageOut], responses=LINKED | describe())
+@router.get("/usage", responses=LINKED)
 async def read_usage(
     request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
 ) -> list[UsageOut]:
@@ -253,7 +228,7 @@ async def read_usage(
     return [UsageOut.of(row, day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10]) for row in rows]
 
 
-@router.get("/usage/budget", response_model=BudgetOut, responses=describe())
+@router.get("/usage/budget")
 async def read_budget(deps: Serving) -> BudgetOut:
     """What is left of the day's budget of model calls: over all worlds, of the day in UTC by the machine's clock.
 

@@ -13,7 +13,11 @@ from service.content.fields import (
     ContentModel,
     FlagEntry,
     ListOf,
+    MapId,
     Minutes,
+    Names,
+    NeedId,
+    NodeId,
     NonEmpty,
     Number,
     OpenHours,
@@ -71,8 +75,8 @@ class RequiresEntry(ContentModel):
 class ScopeEntry(ContentModel):
     """Where the action is offered."""
 
-    nodes: ListOf[str] = Field(default=(), description="ids of nodes; left out: any / ノードのid。なければどこでも")
-    maps: ListOf[str] = Field(default=(), description="ids of maps; left out: any / マップのid。なければどこでも")
+    nodes: ListOf[NodeId] = Field(default=(), description="ids of nodes; left out: any / ノードのid。なければどこでも")
+    maps: ListOf[MapId] = Field(default=(), description="ids of maps; left out: any / マップのid。なければどこでも")
 
 
 class GameActionEntry(ContentModel):
@@ -83,7 +87,7 @@ class GameActionEntry(ContentModel):
     arguments: ArgumentsEntry = Field(
         default=ArgumentsEntry(), description="JSON Schema of its arguments / 引数のJSON Schema"
     )
-    who: ListOf[str] = Field(
+    who: ListOf[Annotated[str, Names("who")]] = Field(
         default=(),
         description="ids of people, or `npc`, `character`; left out: everybody / "
         "人物のid、または `npc`、`character`。なければ誰でも",
@@ -229,13 +233,15 @@ class ActionEntry(ContentModel):
         "1つの施設で同時にできる人数。なければ無制限",
     )
     hours: NonEmpty[OpenHours] = Field(default=ALWAYS_OPEN, description="when it may begin / 始められる時間帯")
-    requires: dict[str, Annotated[BoundsEntry, BeforeValidator(_bounded)]] = Field(
+    requires: dict[NeedId, Annotated[BoundsEntry, BeforeValidator(_bounded)]] = Field(
         default={},
         description="which level a need must have, by its id; one bound at least / "
         "前提となる欲求の値(idごと、上下どちらかは要る)",
     )
-    cost: dict[str, Cost] = Field(default={}, description="taken from a need when it begins / 始めに欲求から引かれる値")
-    effects: dict[str, Number] = Field(
+    cost: dict[NeedId, Cost] = Field(
+        default={}, description="taken from a need when it begins / 始めに欲求から引かれる値"
+    )
+    effects: dict[NeedId, Number] = Field(
         default={},
         description="what the whole of it does to a need, gained evenly / 全体での欲求の増減。時間とともに均等に得る",
     )
@@ -252,7 +258,7 @@ class ActionEntry(ContentModel):
 class TalkEntry(ContentModel):
     """What talking does to needs."""
 
-    effects_per_hour: dict[str, Number] = Field(
+    effects_per_hour: dict[NeedId, Number] = Field(
         default={}, description="what an hour of talking does to a need / 会話1時間での欲求の増減"
     )
 

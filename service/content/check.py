@@ -1,7 +1,7 @@
 """The check of a content directory, in two passes: the form of every file, then what the files say of each other."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -30,23 +30,22 @@ from service.content.files import (
     read_text,
     values_of,
 )
-from service.content.fragments import FragmentFile, check_fragments
+from service.content.fragments import FragmentFile, check_fragments, name_of
 from service.content.groups import GroupsFile, check_groups
-from service.content.lore import LoreFile
+from service.content.lore import LoreFile, groups_of
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.references import (
-    check_acquaintances,
     check_connectivity,
+    check_homes,
+    check_ids,
     check_lore,
     check_maps,
-    check_named,
     check_npcs,
     check_people,
-    check_places,
     check_posts,
 )
-from service.content.scenes import Known, SceneFile, check_scenes, named
+from service.content.scenes import Scene, check_scenes, named
 from service.locales import Language, Listed, languages
 
 W = TypeVar("W", bound=ContentModel)
@@ -74,7 +73,7 @@ class CheckedContent:
     fragments: dict[str, FragmentFile] = field(default_factory=dict)
     all_fragments: bool = True
     lore: dict[str, LoreFile] = field(default_factory=dict)
-    scenes: dict[str, SceneFile] = field(default_factory=dict)
+    scenes: dict[str, Scene] = field(default_factory=dict)
     groups: dict[str, GroupsFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
@@ -93,6 +92,24 @@ class CheckedContent:
     def nodes(self) -> list[str] | None:
         """Ids of all places; None: the maps could not be read."""
         return None if self.maps is None else [node.id for area in self.maps.maps for node in area.nodes]
+
+    @property
+    def known(self) -> dict[str, Collection[str]]:
+        """The ids there are of each kind of which all files could be read."""
+        found: dict[str, Collection[str]] = {
+            "group": groups_of(self.lore),
+            "scene": [scene.scene_id for scene in self.scenes.values()],
+        }
+        if self.maps is not None:
+            found["node"], found["map"] = self.nodes or (), [area.id for area in self.maps.maps]
+            found["facility"] = [place.id for area in self.maps.maps for place in area.facilities]
+        if self.actions is not None:
+            found["need"] = [need.id for need in self.actions.needs]
+            found["action"] = [action.id for action in self.actions.actions]
+        if self.all_people:
+            found["person"] = [person.id for person in self.everybody.values()]
+            found["who"] = [*found["person"], "npc", "character"]
+        return found | ({"fragment": [*map(name_of, self.fragments)]} if self.all_fragments else {})
 
     def file_of(self, person_id: str) -> str | None:
         """The file that says who the person is; None: there is none."""
@@ -121,16 +138,14 @@ def _parsed(directory: Path) -> CheckedContent:
     own_actions = os.path.lexists(directory / ACTIONS_FILE)
     maps = _parse(MapsFile, directory, MAPS_FILE, found)
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
-    has_npcs, has_characters, has_lore, has_scenes, has_fragments, has_groups = (
-        os.path.lexists(directory / folder) for folder in (NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS, GROUPS)
-    )
-    has_posts = maps is None or any(area.npcs for area in maps.maps)
-    npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found) if has_npcs or has_posts else ({}, True)
-    characters, all_characters = (
-        _parse_all(CharacterFile, directory, CHARACTERS, found) if has_characters else ({}, True)
-    )
-    fragments, all_fragments = _parse_all(FragmentFile, directory, FRAGMENTS, found) if has_fragments else ({}, True)
-    scenes = _parse_all(SceneFile, directory, SCENES, found)[0] if has_scenes else {}
+
+    def parse_all(model: type[W], folder: str, *, is_needed: bool = False) -> tuple[dict[str, W], bool]:
+        is_there = is_needed or os.path.lexists(directory / folder)
+        return _parse_all(model, directory, folder, found) if is_there else ({}, True)
+
+    npcs, all_npcs = parse_all(NpcFile, NPCS, is_needed=maps is None or any(area.npcs for area in maps.maps))
+    characters, all_characters = parse_all(CharacterFile, CHARACTERS)
+    fragments, all_fragments = parse_all(FragmentFile, FRAGMENTS)
     return CheckedContent(
         maps=maps,
         actions=actions,
@@ -141,9 +156,9 @@ def _parsed(directory: Path) -> CheckedContent:
         all_people=all_npcs and all_characters,
         fragments=fragments,
         all_fragments=all_fragments,
-        lore=_parse_all(LoreFile, directory, LORE, found)[0] if has_lore else {},
-        scenes={file: named(file, scene) for file, scene in scenes.items()},
-        groups=_parse_all(GroupsFile, directory, GROUPS, found)[0] if has_groups else {},
+        lore=parse_all(LoreFile, LORE)[0],
+        scenes={file: named(file, scene) for file, scene in parse_all(Scene, SCENES)[0].items()},
+        groups=parse_all(GroupsFile, GROUPS)[0],
         own_prompts=dict(_own_prompts(directory, found)),
         problems=found,
     )
@@ -213,38 +228,29 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
     """The second pass: ids, who can get where, what can be done; of the files that could be read."""
     maps, actions, npcs, characters = content.maps, content.actions, content.npcs, content.characters
     everybody = content.everybody
+    own_actions = {ACTIONS_FILE: actions} if actions is not None and content.own_actions else {}
     yield from check_people(everybody)
+    files = {**everybody, **content.fragments, **content.lore, **content.scenes, **own_actions}
+    yield from check_ids(files, content.known)
     if maps is not None:
         wrong = [*check_maps(maps), *check_posts(maps)]
         yield from wrong or check_connectivity(maps)
-        yield from check_places(characters, maps)
+        yield from check_homes(characters, maps)
         if content.all_npcs:
             yield from check_npcs(npcs, characters, maps)
     if content.all_people:
-        yield from check_lore(content.lore, [person.id for person in everybody.values()], maps)
-        yield from check_acquaintances(everybody)
-        yield from check_scenes(content.scenes, _known(content))
+        yield from check_lore(content.lore)
+        yield from check_scenes(content.scenes, content.nodes)
         for file, groups in content.groups.items():
             yield from check_groups(file, groups, content.names, content.nodes)
-        yield from check_named({**everybody, **content.fragments}, [person.id for person in everybody.values()])
     if content.all_fragments:
         yield from check_fragments(everybody, content.fragments)
     if actions is not None:
         if content.own_actions:
             yield from check_actions(actions)
             yield from check_tags(actions, maps) if maps is not None else ()
-            yield from check_game_actions(actions, maps, npcs if content.all_people else None, characters)
+            yield from check_game_actions(actions)
         yield from check_plans(characters, actions, maps)
-
-
-def _known(content: CheckedContent) -> Known:
-    actions = content.actions
-    return Known(
-        people=list(content.names),
-        nodes=content.nodes,
-        needs=None if actions is None else [need.id for need in actions.needs],
-        scenes=[scene.scene_id for scene in content.scenes.values()],
-    )
 
 
 def _by_file(found: ContentProblem) -> tuple[bool, bool, str]:

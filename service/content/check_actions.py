@@ -4,18 +4,16 @@ planned.
 
 from collections.abc import Iterator, Mapping
 
-from service.content.actions import ActionEntry, ActionsFile, ArgumentEntry, GameActionEntry, NeedEntry
+from service.content.actions import ActionEntry, ActionsFile, ArgumentEntry, NeedEntry
 from service.content.fields import ContentProblem, Key, hint, listed, problem, quote
 from service.content.files import ACTIONS_FILE
 from service.content.maps import FacilityEntry, MapsFile
 from service.content.persons import CharacterFile
-from service.content.references import Characters, Npcs, declared_once, entries, unknown, unknown_in
+from service.content.references import Characters, declared_once, entries, unknown_in
 from world.actions import Where
 
 Needs = Mapping[str, NeedEntry]
 """Needs by their ids."""
-_KINDS = frozenset({"npc", "character"})
-"""Who may ask something of the game, beside the ids of people."""
 
 
 def check_actions(actions: ActionsFile) -> Iterator[ContentProblem]:
@@ -25,12 +23,7 @@ def check_actions(actions: ActionsFile) -> Iterator[ContentProblem]:
     needs = {need.id: need for need in actions.needs}
     for i, need in enumerate(actions.needs):
         yield from _within(("needs", i), need)
-    for need_id in actions.talk.effects_per_hour:
-        yield from _known(("talk", "effectsPerHour"), need_id, needs)
     for i, action in enumerate(actions.actions):
-        for name in ("requires", "cost", "effects"):
-            for need_id in getattr(action, name):
-                yield from _known(("actions", i, name), need_id, needs)
         yield from _reachable(("actions", i), action, needs)
         yield from _place(("actions", i), action)
     yield from _restored(actions)
@@ -65,11 +58,6 @@ def _in_bounds(file: str, key: Key, level: float, need: NeedEntry) -> Iterator[C
         yield problem(file, key, "content.out_of_bounds", level=f"{level:.12g}", need=quote(need.id), **_bounds(need))
 
 
-def _known(key: Key, need_id: str, needs: Needs) -> Iterator[ContentProblem]:
-    if need_id not in needs:
-        yield unknown(ACTIONS_FILE, (*key, need_id), "content.unknown_need", need_id, needs)
-
-
 def _reachable(key: Key, action: ActionEntry, needs: Needs) -> Iterator[ContentProblem]:
     """What the action asks of a need has to lie within the need's bounds."""
     asked = [("requires", need_id, wanted.at_least, wanted.at_most) for need_id, wanted in action.requires.items()]
@@ -99,12 +87,8 @@ def check_tags(actions: ActionsFile, maps: MapsFile) -> Iterator[ContentProblem]
             yield problem(ACTIONS_FILE, ("actions", i, "tags"), "content.tags_of_no_facility", **facts)
 
 
-def check_game_actions(
-    actions: ActionsFile, maps: MapsFile | None, npcs: Npcs | None, characters: Characters
-) -> Iterator[ContentProblem]:
-    """Every game action that is declared twice, names what is not there, or cannot be asked for. `npcs` None: not
-    everybody is known.
-    """
+def check_game_actions(actions: ActionsFile) -> Iterator[ContentProblem]:
+    """Every game action that is declared twice or cannot be asked for."""
     asked = actions.game_actions
     yield from declared_once((ACTIONS_FILE, ("gameActions", i, "id"), one.id) for i, one in enumerate(asked))
     for i, one in enumerate(asked):
@@ -115,10 +99,6 @@ def check_game_actions(
             yield from _possible((*key, "arguments", "properties", name), argument)
         if one.await_result and not one.confirm:
             yield problem(ACTIONS_FILE, (*key, "awaitResult"), "content.awaits_nothing")
-        yield from _named(key, one, maps)
-        if npcs is not None:
-            known = {person.id for person in (*npcs.values(), *characters.values())} | _KINDS
-            yield from unknown_in(ACTIONS_FILE, (*key, "who"), "content.unknown_who", one.who, known)
 
 
 def _possible(key: Key, argument: ArgumentEntry) -> Iterator[ContentProblem]:
@@ -131,17 +111,8 @@ def _possible(key: Key, argument: ArgumentEntry) -> Iterator[ContentProblem]:
         yield problem(ACTIONS_FILE, (*key, "maximum"), "content.no_number_fits", **facts)
 
 
-def _named(key: Key, action: GameActionEntry, maps: MapsFile | None) -> Iterator[ContentProblem]:
-    if maps is None:
-        return
-    nodes = {node.id for one in maps.maps for node in one.nodes}
-    yield from unknown_in(ACTIONS_FILE, (*key, "scope", "nodes"), "content.unknown_node", action.scope.nodes, nodes)
-    areas = {one.id for one in maps.maps}
-    yield from unknown_in(ACTIONS_FILE, (*key, "scope", "maps"), "content.unknown_map", action.scope.maps, areas)
-
-
 def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | None) -> Iterator[ContentProblem]:
-    """Every need and action of a character's file that is not there, and every action that its place is not for."""
+    """Every level of a character's need that is out of bounds, and every action that its place is not for."""
     needs = {need.id: need for need in actions.needs}
     known = {action.id for action in actions.actions}
     places = {place.id: place for _, place in entries(maps, "facilities")} if maps else {}
@@ -149,17 +120,12 @@ def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | N
         for need_id, level in character.needs.items():
             if need_id in needs:
                 yield from _in_bounds(file, ("needs", need_id), level, needs[need_id])
-            else:
-                yield unknown(file, ("needs", need_id), "content.unknown_need", need_id, needs)
         for i, block in enumerate(character.routine):
-            key = ("routine", i, "action")
-            if block.action_id is not None and block.action_id not in known:
-                yield unknown(file, key, "content.unknown_action", block.action_id, known)
-            elif block.action_id is not None and (block.facility_id is None or block.facility_id in places):
+            if block.action_id in known and (block.facility_id is None or block.facility_id in places):
                 place = places[block.facility_id] if block.facility_id is not None else None
                 possible = [action.id for action in actions.actions if _fits(action, place, character)]
                 if block.action_id not in possible:
-                    yield _wrong_place(file, key, block.action_id, place, possible)
+                    yield _wrong_place(file, ("routine", i, "action"), block.action_id, place, possible)
 
 
 def _fits(action: ActionEntry, place: FacilityEntry | None, character: CharacterFile) -> bool:

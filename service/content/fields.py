@@ -4,16 +4,18 @@ what is wrong where a file has another form, as we or pydantic find it.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any, TypeVar, get_args
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     PlainValidator,
     Strict,
     ValidationError,
@@ -123,7 +125,12 @@ Clock = Annotated[int, PlainValidator(_clock), WithJsonSchema({"type": "string",
 Moment = Annotated[
     WorldTime, PlainValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-04-01T07:00"]})
 ]
-OpenHours = Annotated[Hours, PlainValidator(_hours), WithJsonSchema({"type": "string", "examples": ["06:00-12:00"]})]
+OpenHours = Annotated[
+    Hours,
+    PlainValidator(_hours),
+    PlainSerializer(lambda hours: hours.label, when_used="json"),
+    WithJsonSchema({"type": "string", "examples": ["06:00-12:00"]}),
+]
 Flag = bool | int | float | str
 """What a game says of its world under a name."""
 FlagEntry = Annotated[
@@ -132,6 +139,21 @@ FlagEntry = Annotated[
 ListOf = Annotated[tuple[T, ...], Strict(False)]
 NonEmpty = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
 """At least one."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Marks a text, or the keys of a mapping, as the id of such a thing, which is declared elsewhere."""
+
+    kind: Literal["action", "facility", "fragment", "group", "map", "need", "node", "person", "scene", "who"]
+    of_keys: bool = False
+
+
+PersonId = Annotated[str, Names("person")]
+NodeId = Annotated[str, Names("node")]
+MapId = Annotated[str, Names("map")]
+NeedId = Annotated[str, Names("need", of_keys=True)]
+"""A key that is a need's id."""
 
 
 class ContentModel(BaseModel):
@@ -157,7 +179,7 @@ class Text(ContentModel):
         if isinstance(value, str):
             words = _words(value)
             return dict.fromkeys(languages(), words)
-        if not isinstance(value, dict) or not value:
+        if not isinstance(value, Text) and (not isinstance(value, dict) or not value):
             raise refusal("text")
         return value
 
@@ -180,6 +202,35 @@ UNWRITTEN = Text.model_construct()
 
 Key = tuple[str | int, ...]
 """Where in a file: the keys and list positions from the top down."""
+
+
+def ids_named(value: object, mark: Names | None = None, key: Key = ()) -> Iterator[tuple[Names, Key, str]]:
+    """Every id that a file names, with where it stands."""
+    if isinstance(value, ContentModel):
+        marks = _marks(type(value))
+        for name, inside in value:
+            yield from ids_named(inside, marks[name], (*key, str(type(value).model_fields[name].alias)))
+    elif isinstance(value, dict | tuple):
+        for place, inside in value.items() if isinstance(value, dict) else enumerate(value):
+            if mark is not None and mark.of_keys:
+                yield mark, (*key, place), str(place)
+            yield from ids_named(inside, mark, (*key, place))
+    elif isinstance(value, str) and mark is not None:
+        yield mark, key, value
+
+
+@cache
+def _marks(model: type[ContentModel]) -> Mapping[str, Names | None]:
+    """How each field of the model is marked."""
+    hints = get_type_hints(model, include_extras=True)
+    return {name: next(_marks_in(hints[name]), None) for name in model.model_fields}
+
+
+def _marks_in(annotation: object) -> Iterator[Names]:
+    yield from (one for one in getattr(annotation, "__metadata__", ()) if isinstance(one, Names))
+    for part in get_args(annotation):
+        yield from _marks_in(part)
+
 
 _PLAIN_KEY = re.compile(r"\w+(-\w+)*")
 _LONGEST_QUOTE = 60

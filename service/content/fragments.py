@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from service.content.fields import ContentModel, ContentProblem, Key, Text, problem
 from service.content.persons import PersonaFile, PersonFile
-from service.content.references import declared_once, unknown
+from service.content.references import declared_once
 
 M = TypeVar("M", bound=ContentModel)
 P = TypeVar("P", bound=PersonFile)
@@ -60,9 +60,6 @@ def check_fragments(people: Mapping[str, PersonFile], fragments: Fragments) -> I
     yield from declared_once((file, (), name_of(file)) for file in fragments)
     by_name = {name_of(file): (file, fragment) for file, fragment in fragments.items()}
     for file, person in people.items():
-        for i, name in enumerate(person.use):
-            if name not in by_name:
-                yield unknown(file, ("use", i), "content.unknown_fragment", name, by_name)
         used = dict(by_name[name] for name in person.use if name in by_name)
         for key, one, other in _differences(person, used, ()):
             yield problem(file, key, "content.fragments_differ", one=one, other=other)

@@ -18,7 +18,7 @@ from service.content.fragments import Fragments, with_fragments
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
-from service.content.scenes import Scene, scene_of
+from service.content.scenes import Scene
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages
 from world.actions import Catalogue
@@ -193,7 +193,7 @@ def load_content(directory: Path) -> Content:
                 lore=lore_of(checked.lore, language),
                 groups=groups_of(checked.lore),
                 fragments=checked.fragments,
-                scenes={scene.scene_id: scene_of(scene, language) for scene in checked.scenes.values()},
+                scenes={scene.scene_id: scene for scene in checked.scenes.values()},
             )
             for language in languages()
         },

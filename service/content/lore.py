@@ -2,19 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from service.content.fields import ContentModel, Flag, FlagEntry, ListOf, NonEmpty, Slug, Text, refusal, same_flag
+from service.content.fields import (
+    ContentModel,
+    Flag,
+    FlagEntry,
+    ListOf,
+    MapId,
+    Names,
+    NonEmpty,
+    PersonId,
+    Slug,
+    Text,
+    refusal,
+    same_flag,
+)
 
 
 class KnownByEntry(ContentModel):
     """Who knows it: whoever is named by one of the keys."""
 
-    people: ListOf[str] = Field(default=(), description="ids of people / 人物のid")
-    groups: ListOf[str] = Field(default=(), description="names of groups / グループの名前")
-    maps: ListOf[str] = Field(
+    people: ListOf[PersonId] = Field(default=(), description="ids of people / 人物のid")
+    groups: ListOf[Annotated[str, Names("group")]] = Field(default=(), description="names of groups / グループの名前")
+    maps: ListOf[MapId] = Field(
         default=(), description="ids of maps: whoever has home or post there / マップのid。そこに家や持ち場のある人"
     )
 
@@ -51,7 +64,7 @@ class LoreEntry(ContentModel):
 class LoreFile(ContentModel):
     """lore/*.yaml."""
 
-    groups: dict[Slug, NonEmpty[str]] = Field(
+    groups: dict[Slug, NonEmpty[PersonId]] = Field(
         default={},
         description="ids of people, by the name of their group / グループの名前ごとの、人物のid",
     )

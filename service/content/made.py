@@ -26,7 +26,7 @@ from service.content.profile import (
     PlayerProfile,
     importance_word,
 )
-from service.content.references import check_named
+from service.content.references import check_ids
 from service.errors import ProfileWrong, WrongLine
 from service.locales import Language, Listed, Phrase
 
@@ -183,8 +183,8 @@ def place_of(made: Made) -> str | None:
 def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
     """A player says nothing of the map: what can be wrong with it is quickly found, however large the world is."""
     if kind == "player":
-        ids = [person.id for person in content.everybody.values()]
-        return chain(check_named(content.players, ids), check_fragments(content.players, content.fragments))
+        known = {name: content.known[name] for name in ("person", "fragment")}
+        return chain(check_ids(content.players, known), check_fragments(content.players, content.fragments))
     return cross_checked(content)
 
 

@@ -7,7 +7,20 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, PlainValidator, WithJsonSchema, model_validator
 
-from service.content.fields import UNWRITTEN, Clock, ContentModel, ListOf, Number, Slug, Text, refusal
+from service.content.fields import (
+    UNWRITTEN,
+    Clock,
+    ContentModel,
+    ListOf,
+    Names,
+    NeedId,
+    NodeId,
+    Number,
+    PersonId,
+    Slug,
+    Text,
+    refusal,
+)
 from service.content.profile import SMALL, Decides, Mood, PersonaLine, Secret, TellFrom, importance_word
 from service.locales import Language, languages, sentence
 from service.settings import ContextTokens
@@ -96,7 +109,7 @@ class PreferencesEntry(ContentModel):
 class RelationshipEntry(ContentModel):
     """What another person is to it."""
 
-    person: str = Field(description="the id of the other / 相手のid")
+    person: PersonId = Field(description="the id of the other / 相手のid")
     description: Text = Field(description="what the other is to it / 本人にとってどんな相手か")
 
 
@@ -273,7 +286,7 @@ class _Named(ContentModel):
     id: Slug = Field(description="the person's id, no other person's / 人物のid。ほかの誰とも違う")
     name: Text = Field(description="the person's name / 名前")
     personality: Text = Field(description="what it is like / どんな人か")
-    use: ListOf[str] = Field(
+    use: ListOf[Annotated[str, Names("fragment")]] = Field(
         default=(),
         description="names of files in fragments/ whose keys it has too / fragments/ のファイルの名前。そのキーも持つ",
     )
@@ -304,10 +317,10 @@ class RoutineEntry(ContentModel):
 
     starts: Clock = Field(description="from when on; later than the block before / 始まる時刻。前の項目より後")
     activity: Text = Field(description="what it is doing, in words / していること(文)")
-    facility_id: str | None = Field(
+    facility_id: Annotated[str, Names("facility")] | None = Field(
         default=None, alias="facility", description="at which facility; left out: at home / どの施設で。なければ家で"
     )
-    action_id: str | None = Field(
+    action_id: Annotated[str, Names("action")] | None = Field(
         default=None,
         alias="action",
         description="an id of actions.json; left out: what fits the place / actions.json のid。なければ場所に合うもの",
@@ -320,13 +333,15 @@ class CharacterFile(PersonFile):
     routine: ListOf[RoutineEntry] = Field(
         default=(), description="what it does on a day, in order of time / 一日の日課(時刻の順)"
     )
-    home: str = Field(description="the node where it begins and sleeps / 始まりの場所で、眠るノード")
-    knows: ListOf[str] = Field(
+    home: NodeId = Field(description="the node where it begins and sleeps / 始まりの場所で、眠るノード")
+    knows: ListOf[PersonId] = Field(
         default=(),
         description="ids of people it was on terms with before, and they with it / "
         "前から知り合いの人のid。互いに知り合いになる",
     )
-    needs: dict[str, Number] = Field(default={}, description="levels it begins with, by need / 始めの値(欲求のidごと)")
+    needs: dict[NeedId, Number] = Field(
+        default={}, description="levels it begins with, by need / 始めの値(欲求のidごと)"
+    )
     decision: Decides | None = Field(
         default=None,
         description="how it decides; left out: as the world says (`PATCH /world`, `KATARIBE_WORLD__DECISION`) / "

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, JsonValue, model_validator
 
-from service.content.fields import ContentModel, refusal
+from service.content.fields import ContentModel, PersonId, refusal
 
 Mood = Literal["happy", "neutral", "angry", "sad", "afraid", "ashamed", "moved"]
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -32,7 +32,7 @@ class TellFrom(ContentModel):
         default=None,
         description="whoever the person likes at least so much / 好感度がこれ以上の相手",
     )
-    person: str | None = Field(default=None, description="the person with that id / そのidの人物")
+    person: PersonId | None = Field(default=None, description="the person with that id / そのidの人物")
 
     @model_validator(mode="after")
     def _somebody(self) -> Self:
@@ -108,6 +108,7 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     lines: tuple[str, ...] = ()
     deflections: tuple[str, ...] = ()
     mood: Mood = "neutral"
+    """the mood it falls back into"""
     voice: JsonValue = None
     context_tokens: int | None = None
     """about how many tokens its prompts in talks may take; null: as its world or the settings say"""

@@ -8,11 +8,11 @@ from typing import Any
 
 import networkx as nx
 
-from service.content.fields import ContentProblem, Key, hint, key_path, listed, problem, quote
+from service.content.fields import ContentModel, ContentProblem, Key, hint, ids_named, key_path, listed, problem, quote
 from service.content.files import MAPS_FILE
-from service.content.lore import LoreFile, groups_of
+from service.content.lore import LoreFile
 from service.content.maps import MapEntry, MapsFile, world_map
-from service.content.persons import CharacterFile, NpcFile, PersonaFile, PersonFile
+from service.content.persons import CharacterFile, NpcFile, PersonFile
 from world.time import MINUTES_PER_HOUR
 
 Npcs = Mapping[str, NpcFile]
@@ -37,16 +37,25 @@ def unknown_in(
             yield unknown(file, (*key, i), sentence, word, known)
 
 
-def named_once(
-    file: str, name: str, people: Sequence[str], known: Collection[str], *inside: str
-) -> Iterator[ContentProblem]:
-    """Each of the people in the list of that name who is not there, or was named before; `inside`: its id's key."""
+def named_once(file: str, name: str, people: Sequence[str], *inside: str) -> Iterator[ContentProblem]:
+    """Each of the people in the list of that name who was named before; `inside`: its id's key."""
     for i, person_id in enumerate(people):
-        if person_id not in known:
-            yield unknown(file, (name, i, *inside), "content.unknown_person", person_id, known)
-        elif (first := people.index(person_id)) != i:
+        if (first := people.index(person_id)) != i:
             there = f"{name}[{first}]"
             yield problem(file, (name, i, *inside), "content.known_twice", id=quote(person_id), there=there)
+
+
+def check_ids(files: Mapping[str, ContentModel], known: Mapping[str, Collection[str]]) -> Iterator[ContentProblem]:
+    """Every id in the files that is none of those of its kind, and a person that names itself. What is known of no kind
+    is not checked.
+    """
+    for file, one in files.items():
+        own = one.id if isinstance(one, PersonFile) else None
+        for mark, key, named in ids_named(one):
+            if mark.kind == "person" and named == own:
+                yield problem(file, key, "content.knows_itself", id=quote(named))
+            elif mark.kind in known and named not in known[mark.kind]:
+                yield unknown(file, key, f"content.unknown_{mark.kind}", named, known[mark.kind])
 
 
 def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProblem]:
@@ -61,19 +70,16 @@ def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProble
 
 
 def check_people(people: People) -> Iterator[ContentProblem]:
-    """Every id that two people share, and every routine out of order."""
+    """Every id that two people share, every routine out of order, and whoever a character knows twice."""
     yield from declared_once((file, ("id",), person.id) for file, person in people.items())
-    for file, character in _characters(people):
+    for file, character in ((file, person) for file, person in people.items() if isinstance(person, CharacterFile)):
+        yield from named_once(file, "knows", character.knows)
         for i, (before, block) in enumerate(pairwise(character.routine)):
             if block.starts <= before.starts:
                 times = {"found": _clock(block.starts), "earlier": _clock(before.starts)}
                 yield problem(
                     file, ("routine", i + 1, "starts"), "content.routine_order", **times, there=f"routine[{i}].starts"
                 )
-
-
-def _characters(people: People) -> Iterator[tuple[str, CharacterFile]]:
-    return ((file, person) for file, person in people.items() if isinstance(person, CharacterFile))
 
 
 def _clock(minutes: int) -> str:
@@ -161,74 +167,20 @@ def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[C
             yield problem(file, ("id",), "content.no_post", npc=quote(npc.id))
 
 
-def check_acquaintances(people: People) -> Iterator[ContentProblem]:
-    """Everybody a character knows that is not there, is the character itself, or is named twice. They are all there
-    are.
-    """
-    ids = [person.id for person in people.values()]
-    for file, character in _characters(people):
-        for i, person_id in enumerate(character.knows):
-            if person_id == character.id:
-                yield problem(file, ("knows", i), "content.knows_itself", id=quote(person_id))
-        yield from named_once(file, "knows", character.knows, ids)
-
-
-def check_named(files: Mapping[str, PersonaFile], people: Collection[str]) -> Iterator[ContentProblem]:
-    """Everybody whom a file of a person or a fragment names for a secret or a relationship, and who is not there, or is
-    the person itself. `people` are the ids of all there are.
-    """
-    for file, one in files.items():
-        told = ((("facts", i, "tellFrom", "person"), fact.tell_from) for i, fact in enumerate(one.facts))
-        related = ((("relationships", i, "person"), other) for i, other in enumerate(one.relationships))
-        named = [(key, entry.person) for key, entry in (*told, *related) if entry and entry.person is not None]
-        for key, person_id in named:
-            if isinstance(one, PersonFile) and person_id == one.id:
-                yield problem(file, key, "content.knows_itself", id=quote(person_id))
-            elif person_id not in people:
-                yield unknown(file, key, "content.unknown_person", person_id, people)
-
-
-def check_lore(
-    files: Mapping[str, LoreFile], people: Collection[str], maps: MapsFile | None
-) -> Iterator[ContentProblem]:
-    """Every id of lore and name of a group that is taken, and every person, group and map that is named and not there.
-    `people` are the ids of all there are.
-    """
-    groups = groups_of(files)
-    for file, lore in files.items():
-        for name, members in lore.groups.items():
-            yield from unknown_in(file, ("groups", name), "content.unknown_person", members, people)
-        for i, entry in enumerate(lore.entries):
-            if entry.known_by is None:
-                continue
-            key, named = ("entries", i, "knownBy"), entry.known_by
-            yield from unknown_in(file, (*key, "people"), "content.unknown_person", named.people, people)
-            yield from unknown_in(file, (*key, "groups"), "content.unknown_group", named.groups, groups)
-            if maps is not None:
-                areas = [area.id for area in maps.maps]
-                yield from unknown_in(file, (*key, "maps"), "content.unknown_map", named.maps, areas)
+def check_lore(files: Mapping[str, LoreFile]) -> Iterator[ContentProblem]:
+    """Every id of lore and name of a group that is taken."""
     yield from declared_once((file, ("groups", name), name) for file, lore in files.items() for name in lore.groups)
     yield from declared_once(
         (file, ("entries", i, "id"), entry.id) for file, lore in files.items() for i, entry in enumerate(lore.entries)
     )
 
 
-def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
-    """Every home and facility that is not there, and every home on an NPC's node."""
-    nodes = {node.id for _, node in entries(maps, "nodes")}
-    facilities = {place.id for _, place in entries(maps, "facilities")}
+def check_homes(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
+    """Every home on an NPC's node."""
     holders = {post.spawn_node_id: post.npc_id for _, post in entries(maps, "npcs")}
     for file, character in characters.items():
-        home = character.home
-        if home not in nodes:
-            yield unknown(file, ("home",), "content.unknown_node", home, nodes)
-        elif home in holders:
-            yield problem(file, ("home",), "content.home_closed", node=quote(home), npc=quote(holders[home]))
-        for i, block in enumerate(character.routine):
-            if block.facility_id is not None and block.facility_id not in facilities:
-                yield unknown(
-                    file, ("routine", i, "facility"), "content.unknown_facility", block.facility_id, facilities
-                )
+        if holder := holders.get(character.home):
+            yield problem(file, ("home",), "content.home_closed", node=quote(character.home), npc=quote(holder))
 
 
 def check_connectivity(maps: MapsFile) -> Iterator[ContentProblem]:

@@ -2,25 +2,25 @@
 a cast holds.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from service.content.fields import (
     UNWRITTEN,
     ContentModel,
     ContentProblem,
-    Flag,
     FlagEntry,
     Key,
     ListOf,
+    Names,
     NonEmpty,
     Number,
     OpenHours,
+    PersonId,
     Slug,
     Text,
     closest,
@@ -29,9 +29,7 @@ from service.content.fields import (
     refusal,
 )
 from service.content.references import declared_once, named_once, unknown
-from service.locales import Language
 from world.ids import is_slug
-from world.places import Hours
 
 LEAST_PEOPLE, MOST_PEOPLE = 2, 8
 MOST_TURNS = 99
@@ -55,10 +53,10 @@ _ALIASES = {"participant_character_ids": "participants", "previous_scene_log_ref
 TurnNumber = Annotated[int, Field(ge=1, le=MOST_TURNS)]
 
 
-class ParticipantEntry(ContentModel):
+class SceneParticipant(ContentModel):
     """Somebody in the scene; its id alone will do."""
 
-    id: str = Field(description="id of an NPC or a character / NPCかキャラクターのid")
+    id: PersonId = Field(description="id of an NPC or a character / NPCかキャラクターのid")
     goal: Text = Field(default=UNWRITTEN, description="what it wants of this scene / この場面で望むこと")
     plan: Text = Field(default=UNWRITTEN, description="how it means to get it / そのためにしようとしていること")
     spot: Text = Field(
@@ -73,18 +71,18 @@ class ParticipantEntry(ContentModel):
         return {"id": value} if isinstance(value, str) else value
 
 
-class SaidEntry(ContentModel):
+class Said(ContentModel):
     """Words that were said."""
 
     words: NonEmpty[Text] = Field(description="any of these was said / このどれかが口に出された")
     by: str | None = Field(default=None, description="by this person; left out: by anybody / 言った人。なければ誰でも")
 
 
-class NeedEntry(ContentModel):
+class NeedLevel(ContentModel):
     """How somebody's need stands."""
 
     person: str = Field(description="id of a character / キャラクターのid")
-    need: str = Field(description="a need of actions.json / actions.json の欲求のid")
+    need: Annotated[str, Names("need")] = Field(description="a need of actions.json / actions.json の欲求のid")
     below: Number | None = Field(default=None, description="it is below this level / この値より低い")
     above: Number | None = Field(default=None, description="it is above this level / この値より高い")
 
@@ -95,14 +93,14 @@ class NeedEntry(ContentModel):
         return self
 
 
-class WhenEntry(ContentModel):
+class Condition(ContentModel):
     """What must be so; all that is written."""
 
     turn: TurnNumber | None = Field(
         default=None, description="before this turn, counted from 1 / このターンの前(1から数える)"
     )
     from_turn: TurnNumber | None = Field(default=None, description="before this turn or a later one / このターン以降")
-    said: SaidEntry | None = Field(
+    said: Said | None = Field(
         default=None,
         description="words that were said in the scene, and since it last happened / "
         "場面の中で(前に起きたあとに)口に出された言葉",
@@ -114,20 +112,20 @@ class WhenEntry(ContentModel):
     )
     weather: Text | None = Field(default=None, description="the world's weather, as it is called / 世界の天気の呼び名")
     hours: OpenHours | None = Field(default=None, description="the world's time of day / 世界の時刻")
-    need: NeedEntry | None = Field(default=None, description="how somebody's need stands / 誰かの欲求の値")
+    need: NeedLevel | None = Field(default=None, description="how somebody's need stands / 誰かの欲求の値")
 
 
-class RevelationEntry(ContentModel):
+class Revelation(ContentModel):
     """What enters the next thought of one person alone."""
 
     person: str = Field(description="id of somebody in the scene / 場面にいる人のid")
     content: Text = Field(description="what it realises / 気づくこと")
 
 
-class AddPersonEntry(ContentModel):
+class Entrance(ContentModel):
     """Who comes in; its id alone will do."""
 
-    person: str = Field(description="id of an NPC or a character / NPCかキャラクターのid")
+    person: PersonId = Field(description="id of an NPC or a character / NPCかキャラクターのid")
     spot: Text = Field(default=UNWRITTEN, description="where it stands, in words / 立つところ(文)")
 
     @model_validator(mode="before")
@@ -136,15 +134,15 @@ class AddPersonEntry(ContentModel):
         return {"person": value} if isinstance(value, str) else value
 
 
-class DoEntry(ContentModel):
+class Effect(ContentModel):
     """What happens: one of the keys."""
 
     scene_situation_update: Text | None = Field(default=None, description="how things stand now / いまの状況")
     add_event: Text | None = Field(default=None, description="something that happens / 起こる出来事")
-    add_person: AddPersonEntry | None = Field(default=None, description="somebody comes in / 人が加わる")
+    add_person: Entrance | None = Field(default=None, description="somebody comes in / 人が加わる")
     remove_person: str | None = Field(default=None, description="id of who leaves / 去る人のid")
     end_scene: Literal[True] | None = Field(default=None, description="true: the scene ends / true で場面が終わる")
-    revelation: RevelationEntry | None = Field(
+    revelation: Revelation | None = Field(
         default=None, description="enters the next thought of one person alone / 一人だけの次の思考に入る"
     )
     long_term_update_request: str | None = Field(
@@ -160,32 +158,45 @@ class DoEntry(ContentModel):
         return self
 
     @property
-    def person_id(self) -> tuple[str, Key] | None:
-        """Whom it concerns, and the key that says so."""
-        (name, value), *_ = ((name, value) for name, value in self if value is not None)
-        key = to_camel(name)
-        if isinstance(value, AddPersonEntry | RevelationEntry):
-            return value.person, (key, "person")
-        return (value, (key,)) if isinstance(value, str) else None
+    def kind(self) -> InterventionKind:
+        """Which of the keys it is."""
+        return cast("InterventionKind", next(name for name, value in self if value is not None))
+
+    @property
+    def person_id(self) -> str | None:
+        """Whom it concerns; None: nobody alone."""
+        value = getattr(self, self.kind)
+        return getattr(value, "person", value if isinstance(value, str) else None)
+
+    @property
+    def text(self) -> Text:
+        """How things stand, what happens, or what is realised."""
+        value = getattr(self, self.kind)
+        return value.content if isinstance(value, Revelation) else value if isinstance(value, Text) else UNWRITTEN
+
+    @property
+    def person_key(self) -> Key:
+        """Where its person stands."""
+        return (to_camel(self.kind), *(("person",) if isinstance(getattr(self, self.kind), ContentModel) else ()))
 
 
-class InterventionEntry(ContentModel):
+class Intervention(ContentModel):
     """Something that happens to the scene when it is time."""
 
     id: Slug = Field(description="its id in the scene / 場面の中でのid")
-    when: WhenEntry = Field(description="what must be so / 起こる条件")
-    do: DoEntry = Field(description="what happens / 起こること")
+    when: Condition = Field(description="what must be so / 起こる条件")
+    do: Effect = Field(description="what happens / 起こること")
     times: int = Field(default=1, ge=1, le=MOST_TURNS, description="how often at most / 最大の回数")
 
 
-class SceneFile(ContentModel):
-    """scenes/*.yaml."""
+class Scene(ContentModel):
+    """scenes/*.yaml: a scene as its writer set it up."""
 
     scene_id: Slug = Field(default="", description="its id; left out: as the file is called / id。なければファイル名")
     location: Text = Field(description="id of a node, or in words / ノードのid、または文")
     time: Text = Field(default=UNWRITTEN, description="when it is, in words / いつか(文)")
     situation: Text = Field(description="how things stand when it begins / 始まるときの状況")
-    participants: ListOf[ParticipantEntry] = Field(
+    participants: ListOf[SceneParticipant] = Field(
         description="2 to 8 people, in the order in which they speak / 2人から8人。この順に話す"
     )
     turn_policy: TurnPolicyName = Field(
@@ -206,10 +217,10 @@ class SceneFile(ContentModel):
         description="so many of what it perceived last a speaker goes by / 話す人に示す、直近に気づいたことの数",
     )
     max_turns: TurnNumber = Field(default=24, description="the most turns / 最大のターン数")
-    previous_scene: str | None = Field(
+    previous_scene: Annotated[str, Names("scene")] | None = Field(
         default=None, description="id of the scene whose summary is carried over / あらすじを引き継ぐ前の場面のid"
     )
-    interventions: ListOf[InterventionEntry] = Field(
+    interventions: ListOf[Intervention] = Field(
         default=(), description="what happens to it when it is time / 条件がそろったときに起こること"
     )
 
@@ -233,186 +244,62 @@ class SceneFile(ContentModel):
         return self
 
 
+class StagedScene(Scene):
+    """A scene that is begun: one of a data set need not say how things stand."""
+
+    situation: Text = UNWRITTEN
+
+
 def _key(name: Any) -> Any:
     if name in _ALIASES:
         return _ALIASES[name]
     return to_camel(name) if isinstance(name, str) and "_" in name else name
 
 
-class _Value(BaseModel, frozen=True, extra="forbid"):
-    """A part of a scene: it does not change, and has no other keys."""
-
-
-class SceneParticipant(_Value):
-    """Somebody in a scene, as ParticipantRow holds it."""
-
-    id: str
-    goal: str = ""
-    plan: str = ""
-    spot: str = ""
-
-
-class Condition(_Value):
-    """What must be so that something happens (WhenEntry). Turns count from 1. `words` of which any was said `by`
-    somebody (None: anybody; no words: nothing need be said); `need` of `person_id` is `below` or `above` a level.
-    """
-
-    turn: int | None = None
-    from_turn: int | None = None
-    words: tuple[str, ...] = ()
-    by: str | None = None
-    flags: Mapping[str, Flag] = {}
-    weather: str | None = None
-    hours: Hours | None = None
-    person_id: str | None = None
-    need: str = ""
-    below: float | None = None
-    above: float | None = None
-
-
-class Effect(_Value):
-    """What a writer does to a scene: `text` is how things stand, what happens, or what `person_id` realises; who comes
-    in stands at a `spot`.
-    """
-
-    kind: InterventionKind
-    person_id: str | None = None
-    text: str = ""
-    spot: str = ""
-
-
-class Intervention(_Value):
-    """What happens to a scene by itself, at most so many `times`."""
-
-    id: str
-    when: Condition
-    do: Effect
-    times: int = 1
-
-
-class Scene(_Value):
-    """A scene as its writer set it up, in one language; see SceneFile."""
-
-    id: str
-    """id of the scene"""
-    location: str
-    """a node, or a place in words"""
-    time: str = ""
-    """when it is; empty: nothing is said"""
-    situation: str
-    """how things stand when it begins"""
-    participants: tuple[SceneParticipant, ...]
-    turn_policy: TurnPolicyName = "in_order"
-    modulator: ModulatorName = "all"
-    perceptions: int = 3
-    max_turns: int = 24
-    previous_scene: str | None = None
-    interventions: tuple[Intervention, ...] = ()
-
-
-def named(file: str, scene: SceneFile) -> SceneFile:
+def named(file: str, scene: Scene) -> Scene:
     """With its id: that of its file, where it says none itself."""
     return scene if scene.scene_id else scene.model_copy(update={"scene_id": PurePath(file).stem})
 
 
-def scene_of(file: SceneFile, language: Language) -> Scene:
-    """What the file says, in that language."""
-    said = file.in_language(language)
-    return Scene(
-        id=said.pop("scene_id"),
-        interventions=tuple(_intervention(entry, language) for entry in file.interventions),
-        **{name: value for name, value in said.items() if name != "interventions"},
-    )
-
-
-def _intervention(entry: InterventionEntry, language: Language) -> Intervention:
-    when = entry.when.in_language(language)
-    said, need = when.pop("said"), when.pop("need")
-    if said is not None:
-        when |= said
-    if need is not None:
-        when |= {"person_id" if name == "person" else name: value for name, value in need.items()}
-    return Intervention(id=entry.id, when=Condition(**when), do=_effect(entry.do, language), times=entry.times)
-
-
-def _effect(entry: DoEntry, language: Language) -> Effect:
-    (kind, value), *_ = ((name, value) for name, value in entry.in_language(language).items() if value is not None)
-    person = entry.person_id
-    inside: dict[str, str] = value if isinstance(value, dict) else {}
-    has_text = isinstance(getattr(entry, kind), Text)
-    return Effect(
-        kind=kind,
-        person_id=person and person[0],
-        text=value if has_text else inside.get("content", ""),
-        spot=inside.get("spot", ""),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
-    """What scenes may name: ids of people who can take part, of nodes (None: the map could not be read), of needs
-    (None: as little), and of scenes.
+def check_scenes(files: Mapping[str, Scene], nodes: Collection[str] | None) -> Iterator[ContentProblem]:
+    """Every id of a scene that is taken, every circle of scenes, and what is wrong within one. `nodes`: ids of places
+    (None: the map could not be read).
     """
-
-    people: Collection[str]
-    nodes: Collection[str] | None
-    needs: Collection[str] | None
-    scenes: Collection[str]
-
-
-def check_scenes(files: Mapping[str, SceneFile], known: Known) -> Iterator[ContentProblem]:
-    """Every id of a scene that is taken, every circle of scenes, and whatever a scene names that is not there."""
     yield from declared_once((file, ("sceneId",), scene.scene_id) for file, scene in files.items())
     before = {scene.scene_id: scene.previous_scene for scene in files.values()}
     for file, scene in files.items():
-        yield from check_scene(file, scene, known)
+        yield from check_scene(file, scene, nodes)
         if _comes_back(scene.scene_id, before):
             yield problem(file, ("previousScene",), "content.scene_circle", id=quote(scene.scene_id))
 
 
-def check_scene(file: str, scene: SceneFile, known: Known) -> Iterator[ContentProblem]:
-    """Whatever a scene names that is not there, and every turn after its last."""
-    yield from check_location(file, ("location",), scene.location, known.nodes)
+def check_scene(file: str, scene: Scene, nodes: Collection[str] | None) -> Iterator[ContentProblem]:
+    """A place that is not there, whoever is named twice or is not in the scene, and every turn after its last."""
+    yield from check_location(file, ("location",), scene.location, nodes)
     people = [one.id for one in scene.participants]
-    yield from named_once(file, "participants", people, known.people, "id")
-    if scene.previous_scene is not None and scene.previous_scene not in known.scenes:
-        yield unknown(file, ("previousScene",), "content.unknown_scene", scene.previous_scene, known.scenes)
+    yield from named_once(file, "participants", people, "id")
     yield from declared_once((file, ("interventions", i, "id"), one.id) for i, one in enumerate(scene.interventions))
-    added = {person[0] for one in scene.interventions if one.do.add_person and (person := one.do.person_id)}
-    in_it = people + sorted(added)
+    people += sorted({one.do.add_person.person for one in scene.interventions if one.do.add_person})
     for i, one in enumerate(scene.interventions):
-        yield from _check_intervention(file, ("interventions", i), one, scene.max_turns, in_it, known)
+        when, key = one.when, ("interventions", i)
+        for name, turn in (("turn", when.turn), ("fromTurn", when.from_turn)):
+            if turn is not None and turn > scene.max_turns:
+                yield problem(file, (*key, "when", name), "content.turn_after_last", turn=turn, most=scene.max_turns)
+        named_there: list[tuple[Key, str | None]] = [
+            (("do", *one.do.person_key), one.do.person_id),
+            (("when", "said", "by"), when.said.by if when.said else None),
+            (("when", "need", "person"), when.need.person if when.need else None),
+        ]
+        for where, person_id in named_there:
+            if person_id is not None and person_id not in people:
+                yield unknown(file, (*key, *where), "content.not_in_scene", person_id, people)
 
 
 def check_location(file: str, key: Key, location: Text, nodes: Collection[str] | None) -> Iterator[ContentProblem]:
-    """What looks like the id of a node, and is none; see `Known`."""
+    """What looks like the id of a node, and is none; see check_scenes."""
     place = location.of("en")
     if nodes is not None and is_slug(place) and place not in nodes and closest(place, nodes):
         yield unknown(file, key, "content.unknown_node_or_words", place, nodes)
-
-
-def _check_intervention(
-    file: str, key: Key, entry: InterventionEntry, max_turns: int, there: Iterable[str], known: Known
-) -> Iterator[ContentProblem]:
-    when, named_there = entry.when, list[tuple[str, Key]]()
-    for name, turn in (("turn", when.turn), ("fromTurn", when.from_turn)):
-        if turn is not None and turn > max_turns:
-            yield problem(file, (*key, "when", name), "content.turn_after_last", turn=turn, most=max_turns)
-    person = entry.do.person_id
-    if person is not None and entry.do.add_person is not None:
-        if person[0] not in known.people:
-            yield unknown(file, (*key, "do", *person[1]), "content.unknown_person", person[0], known.people)
-    elif person is not None:
-        named_there.append((person[0], ("do", *person[1])))
-    if when.said is not None and when.said.by is not None:
-        named_there.append((when.said.by, ("when", "said", "by")))
-    if when.need is not None:
-        named_there.append((when.need.person, ("when", "need", "person")))
-        if known.needs is not None and when.need.need not in known.needs:
-            yield unknown(file, (*key, "when", "need", "need"), "content.unknown_need", when.need.need, known.needs)
-    for person_id, where in named_there:
-        if person_id not in there:
-            yield unknown(file, (*key, *where), "content.not_in_scene", person_id, there)
 
 
 def _comes_back(scene_id: str, before: Mapping[str, str | None]) -> bool:

@@ -11,14 +11,14 @@ from typing import Any
 from sqlmodel import Session, select
 
 from service.content.fields import Flag, same_flag
-from service.content.scenes import MOST_PEOPLE, Condition, Effect, Intervention, Scene
+from service.content.scenes import MOST_PEOPLE, Condition, Effect, Intervention, NeedLevel, Said
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.long_term import due_requests, propose
-from service.conversation.scenes import join, leave
+from service.conversation.scenes import definition_of, join, leave
 from service.conversation.transcript import end_row, held, turns_of
 from service.conversation.turn_taking import TEXTS, interventions_in, those_there
 from service.errors import Invalid, ModelError, SceneOver, TurnPassed
-from service.locales import Phrase
+from service.locales import Language, Phrase
 from service.people.person import levels_of, person_row, read_person
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
@@ -39,6 +39,7 @@ class SceneState:
     """
 
     turn: int
+    language: Language
     said: Sequence[TurnRow] = ()
     flags: Mapping[str, Flag] = field(default_factory=dict)
     weather: str = ""
@@ -72,23 +73,22 @@ def _holds(when: Condition, state: SceneState, *, since: int) -> bool:
     return (
         when.turn in (None, turn)
         and (when.from_turn is None or when.from_turn <= turn)
-        and (not when.words or any(_says(one, when) for one in state.said[since:]))
+        and (when.said is None or any(_says(one, when.said, state.language) for one in state.said[since:]))
         and all(same_flag(state.flags.get(name, False), value) for name, value in when.flags.items())
-        and (when.weather is None or _folded(when.weather) == _folded(state.weather))
+        and (when.weather is None or _folded(when.weather.of(state.language)) == _folded(state.weather))
         and (when.hours is None or when.hours.contain(state.minute))
-        and (when.person_id is None or _is_between(state.levels.get(when.person_id, {}).get(when.need), when))
+        and (when.need is None or _is_between(state.levels.get(when.need.person, {}).get(when.need.need), when.need))
     )
 
 
-def _says(one: TurnRow, when: Condition) -> bool:
+def _says(one: TurnRow, asked: Said, language: Language) -> bool:
     said = _folded(one.text)
-    return when.by in (None, one.speaker_id) and any(_folded(word) in said for word in when.words)
+    return asked.by in (None, one.speaker_id) and any(_folded(word.of(language)) in said for word in asked.words)
 
 
-def _is_between(level: float | None, when: Condition) -> bool:
-    return (
-        level is not None and (when.below is None or level < when.below) and (when.above is None or level > when.above)
-    )
+def _is_between(level: float | None, asked: NeedLevel) -> bool:
+    is_below = level is not None and (asked.below is None or level < asked.below)
+    return level is not None and is_below and (asked.above is None or level > asked.above)
 
 
 def _folded(text: str) -> str:
@@ -155,11 +155,9 @@ async def step_in(deps: ConversationDependencies, key: ConversationKey) -> bool:
 
 def rules_of(session: Session, key: ConversationKey) -> tuple[Intervention, ...]:
     """What the file of the conversation's scene says is to happen; of a conversation that is no scene, nothing."""
-    query = select(SceneRow.definition).where(
-        SceneRow.world_id == key.world_id, SceneRow.conversation_id == key.conversation_id
-    )
-    definition = session.exec(query).first()
-    return () if definition is None else Scene.model_validate(definition).interventions
+    query = select(SceneRow).where(SceneRow.world_id == key.world_id, SceneRow.conversation_id == key.conversation_id)
+    row = session.exec(query).first()
+    return () if row is None else definition_of(row).interventions
 
 
 def write_down(session: Session, row: ConversationRow, world: WorldView, done: Mapping[str, Any]) -> InterventionRow:
@@ -175,15 +173,14 @@ def write_down(session: Session, row: ConversationRow, world: WorldView, done: M
 def _do(
     session: Session, row: ConversationRow, world: WorldView, effect: Effect, said: int, rule: str | None = None
 ) -> InterventionRow:
-    details: dict[str, Any] = {TEXTS[effect.kind]: effect.text} if effect.kind in TEXTS else {}
+    spot = effect.add_person.spot.of(world.language) if effect.add_person else ""
+    details: dict[str, Any] = {TEXTS[effect.kind]: effect.text.of(world.language)} if effect.kind in TEXTS else {}
     if effect.kind in (COMES_IN, "remove_person"):
-        details["person_id"] = effect.person_id
-    if effect.kind == COMES_IN and effect.spot:
-        details["spot"] = effect.spot
+        details = {"person_id": effect.person_id} | ({"spot": spot} if spot else {})
     done = {"before_turn": said, "kind": effect.kind, "target_id": effect.person_id, "details": details, "rule": rule}
     intervention = write_down(session, row, world, done)
     if effect.kind == COMES_IN:
-        join(session, row, world, effect.person_id or "", effect.spot)
+        join(session, row, world, effect.person_id or "", spot)
     elif effect.kind == "remove_person":
         leave(session, row, world, effect.person_id or "")
     elif effect.kind == "end_scene":
@@ -197,14 +194,15 @@ def _state(
     session: Session, row: ConversationRow, world: WorldView, said: Sequence[TurnRow], rules: Sequence[Intervention]
 ) -> SceneState:
     done = [one for one in interventions_in(session, row.key) if one.rule is not None]
-    asked = {rule.when.person_id for rule in rules} & set(world.cast.characters)
+    asked = {rule.when.need.person for rule in rules if rule.when.need} & set(world.cast.characters)
     return SceneState(
         turn=len(said),
+        language=world.language,
         said=said,
         flags=world.flags,
         weather=world.weather,
         minute=minute_of_day(world.now),
-        levels={person_id: _levels(session, world, person_id) for person_id in asked if person_id},
+        levels={person_id: _levels(session, world, person_id) for person_id in asked},
         happened={rule.id: [one.before_turn for one in done if one.rule == rule.id] for rule in rules},
     )
 

@@ -95,24 +95,31 @@ def remembered_as_worth(world: WorldView, section: str, found: Iterable[Recalled
 
 
 def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candidate]:
-    """Lines of a given past, as far as everything else leaves room: the more a line tells, and the newer it is."""
-    given = [one for one in found if isinstance(one.item, HeardTurn) and one.item.given]
-    given.sort(key=lambda one: (one.item.known_from, one.item.id), reverse=True)  # of equal worth the newest first
-    last, oldest = (given[0].item.known_from, given[-1].item.known_from) if given else (0, 0)
-    return [
-        Candidate(
-            section="past",
-            worth=(_PAST + _PAST * (one.item.known_from - oldest) / max(1, last - oldest))
-            * (estimate_tokens(one.item.text) + _LINE_TOKENS)
-            * (0.25 if asks(one.item.text) else 1.0),
-            item=one,
-        )
-        for one in given
-    ]
+    """Lines of a given past, as far as everything else leaves room: the more a line tells, and the newer it is; and
+    what its owner has answered, for who is asked again is to say the same.
+    """
+    given = [(one, one.item) for one in found if isinstance(one.item, HeardTurn) and one.item.given]
+    given.sort(key=lambda both: (both[1].known_from, both[1].id), reverse=True)  # of equal worth the newest first
+    last, oldest = (given[0][1].known_from, given[-1][1].known_from) if given else (0, 0)
+    asked = {(one.conversation_id, one.turn + 1) for _, one in given if _is_partners(one) and asks(one.text)}
+
+    def worth(one: HeardTurn) -> float:
+        newer = (one.known_from - oldest) / max(1, last - oldest)
+        answers = not _is_partners(one) and (one.conversation_id, one.turn) in asked
+        form = _QUESTION if asks(one.text) else 1.0
+        return _PAST * (1 + newer) * (estimate_tokens(one.text) + _LINE_TOKENS) * form * (_OWN_ANSWER if answers else 1)
+
+    return [Candidate(section="past", worth=worth(turn), item=one) for one, turn in given]
+
+
+def _is_partners(one: HeardTurn) -> bool:
+    return one.speaker_id == one.partner_id
 
 
 _PAST = 0.02
 """What a token of a past that was given is worth: less than of anything else."""
+_QUESTION, _OWN_ANSWER = 0.25, 1.5
+"""How much more a line of it is worth that only asks, or that answers what its owner was asked."""
 
 
 def fitted(
@@ -128,10 +135,13 @@ def fitted(
     owner_id, told = context.speaker.id, [normal(record.system), normal(record.context)]
     sections, facts = dict[str, list[Candidate]](), list[str]()
     turns = dict[str, list[frozenset[str]]]()
-    costs = [
-        (one, estimate_tokens(remembered_as(world, one.item, owner_id) if one.item else one.line.text))
-        for one in candidates
-    ]
+
+    def told_alone(one: Candidate) -> str:
+        if one.item is None or one.section == "past":
+            return one.line.text if one.item is None else one.item.item.text
+        return remembered_as(world, one.item, owner_id)
+
+    costs = [(one, estimate_tokens(told_alone(one))) for one in candidates]
     for one, cost in sorted(costs, key=lambda both: -both[0].worth / (both[1] + _LINE_TOKENS)):
         text = one.line.text if one.item is None else one.item.item.text
         said, shape = said_of(text), grams(text, 3)
@@ -157,10 +167,8 @@ def _shown(world: WorldView, owner_id: str, chosen: Sequence[Candidate]) -> Told
     """The chosen of one section: what the world's days brought in its order, the rest with what is worth most first."""
     found = [one.item for one in chosen if one.item is not None]
     if chosen[0].section == "past":
-        found.sort(key=lambda one: (one.item.known_from, one.item.id))
-        return Told(
-            lines=tuple(in_turn(world, [one.item for one in found])), refs=tuple(ref_of(one.item) for one in found)
-        )
+        turns = sorted((one.item for one in found if isinstance(one.item, HeardTurn)), key=lambda one: (one.at, one.id))
+        return Told(lines=tuple(in_turn(world, turns, owner_id)), refs=tuple(map(ref_of, turns)))
     items = tell(world, owner_id, found, tokens=_ALL)
     lines = [one.line for one in chosen if one.item is None]
     return Told(
@@ -175,7 +183,7 @@ SAYS_WHAT = 4
 """So many telling words of the last line say what is talked of; with fewer ("When?") the line before says it too."""
 MOST_FOUND = 20
 """So many memories are looked at for the block; the shorter ones that fit are told."""
-NEAR_BEST = 0.55
+NEAR_BEST = 0.65
 """What scores less than that share of the best is left out, though there is room: it seldom bears on the moment."""
 AUTHORED_SHARE = 2
 """One part in so many of the block at most is for what an author wrote."""

@@ -6,18 +6,26 @@ other, and the lines that turned it, all counted from what was said; no model ju
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Literal
 
 import yaml
 from pydantic import BaseModel, Field
+from sqlmodel import Session
 
+from service.conversation.scenes import definition_of, staged
+from service.conversation.transcript import turns_of
+from service.conversation.turn_taking import interventions_in
+from service.errors import NotFound
 from service.locales import Language, sentence
-from service.people.attitude import bounded_affinity
-from service.store.perceived import is_there, perceives
-from service.store.phase import Loudness
-from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
+from service.people.attitude import attitude_changes, bounded_affinity, sum_of
+from service.people.worlds import WorldView
+from service.store.perceived import is_there, perceivers
+from service.store.phase import Loudness, Phase
+from service.store.tables import AttitudeChangeRow, ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
+from world.time import WorldTime
 
 TO_ALL = ("scene_situation_update", "add_event")
 """Kinds of interventions that whoever is there perceives."""
@@ -75,12 +83,13 @@ def scene_log(
     place: str,
 ) -> SceneLog:
     """The whole log; `place` is where it plays, in words."""
+    definition = definition_of(scene)
     return SceneLog(
         scene_info=SceneInfo(
             scene_id=scene.id,
             location=place,
-            time=str(scene.definition.get("time") or ""),
-            situation=str(scene.definition.get("situation") or ""),
+            time=definition.time.of(row.language),
+            situation=definition.situation.of(row.language),
             participant_character_ids=list(row.person_ids),
         ),
         interventions_in_scene=[
@@ -114,6 +123,22 @@ def view_of(log: SceneLog, row: ConversationRow, person_id: str) -> SceneLog:
     )
 
 
+def read_log(session: Session, world: WorldView, scene_id: str, view: str | None) -> SceneLog:
+    """A scene's log, whole (`view` is None) or as that person perceived it.
+
+    Raises:
+        NotFound: there is no such scene, or nobody of that id in it.
+    """
+    scene, row = staged(session, world.id, scene_id)
+    place = row.place or world.map.label(row.node_id)
+    log = scene_log(scene, row, turns_of(session, row.key), interventions_in(session, row.key), place)
+    if view is None:
+        return log
+    if view not in row.person_ids:
+        raise NotFound(kind="person", id=view)
+    return view_of(log, row, view)
+
+
 def as_json(log: SceneLog) -> str:
     """The log as JSON."""
     return json.dumps(log.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
@@ -125,10 +150,6 @@ def as_yaml(log: SceneLog) -> str:
 
 
 def _turn(row: ConversationRow, turn: TurnRow) -> TurnLog:
-    def others(only: Sequence[str] | None) -> list[str]:
-        people = (one for one in row.participants if one.person_id != turn.speaker_id)
-        return [one.person_id for one in people if perceives(one, turn.turn, turn.speaker_id, only)]
-
     return TurnLog(
         turn_number=turn.turn + 1,
         character_id=turn.speaker_id,
@@ -139,8 +160,8 @@ def _turn(row: ConversationRow, turn: TurnRow) -> TurnLog:
         emotion=turn.emotion,
         loudness=Loudness(turn.loudness),
         addressed=turn.addressed,
-        seen_by=others(turn.seen_by) if turn.act else [],
-        heard_by=others(turn.heard_by) if turn.text else [],
+        seen_by=perceivers(row, turn, turn.seen_by) if turn.act else [],
+        heard_by=perceivers(row, turn, turn.heard_by) if turn.text else [],
     )
 
 
@@ -266,6 +287,25 @@ class SceneReport(BaseModel):
     feelings: list[Feelings] = Field(description="of everybody, in the order of their seats")
     relations: list[Relation] = Field(description="of each towards each other one")
     turning_points: list[TurningPoint] = Field(description="in the order of their turns")
+
+
+def read_report(session: Session, world: WorldView, scene_id: str) -> SceneReport:
+    """The report on a scene, as far as it was played. Raises: NotFound."""
+    _, row = staged(session, world.id, scene_id)
+    names = {person_id: world.name_of(person_id) for person_id in row.person_ids}
+    found = attitude_changes(session, world.id, WorldTime(row.ended_at or world.now), row.person_ids, row.person_ids)
+    before = _affinities_by_pair(one for one in found if one.conversation_id is None or one.conversation_id < row.id)
+    after = _affinities_by_pair(one for one in found if one.conversation_id is None or one.conversation_id <= row.id)
+    is_closed = row.phase == Phase.CLOSED
+    return scene_report(scene_id, row, turns_of(session, row.key), names, before, after if is_closed else None)
+
+
+def _affinities_by_pair(changes: Iterable[AttitudeChangeRow]) -> dict[tuple[str, str], int]:
+    """By owner and other. Ids of conversations are in the order in which they began."""
+    by_pair = defaultdict[tuple[str, str], list[AttitudeChangeRow]](list)
+    for change in changes:
+        by_pair[change.owner_id, change.other_id].append(change)
+    return {pair: sum_of(some).affinity for pair, some in by_pair.items()}
 
 
 def scene_report(

@@ -12,7 +12,8 @@ from sqlmodel import Session, col, or_, select
 
 from service.content.fields import ContentProblem, problem, schema_errors
 from service.content.made import wrong_texts
-from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
+from service.content.references import check_ids
+from service.content.scenes import Scene, StagedScene, check_scene, named
 from service.conversation.start import insert_running, participants
 from service.conversation.transcript import conversation_of, end_row, held, log_own, require, turns_of, turns_said
 from service.conversation.turn_taking import FEWEST, spots, those_there
@@ -47,19 +48,20 @@ def begin(
     _require_many(ids)
     for person_id in ids:
         world.cast.actor(person_id)
-    is_node = scene.location in world.map.nodes
+    location, time, situation = (one.of(world.language) for one in (scene.location, scene.time, scene.situation))
+    is_node = location in world.map.nodes
     row = ConversationRow(
         id=conversation_id or new_id(),
         world_id=world.id,
-        node_id=scene.location if is_node else "",
-        place="" if is_node else scene.location,
+        node_id=location if is_node else "",
+        place="" if is_node else location,
         clock_policy=ClockPolicy.NONE,
         language=world.language,
         max_turns=scene.max_turns,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},
-        told=list(filter(None, (scene.time, scene.situation))) or None,
+        told=list(filter(None, (time, situation))) or None,
         form=TurnForm.SCENE,
         turn_policy=TurnPolicy(scene.turn_policy),
         modulator=Modulator(scene.modulator),
@@ -68,14 +70,14 @@ def begin(
     )
     row.participants = participants(session, world, row, ids)
     for one, person in zip(row.participants, scene.participants, strict=True):
-        one.goal, one.plan, one.spot = person.goal, person.plan, person.spot
+        one.goal, one.plan, one.spot = (text.of(world.language) for text in (person.goal, person.plan, person.spot))
     insert_running(session, world, row)
     before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
     begun = SceneRow(
         world_id=world.id,
-        id=_free(scene.id, {one.id for one in _played(session, world.id, scene.id)}),
+        id=_free(scene.scene_id, {one.id for one in _played(session, world.id, scene.scene_id)}),
         conversation_id=row.id,
-        definition=scene.model_dump(mode="json"),
+        definition=scene.model_dump(mode="json", by_alias=True, exclude_unset=True),
         carried=_summary(session, before[-1]) if before else "",
         at=world.now,
     )
@@ -181,24 +183,28 @@ def read_scene(session: Session, world: WorldView, said: dict[str, Any]) -> Scen
     if wrong:
         raise _refused(wrong)
     try:
-        file = named("scene", SceneFile.model_validate(said))
+        file = named("scene", Scene.model_validate(said))
     except ValidationError as exc:
-        raise _refused(schema_errors(SceneFile, "", exc)) from exc
+        raise _refused(schema_errors(Scene, "", exc)) from exc
     cast = world.cast
-    known = Known(
-        people=[*cast.npcs, *cast.characters],
-        nodes=world.map.nodes,
-        needs=[need.id for need in cast.catalogue.needs.all],
-        scenes={*cast.scenes, *(row.id for row in scenes_of(session, world.id))},
-    )
-    found = list(check_scene("", file, known))
+    known = {
+        "person": [*cast.npcs, *cast.characters],
+        "need": [need.id for need in cast.catalogue.needs.all],
+        "scene": {*cast.scenes, *(row.id for row in scenes_of(session, world.id))},
+    }
+    found = [*check_ids({"": file}, known), *check_scene("", file, world.map.nodes)]
     if found:
         raise _refused(found)
-    return scene_of(file, world.language)
+    return file
 
 
 def _refused(wrong: Iterable[ContentProblem]) -> SceneWrong:
     return SceneWrong([WrongLine(where=f"body.scene.{one.key_path}".rstrip("."), reason=one.said) for one in wrong])
+
+
+def definition_of(row: SceneRow) -> Scene:
+    """The scene as its writer set it up."""
+    return StagedScene.model_validate(row.definition)
 
 
 def staged(session: Session, world_id: str, scene_id: str) -> tuple[SceneRow, ConversationRow]:
@@ -232,15 +238,15 @@ def setting_of(session: Session, row: ConversationRow) -> Setting:
     scene = session.exec(query).first() if row.form == TurnForm.SCENE else None
     if scene is None:
         return Setting()
-    previous = scene.definition.get("previous_scene")
-    played = _played(session, row.world_id, previous) if previous else []
+    definition = definition_of(scene)
+    played = _played(session, row.world_id, definition.previous_scene) if definition.previous_scene else []
     remembered = select(SummaryRow).where(
         SummaryRow.world_id == row.world_id,
         col(SummaryRow.conversation_id).in_([one.conversation_id for one in played[-1:]]),
     )
     return Setting(
-        time=str(scene.definition.get("time") or ""),
-        grows=any(one["do"]["kind"] == "add_person" for one in scene.definition["interventions"]),
+        time=definition.time.of(row.language),
+        grows=any(one.do.add_person for one in definition.interventions),
         before={one.person_id: one.summary for one in session.exec(remembered)},
     )
 
@@ -252,7 +258,7 @@ def following(session: Session, scene: SceneRow) -> list[str]:
         before = [row for row in _played(session, one.world_id, previous) if _order(row) < _order(one)]
         return bool(before) and before[-1].id == scene.id
 
-    found = ((one, one.definition.get("previous_scene")) for one in scenes_of(session, scene.world_id))
+    found = ((one, definition_of(one).previous_scene) for one in scenes_of(session, scene.world_id))
     return [one.id for one, previous in found if previous and is_after(one, previous)]
 
 

@@ -18,7 +18,7 @@ from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
-from service.llm.chat import Answer, Prompt, PromptValues, Role, T
+from service.llm.chat import Answer, Prompt, PromptValues, Role, T, TextListener
 from service.locales import Phrase
 from service.memory.episodes import episode_of
 from service.memory.mid_term import self_told
@@ -112,22 +112,24 @@ async def counted(
     prompt: Prompt[T],
     purpose: Purpose,
     fault: Callable[[Answer[T]], ModelError | None] = lambda _: None,
+    hear: TextListener | None = None,
 ) -> Answer[T]:
     """The answer of one who is asked outside of a conversation; what it cost is counted for that purpose, also where
-    `fault` finds something wrong with it.
+    `fault` finds something wrong with it. `hear` is told the text while it is written.
 
     Raises:
         ModelError.
     """
-    spent, failures = Usage(calls=1, estimated=True), 1
+    spent, failures = Usage(calls=1, estimated=True), 0
+    prompt = replace(prompt, thread=f"{world.id}/{person_id}")
     try:
-        answer = await deps.models.for_role(prompt.role).complete(replace(prompt, thread=f"{world.id}/{person_id}"))
+        answer = await deps.models.for_role(prompt.role).complete(prompt, hear)
         if error := fault(answer):
             raise error.costing(answer.usage)
-        spent, failures = answer.usage, 0
+        spent = answer.usage
         return answer
     except ModelError as exc:
-        spent = exc.usage
+        spent, failures = exc.usage, 1
         raise
     finally:
         if spent.calls:

@@ -12,8 +12,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlmodel import Session
 
-from service.errors import Misconfigured
-from service.export.problem import BadWorldName, NoSuchTime, NoSuchWorld, usable
+from service.errors import BadWorldName, Misconfigured, NoSuchTime, NoSuchWorld, usable
 from service.export.story import Imported, Span, read_story, story, written
 from service.locales import Language
 from service.settings import Settings

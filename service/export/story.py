@@ -19,8 +19,7 @@ from sqlmodel import Session, col, func, select
 
 from service.content.fields import Key, Slug, key_path, mismatch, reason_of, refusal
 from service.content.made import read_made
-from service.errors import ProfileWrong
-from service.export.problem import BadLine, NoSuchWorld, NothingThen, WorldHasLived
+from service.errors import BadLine, NoSuchWorld, NothingThen, ProfileWrong, WorldHasLived
 from service.locales import Language, Phrase, languages
 from service.memory.record import Group
 from service.memory.revision import expect_vectors, next_epoch

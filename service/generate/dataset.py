@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from service.content.load import ContentRefused
-from service.errors import Conflict, Invalid, KataribeError
-from service.export.problem import usable
+from service.errors import Conflict, Invalid, KataribeError, usable
 from service.generate.near import Distinct
 from service.locales import Language, Listed, Phrase, sentence
-from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
 from service.store.lock import take
+from studio.terminal.cost import Prices, Spent, counted, total
 
 
 class PlanRefused(ContentRefused):

@@ -15,7 +15,7 @@ from service.app import chosen_worlds
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
 from service.content.load import read_form
 from service.content.profile import CharacterProfile
-from service.content.scenes import Scene, SceneParticipant
+from service.content.scenes import SceneParticipant, StagedScene
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import begin, go_on
@@ -63,7 +63,7 @@ class GroupsPlan(Plan):
         turns = await deps.database.read(lambda s: _held(s, key))
         messages = list(_messages(turns, self.language))
         known = [text for one in group.people.values() for text in (one.name, one.personality, *one.settled)]
-        known += [text for one in group.wants for text in (one.goal, one.plan)]
+        known += [text for one in group.wants for text in (one.goal.of(self.language), one.plan.of(self.language))]
         found = fault([(one["agent_id"], one["content"]) for one in messages], self.language, [*known, group.situation])
         if found is not None:
             raise Dropped(found)
@@ -77,8 +77,8 @@ class GroupsPlan(Plan):
                     "id": one.id,
                     "name": group.people[one.id].name,
                     "profile": group.people[one.id].personality,
-                    "goal": one.goal,
-                    "plan": one.plan,
+                    "goal": one.goal.of(self.language),
+                    "plan": one.plan.of(self.language),
                 }
                 for one in group.wants
             ],
@@ -102,13 +102,15 @@ class GroupsPlan(Plan):
         return self._drawn(self.file.draw, item.rng)
 
     def _written(self, entry: GroupEntry, number: int) -> AgentGroup:
-        said = {one.id: one.in_language(self.language) for one in entry.agents}
         return AgentGroup(
             name=entry.id or str(number + 1),
             situation=entry.situation.of(self.language),
             location=self._place(entry.location.of(self.language)),
-            people={one.id: self._profile(one, said[one.id]["profile"]) for one in entry.agents},
-            wants=[SceneParticipant(id=i, goal=one["goal"], plan=one["plan"]) for i, one in said.items()],
+            people={one.id: self._profile(one, one.profile.of(self.language)) for one in entry.agents},
+            wants=[
+                SceneParticipant.model_validate(one.model_dump(include={"id", "goal", "plan"}, exclude_unset=True))
+                for one in entry.agents
+            ],
         )
 
     def _profile(self, entry: AgentEntry, personality: str) -> CharacterProfile:
@@ -131,8 +133,9 @@ class GroupsPlan(Plan):
             location=self._place(rng.choice(places)),
             people={one.id: one for one in chosen},
             wants=[
-                SceneParticipant(id=one.id, goal=rng.choice([own.goal for own in one.goals] or goals or [""]))
+                SceneParticipant.model_validate({"id": one.id} | ({"goal": goal} if goal else {}))
                 for one in chosen
+                for goal in (rng.choice([own.goal for own in one.goals] or goals or [""]),)
             ],
         )
 
@@ -144,15 +147,17 @@ class GroupsPlan(Plan):
 
     def _begin(self, session: Session, deps: ConversationDependencies, key: ConversationKey, group: AgentGroup) -> None:
         world = deps.worlds.open(session, key.world_id, lock=True)
-        scene = Scene(
-            id=key.conversation_id,
-            location=group.location,
-            situation=group.situation,
-            participants=tuple(group.wants),
-            turn_policy=self.file.turn_policy,
-            modulator=self.file.modulator,
-            perceptions=self.file.perceptions,
-            max_turns=self.file.rounds * len(group.wants),
+        scene = StagedScene.model_validate(
+            {
+                "scene_id": key.conversation_id,
+                "location": group.location,
+                "participants": group.wants,
+                "turn_policy": self.file.turn_policy,
+                "modulator": self.file.modulator,
+                "perceptions": self.file.perceptions,
+                "max_turns": self.file.rounds * len(group.wants),
+                **({"situation": group.situation} if group.situation else {}),
+            }
         )
         begin(session, world, scene, deps.models.names(), key.conversation_id)
         go_on(session, deps.worlds, key)

@@ -25,12 +25,12 @@ from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextLis
 from service.llm.choose import ROLES, Models
 from service.locales import Language, Phrase, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
-from service.run.cost import COUNTED, Prices, Spent, counted
-from service.run.show import Show, Status, shown
 from service.runtime.tasks import cancel
 from service.settings import Settings
 from service.store.world_rows import delete_rows
 from service.usage import Usage
+from studio.terminal.cost import COUNTED, Prices, Spent, counted
+from studio.terminal.show import Show, Status, shown
 
 SpentOn = dict[str, Spent]
 """By the name of the prompt: a turn is asked by `speaker`, a closing by `closing`."""

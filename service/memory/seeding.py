@@ -297,7 +297,7 @@ def _time(name: str, text: str) -> WorldTime:
     try:
         return parse_time(text)
     except BadWorldTime as exc:
-        raise _Wrong(name, Phrase("common.no_world_time", text=exc.text)) from exc
+        raise _Wrong(name, Phrase("common.no_world_time", text=exc.facts[0])) from exc
 
 
 def _sort_of(kind: str) -> Kind:

@@ -4,7 +4,7 @@ to (``memory:…``, ``turn:conversation/3``), and found again.
 What its author wrote, or what it perceived itself, stands by itself. Whatever it was told is told with who told it, and
 when; so it is true whatever is the case."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
@@ -107,13 +107,24 @@ def remembered_as(world: WorldView, one: Recalled | Item, owner_id: str) -> str:
     return f"({_since(world, item)}) {told_of(world, item, owner_id)}"
 
 
-def in_turn(world: WorldView, said: Iterable[Item]) -> Iterator[str]:
-    """Turns as they were said one after another, with when, where that is another time than that of the turn before."""
-    before = ""
+def in_turn(world: WorldView, said: Iterable[HeardTurn], owner_id: str) -> list[str]:
+    """Turns as the owner heard them one after another, what one speaker said at one time in one line; with when, where
+    that is another time than that of the line before.
+    """
+    lines, before, spoke = list[str](), "", ""
     for one in said:
         since = _since(world, one)
-        yield remembered_as(world, one, "") if since != before else told_of(world, one, "")
-        before = since
+        if (since, one.speaker_id) == (before, spoke):
+            lines[-1] += f" … {one.text}"
+        else:
+            line = f"{_label(world, one, owner_id)}: {one.text}"
+            lines.append(line if since == before else f"({since}) {line}")
+        before, spoke = since, one.speaker_id
+    return lines
+
+
+def _label(world: WorldView, one: HeardTurn, owner_id: str) -> str:
+    return world.say("remembered.you") if one.speaker_id == owner_id else one.speaker_name
 
 
 def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: int, told: Iterable[str] = ()) -> Told:
@@ -136,7 +147,7 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
         elif isinstance(item, Memory):
             line = clause(world, item, dated=True)
         if beside is not None and turns.isdisjoint(sources) and said_of(beside.text) not in known:
-            both = _exchange(world, item, beside)
+            both = _exchange(world, owner_id, item, beside)
             if estimate_tokens(both) <= tokens:
                 line, turns = both, turns | turns_of(beside)
         line = world.say("remembered.before", text=line.rstrip(_ENDS)) if is_old else line
@@ -154,11 +165,11 @@ def tell(world: WorldView, owner_id: str, found: Iterable[Recalled], *, tokens: 
     return Told(lines=tuple(lines), refs=tuple(dict.fromkeys(refs)))
 
 
-def _exchange(world: WorldView, one: Item, beside: HeardTurn) -> str:
+def _exchange(world: WorldView, owner_id: str, one: Item, beside: HeardTurn) -> str:
     """A question with its answer, in the order in which they were said."""
-    first, then = sorted((one, beside), key=lambda turn: turn.id)
-    said = " / ".join(f"{turn.speaker_name}: {turn.text}" for turn in (first, then) if isinstance(turn, HeardTurn))
-    return f"({_since(world, first)}) {said}"
+    said = [turn for turn in sorted((one, beside), key=lambda turn: turn.id) if isinstance(turn, HeardTurn)]
+    told = " / ".join(f"{_label(world, turn, owner_id)}: {turn.text}" for turn in said)
+    return f"({_since(world, said[0])}) {told}"
 
 
 def _newest_first(found: Iterable[Recalled]) -> list[tuple[Item, bool, HeardTurn | None]]:

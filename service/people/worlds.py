@@ -82,13 +82,17 @@ class WorldView:
     now: WorldTime
     """the world time at which the world's clock stands"""
     started_at: WorldTime
+    """the world time at which its story begins"""
     casts: Casts
     cast: Cast
     setting: Setting
     settings: WorldSettings
     decision: Decides = "model"
+    """how characters decide that say nothing of their own"""
     context_tokens: int | None = None
+    """about how many tokens a prompt of a talk may take in it; null: as the settings say"""
     weather: str = ""
+    """the weather in words; empty: there is nothing to say of it"""
     flags: Mapping[str, Flag] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     timeline: int = 0

@@ -45,14 +45,17 @@ class Summary:
 
     outcomes: Counter[str]
     means: tuple[Mean, ...]
+    """one for each dimension, over all of them"""
     spans: tuple[Span, ...]
+    """the same over time"""
     worst: tuple[QualityRow, ...]
     usage: Usage
     failures: int
+    """calls of it that gave nothing that could be used"""
 
     @property
     def checked(self) -> int:
-        """How many there were."""
+        """How many turns and decisions were checked."""
         return self.outcomes.total()
 
 

@@ -9,7 +9,7 @@ from sqlmodel import Session, func, select
 
 from service.content.fields import Flag, same_flag
 from service.content.profile import Mood, importance_word
-from service.errors import Invalid, NotFound
+from service.errors import Invalid, NotFound, refuse
 from service.locales import Phrase
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
@@ -30,18 +30,18 @@ ITEMS_MAX = 50
 FLAGS_MAX = 200
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Amendment:
-    """What is changed about a character. `needs`: levels by need id; `give` and `take` are things it carries."""
-
-    node_id: str | None = None
-    needs: Mapping[str, float] | None = None
-    give: Sequence[str] = ()
-    take: Sequence[str] = ()
-
-
-def amend(session: Session, world_session: WorldSession, character_id: str, wanted: Amendment) -> None:
-    """Change a character at the world's clock; it decides anew. The caller commits.
+def amend(
+    session: Session,
+    world_session: WorldSession,
+    character_id: str,
+    *,
+    node_id: str | None = None,
+    needs: Mapping[str, float] | None = None,
+    give: Sequence[str] = (),
+    take: Sequence[str] = (),
+) -> None:
+    """Change a character at the world's clock, and its `needs` by their ids; it decides anew. `give` and `take` are
+    things it carries. The caller commits.
 
     Raises:
         NotFound: no such character or node.
@@ -49,15 +49,14 @@ def amend(session: Session, world_session: WorldSession, character_id: str, want
         Busy: it talks, and is to be moved or changed.
     """
     world_session.world.cast.character(character_id)
-    if wanted.give or wanted.take:
-        _carry(session, world_session, character_id, wanted)
-    if wanted.node_id is None and not wanted.needs:
+    _carry(session, world_session, character_id, give, take)
+    if node_id is None and not needs:
         return
     require_free(session, world_session, character_id)
-    _require_known(world_session, wanted)
+    _require_known(world_session, node_id, needs or {})
     now = world_session.world.now
     retract(session, world_session.world.id, character_id, now)
-    done = world_session.core.amend(character_id, now, node_id=wanted.node_id, needs=wanted.needs)
+    done = world_session.core.amend(character_id, now, node_id=node_id, needs=needs)
     move(session, world_session.world, character_id, Segment.stay(world_session.core.people[character_id].node_id, now))
     publish(session, world_session, done.events, {}, at_once=now)
 
@@ -66,13 +65,14 @@ def amend_npc(
     session: Session,
     world_session: WorldSession,
     npc_id: str,
-    wanted: Amendment,
     *,
-    mood: Mood | None,
-    affinity: Mapping[str, int],
+    mood: Mood | None = None,
+    affinity: Mapping[str, int] | None = None,
+    give: Sequence[str] = (),
+    take: Sequence[str] = (),
 ) -> None:
-    """Set the NPC's mood from the world's clock on, its affinity (-100..100) by character id, and what of `wanted` it
-    carries. The caller commits.
+    """Set the NPC's mood from the world's clock on, its affinity (-100..100) by character id, and what it carries. The
+    caller commits.
 
     Raises:
         NotFound: no such NPC or character.
@@ -84,14 +84,13 @@ def amend_npc(
         session.add(
             MoodRow(world_id=world.id, person_id=npc_id, id=_last(session, world, npc_id), at=world.now, mood=mood)
         )
-    for character_id, level in affinity.items():
+    for character_id, level in (affinity or {}).items():
         world.cast.character(character_id)
         set_affinity(session, world, npc_id, character_id, level, new_id())
-    if wanted.give or wanted.take:
-        _carry(session, world_session, npc_id, wanted)
+    _carry(session, world_session, npc_id, give, take)
     if mood is None and not affinity:
         return
-    note(session, world.id, world.now, Changed(mood=mood, affinity=dict(affinity) or None), npc_id)
+    note(session, world.id, world.now, Changed(mood=mood, affinity=dict(affinity or {}) or None), npc_id)
 
 
 def _last(session: Session, world: WorldView, person_id: str) -> str:
@@ -134,9 +133,8 @@ def set_flags(session: Session, world_session: WorldSession, flags: Mapping[str,
     if not changed:
         return
     row.flags = {name: value for name, value in {**row.flags, **changed}.items() if value is not None}
-    if len(row.flags) > FLAGS_MAX:
-        reason = Phrase("answers.invalid_fields.too_many_flags", count=len(row.flags), most=FLAGS_MAX)
-        raise Invalid(field="body.flags", reason=reason)
+    too_many = Phrase("answers.invalid_fields.too_many_flags", count=len(row.flags), most=FLAGS_MAX)
+    refuse((len(row.flags) > FLAGS_MAX, "body.flags", too_many))
     told = tuple(FlagValue(name=name, value=value) for name, value in changed.items())
     note(session, world_session.world.id, world_session.world.now, FlagsSet(flags=told))
 
@@ -153,10 +151,14 @@ def interrupt(session: Session, world_session: WorldSession, person_ids: Iterabl
             world_session.core.interrupt(character_id, now)
 
 
-def _carry(session: Session, world_session: WorldSession, character_id: str, wanted: Amendment) -> None:
+def _carry(
+    session: Session, world_session: WorldSession, character_id: str, give: Sequence[str], take: Sequence[str]
+) -> None:
+    if not give and not take:
+        return
     row = person_row(session, world_session.world.id, character_id, lock=True)
     items = list(row.items)
-    for item in wanted.take:
+    for item in take:
         if item not in items:
             raise Invalid(
                 field="take",
@@ -168,13 +170,11 @@ def _carry(session: Session, world_session: WorldSession, character_id: str, wan
                 ),
             )
         items.remove(item)
-    items += wanted.give
-    if len(items) > ITEMS_MAX:
-        raise Invalid(
-            field="give", reason=Phrase("answers.invalid_fields.too_many_things", count=len(items), most=ITEMS_MAX)
-        )
+    items += give
+    too_many = Phrase("answers.invalid_fields.too_many_things", count=len(items), most=ITEMS_MAX)
+    refuse((len(items) > ITEMS_MAX, "give", too_many))
     row.items = items
-    carries = Carries(given=tuple(wanted.give), taken=tuple(wanted.take))
+    carries = Carries(given=tuple(give), taken=tuple(take))
     note(session, world_session.world.id, world_session.world.now, carries, character_id)
 
 
@@ -186,10 +186,10 @@ def require_open_node(world: WorldView, node_id: str) -> None:
         raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=node_id))
 
 
-def _require_known(world_session: WorldSession, wanted: Amendment) -> None:
-    if wanted.node_id is not None:
-        require_open_node(world_session.world, wanted.node_id)
-    for need_id in wanted.needs or {}:
+def _require_known(world_session: WorldSession, node_id: str | None, needs: Mapping[str, float]) -> None:
+    if node_id is not None:
+        require_open_node(world_session.world, node_id)
+    for need_id in needs:
         if need_id not in world_session.core.setting.catalogue.needs:
             known = ", ".join(need.id for need in world_session.core.setting.catalogue.needs.all)
             raise Invalid(field=f"needs.{need_id}", reason=Phrase("answers.invalid_fields.other_needs", known=known))
@@ -224,10 +224,11 @@ class Observation:
     about: SeenState | None = None
 
     def __post_init__(self) -> None:
-        if sum(place is not None for place in (self.seen_by, self.node_id, self.map_id)) != 1:
-            raise Invalid(field="body", reason=Phrase("answers.invalid_fields.one_place"))
-        if not self.text and self.about is None:
-            raise Invalid(field="body.text", reason=Phrase("answers.expected.missing"))
+        places = sum(place is not None for place in (self.seen_by, self.node_id, self.map_id))
+        refuse(
+            (places != 1, "body", "answers.invalid_fields.one_place"),
+            (not self.text and self.about is None, "body.text", "answers.expected.missing"),
+        )
 
 
 def observe(session: Session, memory: MemoryStore, world_session: WorldSession, seen: Observation) -> list[str]:

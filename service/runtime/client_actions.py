@@ -2,7 +2,7 @@
 hands.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlmodel import Session
 
@@ -28,19 +28,6 @@ from world.life import Person, Segment, State, node_at, walking_at
 from world.places import Facility
 from world.possible import possible
 from world.time import WorldTime, iso
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Destination:
-    """Where to walk: exactly one of a node, a facility or a person (an NPC is walked up to, beside its post)."""
-
-    node_id: str | None = None
-    facility_id: str | None = None
-    npc_id: str | None = None
-
-    def __post_init__(self) -> None:
-        if sum(value is not None for value in (self.node_id, self.facility_id, self.npc_id)) != 1:
-            raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
 
 
 def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
@@ -105,22 +92,34 @@ def set_decision(session: Session, world_session: WorldSession, character_id: st
         world_session.core.changed_people.add(character_id)
 
 
-def walk(session: Session, world_session: WorldSession, character_id: str, to: Destination) -> Segment:
-    """Send the character on its way from now on; the caller commits. Who is there already stays.
+def walk(
+    session: Session,
+    world_session: WorldSession,
+    character_id: str,
+    *,
+    node_id: str | None = None,
+    facility_id: str | None = None,
+    npc_id: str | None = None,
+) -> Segment:
+    """Send the character on its way from now on, to exactly one of a node, a facility or a person (an NPC is walked up
+    to, beside its post); the caller commits. Who is there already stays.
 
     A walker is turned round at the last node it reached.
 
     Raises:
+        Invalid: none of them is named, or several are.
         NotFound: no such character, node, facility or NPC.
         Busy: the character talks.
         NoWayThere: no open way.
         Closed: the facility is shut when the character would arrive.
     """
+    if sum(place is not None for place in (node_id, facility_id, npc_id)) != 1:
+        raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
     world = world_session.world
     world.cast.character(character_id)
     require_free(session, world_session, character_id)
     start = node_at(segment_of(session, world, character_id), world.now)
-    path = _path(session, world, start, to)
+    path = _path(session, world, start, node_id, facility_id, npc_id)
     take_control(session, world_session, character_id)
     _do(
         session,
@@ -242,18 +241,20 @@ def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:
     return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
 
 
-def _path(session: Session, world: WorldView, start: str, to: Destination) -> Path:
+def _path(
+    session: Session, world: WorldView, start: str, node_id: str | None, facility_id: str | None, npc_id: str | None
+) -> Path:
     try:
-        if to.facility_id is not None:
-            return _path_into(world, start, _facility(world, to.facility_id))
-        if to.npc_id is not None:
-            world.cast.npc(to.npc_id)
-            return world.setting.routes.path_beside(start, near(session, world, to.npc_id))
-        if to.node_id is None or to.node_id not in world.map.nodes:
-            raise NotFound(kind="node", id=to.node_id)
-        return world.setting.routes.path(start, to.node_id)
+        if facility_id is not None:
+            return _path_into(world, start, _facility(world, facility_id))
+        if npc_id is not None:
+            world.cast.npc(npc_id)
+            return world.setting.routes.path_beside(start, near(session, world, npc_id))
+        if node_id is None or node_id not in world.map.nodes:
+            raise NotFound(kind="node", id=node_id)
+        return world.setting.routes.path(start, node_id)
     except Unreachable as exc:
-        raise NoWayThere(start=exc.start, goal=exc.goal) from exc
+        raise NoWayThere(start=start, goal=exc.facts[1]) from exc
 
 
 def _path_into(world: WorldView, start: str, facility: Facility) -> Path:

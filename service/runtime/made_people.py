@@ -23,7 +23,7 @@ from service.memory.record import Group, Item, Kind
 from service.memory.revision import next_epoch, read_anew
 from service.people.person import move, person_row, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
-from service.runtime.author_changes import Amendment, amend, require_open_node
+from service.runtime.author_changes import amend, require_open_node
 from service.runtime.world_session import WorldSession, require_free
 from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed, PersonMade, PersonPlaced, PersonRemoved
@@ -301,7 +301,7 @@ def place_person(
             raise Invalid(field="busy", reason=Phrase("answers.invalid_fields.no_player_is_busy"))
         if node_id is None:
             raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.nowhere"))
-        amend(session, world_session, person_id, Amendment(node_id=node_id))
+        amend(session, world_session, person_id, node_id=node_id)
         return
     if node_id is not None:
         require_open_node(world, node_id)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from service.store.phase import ClockPolicy
-from service.store.tables import ConversationRow, ParticipantRow
+from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from world.time import WorldTime
 
 LATER_MINUTES = 21
@@ -27,6 +27,12 @@ def perceives(one: ParticipantRow, turn: int, speaker_id: str, only: Collection[
     who did (`heard_by`, or `seen_by`, of TurnRow; None: everybody): also who has left since, and come again.
     """
     return one.person_id == speaker_id or (is_there(one, turn) if only is None else one.person_id in only)
+
+
+def perceivers(conversation: ConversationRow, turn: TurnRow, only: Collection[str] | None) -> list[str]:
+    """Ids of the others who perceive what was said in a turn, or done; `only` as in `perceives`."""
+    others = (one for one in conversation.participants if one.person_id != turn.speaker_id)
+    return [one.person_id for one in others if perceives(one, turn.turn, turn.speaker_id, only)]
 
 
 def known_late(conversation: ConversationRow, person_id: str) -> WorldTime | None:

@@ -3,11 +3,12 @@ that they have there.
 """
 
 import ast
+import re
 import sys
 from collections.abc import Mapping
 from enum import EnumType
 from functools import lru_cache
-from inspect import cleandoc, getsource
+from inspect import cleandoc, getmembers, getsource
 from itertools import pairwise
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, Union, Unpack, get_args, get_origin, get_type_hints
@@ -33,7 +34,7 @@ class Out(BaseModel, from_attributes=True):
     """What a client is answered. Rows and values become it by their attributes, those within it too.
 
     `class NodeOut(Out, of=Node, shows="id name")` has the fields `id` and `name` as Node has them: with their types,
-    where world times are text, and with the sentence under each of them as its description.
+    where world times are text, and with the sentence under each of them as its description. `id?` may be null.
     """
 
     def __init_subclass__(cls, of: type | None = None, shows: str = "", **config: Unpack[ConfigDict]) -> None:
@@ -41,11 +42,14 @@ class Out(BaseModel, from_attributes=True):
         super().__init_subclass__(**config)
         if of is not None:
             types, sentences = get_type_hints(of, include_extras=True), _sentences_of(of)
+            for name, one in getmembers(of, lambda one: isinstance(one, property)):
+                types[name], sentences[name] = get_type_hints(one.fget).get("return"), one.__doc__
             if issubclass(of, BaseModel):
                 sentences |= {name: field.description for name, field in of.model_fields.items() if field.description}
-            cls.__annotations__ = {
-                name: Annotated[_travelling(types[name]), Field(description=sentences[name])] for name in shows.split()
-            } | cls.__annotations__
+            travels = {name: _travelling(types[name]) for name in shows.replace("?", "").split()}
+            travels |= {name: travels[name] | None for name in re.findall(r"(\w+)\?", shows)}
+            fields = {name: Annotated[kind, Field(description=sentences[name])] for name, kind in travels.items()}
+            cls.__annotations__ = fields | cls.__annotations__
 
     @classmethod
     def of(cls, source: object, /, **more: Any) -> Self:

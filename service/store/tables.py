@@ -9,12 +9,13 @@ from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstr
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 
-from service.content.profile import Emotion, PersonKind
+from service.content.profile import Emotion, Importance, PersonKind
 from service.store.ids import new_id
 from service.store.phase import (
     Audience,
     CallState,
     CommitmentState,
+    EndReason,
     Loudness,
     Modulator,
     Phase,
@@ -145,6 +146,7 @@ class WorldRow(SQLModel, table=True):
     reached: int = Field(default=0, sa_type=BigInteger)
     decision: str | None = None
     context_tokens: int | None = None
+    """about how many tokens a prompt of a talk may take in it; null: as the settings say"""
     weather: str = ""
     """the weather in words; empty: there is nothing to say of it"""
     flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
@@ -157,7 +159,9 @@ class WorldRow(SQLModel, table=True):
     people_revision: int = Field(default=0, sa_type=BigInteger)
     timeline: int = Field(default=0, sa_type=BigInteger)
     branched_from: str | None = None
-    branched_at: int | None = Field(default=None, sa_type=BigInteger)
+    """the world that it was before they went on apart; null: it began by itself"""
+    branched_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
+    """up to this world time they are the same; null: it began by itself"""
     runner: str | None = None
     lease_until: float = 0.0
     wanted_until: float = 0.0
@@ -298,8 +302,10 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     """what the character wanted of it has been reached"""
     max_turns: int
     """after so many turns it ends at the latest"""
-    phase: str
-    end_reason: str | None = None
+    phase: Annotated[str, Phase]
+    """where it stands: spoken, being remembered, remembered, or the remembering failed"""
+    end_reason: Annotated[str, EndReason] | None = None
+    """why nothing more is said; null: it goes on"""
     failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     started_at: WorldMinute = Field(sa_type=BigInteger)
     """the world time it began at"""
@@ -426,6 +432,7 @@ class Suggestion(NamedTuple):
     """A line that was suggested with a turn."""
 
     id: str
+    """by which it is chosen, as 1.0"""
     text: str
     """the words"""
 
@@ -578,11 +585,13 @@ class ActionCallRow(_OfWorld, table=True):
     conversation_id: str
     number: int
     turn: int
+    """the turn with which it was asked, from 0"""
     person_id: str
     """id of the speaker"""
     action_id: str
     """id of the action, of `gameActions` in actions.json"""
     args: dict[str, Any] = _json()
+    """its arguments, in the form that actions.json says"""
     words: str
     """what it is, in the talk's language"""
     state: Annotated[str, CallState]
@@ -765,25 +774,32 @@ class MemoryRow(OfPerson, table=True):
     text: str
     """what it says, as a sentence: without who told it, so that it alone is no more than that"""
     about: str = ""
+    """whom or what it is about, by name; null: nobody"""
     subject_id: str | None = None
     """id of the person it is about; null: it is of nobody of this world"""
     told_by: str | None = None
+    """id of who told it, or spoke the turn; null: nobody, several together, or nobody of this world"""
     via: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """ids of those through whose hands it is known to have come to the teller: who began it first"""
     mode: str = "stated"
     quote: str = ""
     """a line of it, word for word; empty: none"""
     importance: int = 5
+    """1, small talk, to 10, what changes a life"""
     slot: str = ""
     """what has one value at a time, as the place of a thing; empty: nothing"""
     support: str
     source: str
     conversation_id: str = ""
+    """id of the conversation it comes of; null: it is of none"""
     turns: list[int] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     """the turns it was said in, counted from 0; empty: not known, or a whole talk"""
     evidence: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    """what it was drawn from, where that is no turn: talk:6f1c0a94d2b7, memory:9f0a3c52"""
     topics: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     """of a summary: what the talk was about, a few words each"""
     partner_id: str = ""
+    """with whom it had to do, or whom the talk was with; null: nobody"""
     kept_from: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     """told in confidence: ids of those who must not hear of it; "*": anybody but the two; empty: it is no secret"""
     valid_from: WorldMinute = Field(sa_type=BigInteger)
@@ -798,7 +814,8 @@ class MemoryRow(OfPerson, table=True):
     """id of the memory that ended it, without its kind; null: none did"""
     expires_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
     """of mid_term: the world time at which it is over"""
-    level: str | None = None
+    level: Annotated[str, Importance] | None = None
+    """of mid_term: how much it matters, and how long it lasts"""
     deleted: bool = False
     given_id: str = ""
     given_in: str = ""
@@ -833,6 +850,7 @@ class MemoryAuditRow(OfPerson, table=True):
     action: str
     kind: str | None = None
     memory_id: str | None = None
+    """what the memory is called; null: a past was given"""
     before: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     """what the memory said before; null: a past was given"""
     after: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
@@ -843,6 +861,7 @@ class MemoryAuditRow(OfPerson, table=True):
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time at which it was done"""
     written_at: str
+    """the machine's time at which it was done, in UTC: 2026-04-01T12:00:00Z"""
 
 
 @Policy(whose="owner_id", goes=GoesWith.MEMORY, names=("other_id",), conversation="conversation_id", known="at")
@@ -931,7 +950,8 @@ class CommitmentRow(_OfWorld, table=True):
     """the world time at which it was made"""
     expires_at: WorldMinute = Field(sa_type=BigInteger)
     """until when it is open, if nothing ends it before"""
-    state: str = CommitmentState.OPEN
+    state: Annotated[str, CommitmentState] = CommitmentState.OPEN
+    """open, or what became of it; lapsed: its time went by, and nobody said"""
     ended_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
     """the world time from which it is not open any more; null: it is open"""
     ended_in: str | None = None
@@ -1004,6 +1024,7 @@ class UsageRow(_Spent, _OfWorld, table=True):
 
     day: int = Field(primary_key=True)
     role: str = Field(primary_key=True)
+    """what the calls were for: character, npc, closing, decision, attitude, long_term, survey, quality"""
     failures: int = 0
     """calls that gave no answer"""
     cached_tokens: int = 0
@@ -1071,6 +1092,7 @@ class SnapshotRow(_OfWorld, table=True):
     __tablename__ = "snapshots"
 
     name: str = Field(primary_key=True)
+    """by which it is restored"""
     number: int
     at: WorldMinute = Field(sa_type=BigInteger)
     """the world time that it is of"""

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from service.content.fields import clipped
-from service.export.problem import usable
+from service.errors import usable
 from service.locales import Language, sentence
 from service.quality.checks import Fault
-from service.run.show import one_line
 from service.testing.play import Outcome, Run
+from studio.terminal.show import one_line
 
 _CAST = "cast"
 """The suite of the pass over the whole cast."""

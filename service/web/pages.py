@@ -17,13 +17,11 @@ from starlette.exceptions import HTTPException
 
 from service.content.scenes import InterventionKind
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.transcript import conversation_of
-from service.errors import NotFound
 from service.locales import Language, language_accepted, languages, room, sentence
 from service.people.worlds import WorldView
 from service.runtime.content_reload import ContentReload
 from service.store.event_kinds import PAYLOADS
-from service.store.tables import MAIN_WORLD, SceneRow
+from service.store.tables import MAIN_WORLD, ConversationRow, SceneRow
 from world.actions import BUILT_IN
 from world.ids import is_slug
 
@@ -123,11 +121,10 @@ class Page:
 async def _page(
     request: Request,
     world_id: Annotated[str | None, Query()] = None,
-    world: Annotated[str | None, Query(description="an older name of `world_id`")] = None,
     x_world_id: Annotated[str | None, Header()] = None,
     lang: Annotated[str | None, Query()] = None,
 ) -> Page:
-    named = {name for name in (world_id, world, x_world_id) if name is not None} or {MAIN_WORLD}
+    named = {name for name in (world_id, x_world_id) if name is not None} or {MAIN_WORLD}
     valid = len(named) == 1 and all(map(is_slug, named))
     found = named.pop() if valid else MAIN_WORLD
     return Page(
@@ -175,11 +172,9 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""
 
     def names(session: Session) -> dict[str, str] | None:
-        try:
-            row = conversation_of(session, page.world_id, conversation_id)
-        except NotFound:
-            return None
-        return {"character": page.world.name_of(row.opener_id), "npc": page.world.name_of(row.partner_id)}
+        row = session.get(ConversationRow, (page.world_id, conversation_id))
+        name_of = page.world.name_of
+        return {"character": name_of(row.opener_id), "npc": name_of(row.partner_id)} if row else None
 
     people = await page.deps.database.read(names)
     if people is None:
@@ -187,16 +182,11 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     return page.render("conversation.html", data={"id": conversation_id}, people=people)
 
 
-@router.get("/view/scenes")
-async def scenes_page(page: Asked) -> Response:
-    """The scenes that were begun, and those that can be."""
-    return page.render("scenes.html")
-
-
 @router.get("/view/scenes/{scene_id}")
+@router.get("/view/scenes/{scene_id}/report")
 async def scene_page(scene_id: str, page: Asked) -> Response:
-    """A scene: its turns, what was done to it, and what its writer can do."""
-    if not await _has_scene(page, scene_id):
+    """A scene: its turns, what was done to it, and what its writer can do; or its feelings and relations, as charts."""
+    if await page.deps.database.read(lambda s: s.get(SceneRow, (page.world_id, scene_id))) is None:
         return page.missing()
     people = [page.world.cast.actor(person_id) for person_id in (*page.world.cast.npcs, *page.world.cast.characters)]
     data = {
@@ -204,20 +194,8 @@ async def scene_page(scene_id: str, page: Asked) -> Response:
         "names": {one.id: one.name for one in people},
         "kinds": {one.id: one.kind for one in people},
     }
-    return page.render("scene.html", data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
-
-
-@router.get("/view/scenes/{scene_id}/report")
-async def scene_report_page(scene_id: str, page: Asked) -> Response:
-    """Feelings and relations of a scene, as charts."""
-    if not await _has_scene(page, scene_id):
-        return page.missing()
-    return page.render("scene_report.html", data={"id": scene_id, "names": {}}, scene_id=scene_id)
-
-
-async def _has_scene(page: Page, scene_id: str) -> bool:
-    found = await page.deps.database.read(lambda s: s.get(SceneRow, (page.world_id, scene_id)))
-    return found is not None
+    template = "scene_report.html" if page.request.url.path.endswith("/report") else "scene.html"
+    return page.render(template, data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
 
 
 @router.get("/view/surveys")
@@ -227,44 +205,26 @@ async def surveys_page(page: Asked) -> Response:
     return page.render("surveys.html", data={"names": names}, names=names)
 
 
-@router.get("/view/quality")
-async def quality_page(page: Asked) -> Response:
-    """How good what was said and decided was found to be."""
-    return page.render("quality.html")
-
-
-@router.get("/view/worlds")
-async def worlds_page(page: Asked) -> Response:
-    """The worlds that have begun, and the way into another one."""
-    return page.render("worlds.html")
-
-
-@router.get("/view/characters/{character_id}")
-async def memory_page(character_id: str, page: Asked, about: str | None = None, npc_id: str | None = None) -> Response:
-    """How the character lives now, and what it remembers about an NPC or another character. `npc_id` is an older name
-    of `about`.
-    """
-    about = about or npc_id
-    others = _others(page.world, character_id)
-    character = page.world.cast.characters.get(character_id)
-    if character is None or (about is not None and about not in others):
+@router.get("/view/characters/{person_id}")
+@router.get("/view/npcs/{person_id}")
+async def person_page(person_id: str, page: Asked, about: str | None = None) -> Response:
+    """How somebody lives and feels now, its facts, and what it remembers, all of it or about somebody else."""
+    world, is_npc = page.world, page.request.url.path.startswith("/view/npcs/")
+    person = (world.cast.npcs if is_npc else world.cast.characters).get(person_id)
+    others = {other_id: other.name for other_id, other in world.cast.everybody.items() if other_id != person_id}
+    if person is None or (about is not None and about not in others):
         return page.missing()
-    places = {facility.id: facility.name for facility in page.world.map.facilities.values()}
-    data = {"id": character_id, "name": character.name, "about": about, "places": places}
-    return page.render("memory.html", data=data, person=character, others=others)
-
-
-@router.get("/view/npcs/{npc_id}")
-async def npc_page(npc_id: str, page: Asked, about: str | None = None) -> Response:
-    """How the NPC feels, how it stands to others, its facts, what it remembers, its conversations."""
-    others = _others(page.world, npc_id)
-    npc = page.world.cast.npcs.get(npc_id)
-    if npc is None or (about is not None and about not in others):
-        return page.missing()
-    kinds = {person_id: person.kind for person_id, person in page.world.cast.everybody.items()}
-    data = {"id": npc_id, "name": npc.name, "about": about, "names": others, "kinds": kinds}
-    place = page.world.map.label(page.world.map.npc_nodes[npc_id])
-    return page.render("npc.html", data=data, person=npc, others=others, place=place)
+    data = {
+        "id": person_id,
+        "name": person.name,
+        "about": about,
+        "names": others,
+        "kinds": {other_id: other.kind for other_id, other in world.cast.everybody.items()},
+        "places": {facility.id: facility.name for facility in world.map.facilities.values()},
+    }
+    place = world.map.label(world.map.npc_nodes[person_id]) if is_npc else ""
+    template = "npc.html" if is_npc else "memory.html"
+    return page.render(template, data=data, person=person, others=others, place=place)
 
 
 @router.get("/view/characters/{character_id}/graph")
@@ -288,16 +248,11 @@ async def static_file(name: str, request: Request) -> Response:
 
 
 @router.get("/view/{rest:path}")
-async def nothing_there(rest: str, page: Asked) -> Response:
-    """Any other address below /view."""
+async def plain_page(rest: str, page: Asked) -> Response:
+    """The pages that their scripts fill alone; and any other address below /view, where nothing is."""
     if rest.startswith("static/"):
         raise HTTPException(404)
-    return page.missing()
-
-
-def _others(world: WorldView, person_id: str) -> dict[str, str]:
-    """Everybody else's name, by id."""
-    return {other_id: other.name for other_id, other in world.cast.everybody.items() if other_id != person_id}
+    return page.render(f"{rest}.html") if rest in ("scenes", "quality", "worlds") else page.missing()
 
 
 def _actions(page: Page) -> dict[str, str]:

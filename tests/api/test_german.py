@@ -21,7 +21,7 @@ from tests.api.test_memories import hits, listed, search
 from tests.memory.answers import memory, plain, promise
 from tests.scripted_model import ScriptedModel
 
-SERVICE = Path(__file__).parents[2] / "service"
+ROOMS = [Path(__file__).parents[2] / top for top in ("service", "studio")]
 SHOP, LOFT = "Der blaue Krug steht im Laden.", "Der blaue Krug steht auf dem Dachboden."
 SISTER, WITCH = "Hannas Schwester Lotte ist in die Hafenstadt gezogen.", "Lotte ist eine Hexe."
 TIRED, LETTER = "Hanna ist heute müde.", "Hanna einen Brief für Lotte bringen"
@@ -157,6 +157,6 @@ def test_the_service_knows_no_word_of_it() -> None:
     """Neither its code nor its prompts and sentences hold one of the words that no German text lacks."""
     words = re.compile(r"\b(und|nicht|ich|ist|der|das|wir|heute|morgen|gestern|german|deutsch)\b", re.IGNORECASE)
     assert "de" not in languages()
-    files = [file for end in ("py", "j2", "yaml") for file in SERVICE.rglob(f"*.{end}")]
+    files = [file for top in ROOMS for end in ("py", "j2", "yaml") for file in top.rglob(f"*.{end}")]
     assert files
     assert [str(file) for file in files if words.search(file.read_text("utf-8"))] == []

@@ -301,15 +301,15 @@ def test_conversations_are_listed_by_world_time_newest_first(client: TestClient,
         ids.append(talk(client, character_id=character_id)["id"])
         client.post("/world/tick", json={"ticks": 1})
     found: list[str] = []
-    before: dict[str, str] = {}
+    following: dict[str, str] = {}
     while True:
-        page = client.get("/conversations", params={"limit": 2, **before}).json()
+        page = client.get("/conversations", params={"limit": 2, **following}).json()
         found += [one["id"] for one in page["items"]]
         if page["next"] is None:
             break
-        before = {"before": page["next"]}
+        following = {"after": page["next"]}
     assert found == ids[::-1]
-    problem(client.get("/conversations", params={"before": "0" * 28}), 422, "invalid")
+    problem(client.get("/conversations", params={"after": "0" * 28}), 422, "invalid")
 
 
 def test_a_world_that_lives_is_forgotten_with_its_lives(client: TestClient) -> None:

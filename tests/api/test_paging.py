@@ -120,16 +120,13 @@ def test_every_list_is_described_with_the_same_three_words(client: TestClient) -
 
 
 def test_the_older_names_of_the_cursor_lead_to_the_same_page(lived: TestClient) -> None:
-    for path in ("/conversations", "/world/events?order=desc"):
-        first = asked(lived, path, limit=2).json()
-        by_old = asked(lived, path, limit=2, before=first["next"]).json()
-        assert by_old == asked(lived, path, limit=2, after=first["next"]).json()
+    path = "/world/events?order=desc"
+    first = asked(lived, path, limit=2).json()
+    by_old = asked(lived, path, limit=2, before=first["next"]).json()
+    assert by_old == asked(lived, path, limit=2, after=first["next"]).json()
     newest = asked(lived, "/world/events", order="desc", limit=3).json()["items"]
     assert asked(lived, "/world/events", order="desc", before=newest[0]["id"], limit=2).json()["items"] == newest[1:]
     assert asked(lived, "/world/events", order="desc", after=newest[2]["id"]).json()["items"] == newest[:2]
-    conversations = asked(lived, "/conversations").json()["items"]
-    two = {"after": conversations[0]["id"], "before": conversations[1]["id"]}
-    problem(lived.get("/conversations", params=two), 422, "invalid")
 
 
 def test_conversations_of_a_person_are_found_in_either_seat(lived: TestClient, script: ScriptedModel) -> None:

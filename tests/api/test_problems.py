@@ -159,7 +159,7 @@ def test_a_last_event_id_that_is_none_is_a_problem(client: TestClient, held: str
         ({"limit": "1e3"}, "/world/events"),
         ({"person_id": "' OR 1"}, "/world/events"),
         ({"phase": "open"}, "/conversations"),
-        ({"before": "g" * 28}, "/conversations"),
+        ({"after": "g" * 28}, "/conversations"),
         ({"character_id": "\u0000"}, "/conversations"),
     ],
 )

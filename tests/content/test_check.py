@@ -528,8 +528,8 @@ def test_what_the_readable_files_say_of_each_other_is_checked_beside_those_that_
         ("maps.json", "maps[0].edges[1].to"),
         ("maps.json", "maps[0].npcs[0].spawnNodeId"),
         ("characters/sora.yaml", "routine[2].starts"),
-        ("characters/sora.yaml", "home"),
         ("characters/sora.yaml", "routine[2].facility"),
+        ("characters/sora.yaml", "home"),
         ("npcs/baker.yaml", "mood"),
     ]
 

@@ -397,11 +397,11 @@ def test_all_errors_are_reported_at_once_after_those_of_the_maps(tmp_path: Path)
     village.sora["routine"][0]["action"] = "dance"
     assert where(examine(village.write(tmp_path)).problems) == [
         ("maps.json", "maps[0].edges[0].to"),
-        (A, "needs[0].start"),
         (A, "actions[1].effects.luck"),
+        (A, "needs[0].start"),
         (A, "actions[1].tags"),
-        (S, "needs.energy"),
         (S, "routine[0].action"),
+        (S, "needs.energy"),
         (S, "routine[1].action"),
     ]
 
@@ -437,7 +437,7 @@ def test_what_characters_plan_is_checked_against_the_bundled_actions_too(tmp_pat
     village = Village()
     village.sora.update(needs={"satietyy": 12})
     village.sora["routine"][0]["action"] = "eat_at_hom"
-    assert where(examine(village.write(tmp_path)).problems) == [(S, "needs.satietyy"), (S, "routine[0].action")]
+    assert where(examine(village.write(tmp_path)).problems) == [(S, "routine[0].action"), (S, "needs.satietyy")]
 
 
 def test_actions_that_cannot_be_opened_are_an_error_not_the_bundled_ones(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from service.content.check import examine
 from service.content.load import load_content
-from service.content.scenes import Condition, Effect, Intervention, SceneParticipant
+from service.content.scenes import SceneParticipant
 from service.locales import languages
 from tests.content.classroom import SCENE, classroom
+from world.places import Hours
 
 RAIN: dict[str, Any] = {
     "id": "rain",
@@ -21,9 +22,9 @@ RAIN: dict[str, Any] = {
 def test_the_example_of_the_document_is_read_as_it_is_written_there(tmp_path: Path) -> None:
     content = load_content(classroom(tmp_path, SCENE, {**SCENE, "scene_id": "S002"}))
     scene = content.cast("ja").scenes["S001"]
-    assert (scene.location, scene.time) == ("学校の教室", "放課後")
-    assert scene.participants == (SceneParticipant(id="chara-a"), SceneParticipant(id="chara-b"))
-    assert content.cast("en").scenes["S002"].situation.startswith("The evening sun")
+    assert (scene.location.of("ja"), scene.time.of("ja")) == ("学校の教室", "放課後")
+    assert scene.participants == tuple(SceneParticipant.model_validate({"id": one}) for one in ("chara-a", "chara-b"))
+    assert content.cast("en").scenes["S002"].situation.of("en").startswith("The evening sun")
 
 
 def test_a_scene_is_called_as_its_file_and_goes_on_from_the_log_of_another(tmp_path: Path) -> None:
@@ -33,7 +34,7 @@ def test_a_scene_is_called_as_its_file_and_goes_on_from_the_log_of_another(tmp_p
     assert scenes["S002"].previous_scene == "S001"
 
 
-def test_what_is_to_happen_is_read_in_one_language_with_all_that_must_be_so(tmp_path: Path) -> None:
+def test_what_is_to_happen_is_read_with_all_that_must_be_so_and_kept_as_it_was_written(tmp_path: Path) -> None:
     when = {
         "fromTurn": 2,
         "said": {"words": [{"en": "rain", "ja": "雨"}], "by": "chara-a"},
@@ -46,12 +47,17 @@ def test_what_is_to_happen_is_read_in_one_language_with_all_that_must_be_so(tmp_
     told = {"id": "told", "when": when, "do": {"revelation": reveal}, "times": 3}
     scene = load_content(classroom(tmp_path, {**SCENE, "interventions": [RAIN, told]})).cast("ja").scenes["S001"]
     rain, revelation = scene.interventions
-    assert rain == Intervention(
-        id="rain", when=Condition(turn=2), do=Effect(kind="scene_situation_update", text="突然雨が降ってきた")
-    )
-    assert revelation.do == Effect(kind="revelation", person_id="chara-b", text="シミュレーション内の存在だ")
-    assert (revelation.when.words, revelation.when.by, revelation.when.weather) == (("雨",), "chara-a", "霧")
-    assert type(scene).model_validate(scene.model_dump(mode="json")) == scene
+    assert (rain.when.turn, rain.do.kind, rain.do.person_id) == (2, "scene_situation_update", None)
+    assert rain.do.text.of("ja") == "突然雨が降ってきた"
+    assert (revelation.do.kind, revelation.do.person_id) == ("revelation", "chara-b")
+    assert revelation.do.text.of("ja") == "シミュレーション内の存在だ"
+    asked = revelation.when
+    assert asked.said is not None
+    assert asked.weather is not None
+    assert ([one.of("ja") for one in asked.said.words], asked.said.by) == (["雨"], "chara-a")
+    assert (asked.weather.of("ja"), asked.hours) == ("霧", Hours(opens=16 * 60, closes=18 * 60))
+    kept = scene.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    assert type(scene).model_validate(kept) == scene
 
 
 def intervening(**changed: Any) -> dict[str, Any]:

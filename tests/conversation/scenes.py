@@ -3,7 +3,9 @@
 import asyncio
 from typing import Any
 
-from service.content.scenes import Scene, SceneParticipant
+from pydantic.alias_generators import to_camel
+
+from service.content.scenes import Effect, Scene, StagedScene
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.directing import AttitudeContext
 from service.conversation.engine import Engine
@@ -24,11 +26,25 @@ def acts(talk: str = "", *, think: str = "", act: str = "", leaves: bool = False
     return {**plain, "shifts": [], **more}
 
 
-def begin_scene(room: ConversationDependencies, *people: str | SceneParticipant, **more: Any) -> str:
+def a_scene(*people: str | dict[str, str], **more: Any) -> Scene:
+    """A scene of these, as its file says it."""
+    usual: dict[str, Any] = {"scene_id": "scene", "location": "a room without windows"}
+    return StagedScene.model_validate({**usual, "participants": people, **more})
+
+
+def effect(kind: str, person_id: str | None = None, text: str = "", **more: str) -> Effect:
+    """What happens to a scene, as its file says it."""
+    said: dict[str, Any] = {
+        "add_person": {"person": person_id, **more},
+        "revelation": {"person": person_id, "content": text},
+        "end_scene": True,
+    }
+    return Effect.model_validate({to_camel(kind): said.get(kind, person_id or text)})
+
+
+def begin_scene(room: ConversationDependencies, *people: str | dict[str, str], **more: Any) -> str:
     """A scene of these; the answer is its id."""
-    cast = tuple(SceneParticipant(id=one) if isinstance(one, str) else one for one in people)
-    usual: dict[str, Any] = {"location": "a room without windows", "max_turns": 12, "situation": ""}
-    wanted = Scene(id="scene", participants=cast, **usual | more)
+    wanted = a_scene(*people, **{"max_turns": 12} | more)
     names = room.models.names()
     return room.database.write_now(
         lambda s: begin(s, room.worlds.open(s, "main", lock=True), wanted, names)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.content.scenes import Condition, Effect, Intervention, Scene, SceneParticipant
+from service.content.scenes import Effect, Intervention
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.interventions import SceneState, intervene, is_due
@@ -16,14 +16,13 @@ from service.errors import Invalid, NotFound, SceneOver, TurnPassed
 from service.llm.choose import ROLES, Models
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, TurnRow
-from tests.conversation.scenes import acts, play, shown, speaker_of
+from tests.conversation.scenes import a_scene, acts, effect, play, shown, speaker_of
 from tests.conversation.talks import talk, turns
 from tests.runtime.hanging import Hanging
 from tests.scripted_model import ScriptedModel
-from world.places import Hours
 
-EVENT = Effect(kind="add_event", text="A bell rings.")
-NOW = SceneState(turn=2, there=("aoi", "npc_taro"))
+EVENT = effect("add_event", text="A bell rings.")
+NOW = SceneState(turn=2, language="en", there=("aoi", "npc_taro"))
 
 
 def said(**told: Any) -> TurnRow:
@@ -40,22 +39,22 @@ SAID = (said(speaker_id="aoi", text="A ＢＥＬＬ?"), said(speaker_id="npc_tar
         ({}, True),
         ({"turn": 3}, True),
         ({"turn": 2}, False),
-        ({"from_turn": 3}, True),
-        ({"from_turn": 4}, False),
-        ({"words": ("bell",)}, True),
-        ({"words": ("x", "鐘")}, True),
-        ({"words": ("bell",), "by": "npc_taro"}, False),
-        ({"words": ("鐘",), "by": "npc_taro"}, True),
+        ({"fromTurn": 3}, True),
+        ({"fromTurn": 4}, False),
+        ({"said": {"words": ["bell"]}}, True),
+        ({"said": {"words": ["x", "鐘"]}}, True),
+        ({"said": {"words": ["bell"], "by": "npc_taro"}}, False),
+        ({"said": {"words": ["鐘"], "by": "npc_taro"}}, True),
         ({"flags": {"open": True}}, True),
         ({"flags": {"open": 1}}, False),
         ({"flags": {"never": False}}, True),
         ({"weather": "FOG"}, True),
         ({"weather": "rain"}, False),
-        ({"hours": Hours(opens=18 * 60, closes=20 * 60)}, True),
-        ({"hours": Hours(opens=20 * 60, closes=18 * 60)}, False),
-        ({"person_id": "aoi", "need": "energy", "below": 20}, True),
-        ({"person_id": "aoi", "need": "energy", "above": 20}, False),
-        ({"person_id": "mio", "need": "energy", "below": 20}, False),
+        ({"hours": "18:00-20:00"}, True),
+        ({"hours": "20:00-18:00"}, False),
+        ({"need": {"person": "aoi", "need": "energy", "below": 20}}, True),
+        ({"need": {"person": "aoi", "need": "energy", "above": 20}}, False),
+        ({"need": {"person": "mio", "need": "energy", "below": 20}}, False),
         ({"turn": 3, "weather": "rain"}, False),
     ],
 )
@@ -63,11 +62,11 @@ def test_something_happens_when_all_that_it_asks_for_is_so(when: dict[str, Any],
     state = replace(
         NOW, said=SAID, flags={"open": True}, weather="fog", minute=19 * 60, levels={"aoi": {"energy": 12.5}}
     )
-    assert is_due(Intervention(id="one", when=Condition(**when), do=EVENT), state) is is_so
+    assert is_due(rule("one", 0, EVENT, **when), state) is is_so
 
 
 def test_something_happens_as_often_as_it_says_and_at_most_once_before_a_turn() -> None:
-    twice = Intervention(id="one", when=Condition(), do=EVENT, times=2)
+    twice = rule("one", 0, EVENT, times=2)
     assert [is_due(twice, replace(NOW, happened={"one": before})) for before in ((), (1,), (2,), (0, 1))] == [
         True,
         True,
@@ -77,7 +76,7 @@ def test_something_happens_as_often_as_it_says_and_at_most_once_before_a_turn() 
 
 
 def test_words_count_that_were_said_since_it_happened_last() -> None:
-    again = Intervention(id="one", when=Condition(words=("bell",)), do=EVENT, times=5)
+    again = rule("one", 0, EVENT, times=5, said={"words": ["bell"]})
     state = replace(NOW, said=SAID)
     assert is_due(again, replace(state, happened={"one": (0,)}))
     assert not is_due(again, replace(state, happened={"one": (1,)}))
@@ -95,26 +94,19 @@ def test_words_count_that_were_said_since_it_happened_last() -> None:
     ],
 )
 def test_what_concerns_somebody_waits_until_it_can_be_done(kind: Any, person_id: str | None, can: bool) -> None:
-    rule = Intervention(id="one", when=Condition(), do=Effect(kind=kind, person_id=person_id))
-    assert is_due(rule, NOW) is can
+    assert is_due(rule("one", 0, effect(kind, person_id, "A bell rings.")), NOW) is can
 
 
-def rule(name: str, turn: int, do: Effect, **more: Any) -> Intervention:
-    return Intervention(id=name, when=Condition(**({"turn": turn} if turn else {}), **more), do=do)
+def rule(name: str, turn: int, do: Effect, /, **more: Any) -> Intervention:
+    when = ({"turn": turn} if turn else {}) | {key: value for key, value in more.items() if key != "times"}
+    return Intervention.model_validate({"id": name, "when": when, "do": do, "times": more.get("times", 1)})
 
 
 def stage(
     room: ConversationDependencies, *rules: Intervention, people: tuple[str, ...] = ("aoi", "npc_taro"), **more: Any
 ) -> str:
     """A scene in which these are to happen; its conversation's id."""
-    scene = Scene(
-        id="S001",
-        location="a room without windows",
-        situation="It is quiet.",
-        participants=tuple(SceneParticipant(id=one) for one in people),
-        interventions=rules,
-        **more,
-    )
+    scene = a_scene(*people, scene_id="S001", situation="It is quiet.", interventions=rules, **more)
     names = room.models.names()
     return room.database.write_now(
         lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
@@ -130,12 +122,12 @@ def test_a_scene_plays_all_that_its_file_says_each_before_its_turn(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     rules = (
-        rule("rain", 2, Effect(kind="scene_situation_update", text="It rains.")),
+        rule("rain", 2, effect("scene_situation_update", text="It rains.")),
         rule("bell", 3, EVENT),
-        rule("mio", 3, Effect(kind="add_person", person_id="mio", spot="at the door")),
-        rule("told", 4, Effect(kind="revelation", person_id="mio", text="Taro has a brother.")),
-        rule("leaves", 6, Effect(kind="remove_person", person_id="npc_taro")),
-        rule("over", 8, Effect(kind="end_scene")),
+        rule("mio", 3, effect("add_person", person_id="mio", spot="at the door")),
+        rule("told", 4, effect("revelation", person_id="mio", text="Taro has a brother.")),
+        rule("leaves", 6, effect("remove_person", person_id="npc_taro")),
+        rule("over", 8, effect("end_scene")),
     )
     scene_id = stage(room, *rules)
     script.enqueue(*(acts(f"Line {number}.") for number in range(1, 8)))
@@ -161,12 +153,12 @@ def test_who_comes_later_is_told_how_things_stand_and_neither_how_they_stood_nor
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     rules = (
-        rule("rain", 2, Effect(kind="scene_situation_update", text="It rains.")),
+        rule("rain", 2, effect("scene_situation_update", text="It rains.")),
         rule("bell", 2, EVENT),
-        rule("told", 2, Effect(kind="revelation", person_id="npc_taro", text="The key is in your pocket.")),
-        rule("clears", 3, Effect(kind="scene_situation_update", text="The sky has cleared.")),
-        rule("mio", 4, Effect(kind="add_person", person_id="mio")),
-        rule("night", 5, Effect(kind="scene_situation_update", text="Night has come.")),
+        rule("told", 2, effect("revelation", person_id="npc_taro", text="The key is in your pocket.")),
+        rule("clears", 3, effect("scene_situation_update", text="The sky has cleared.")),
+        rule("mio", 4, effect("add_person", person_id="mio")),
+        rule("night", 5, effect("scene_situation_update", text="Night has come.")),
     )
     scene_id = stage(room, *rules)
     script.enqueue(*(acts(f"Line {number}.") for number in range(8)))
@@ -188,7 +180,7 @@ def test_who_is_back_is_told_how_things_stand_now_if_that_changed_while_it_was_a
     script.enqueue(*(acts(f"Line {number}.") for number in range(12)))
 
     def step_in(kind: Any, **more: Any) -> None:
-        room.database.write_now(lambda s: intervene(s, room.worlds, key, Effect(kind=kind, **more)))
+        room.database.write_now(lambda s: intervene(s, room.worlds, key, effect(kind, **more)))
 
     step_in("scene_situation_update", text=said[0])
     play(room, scene_id, 3)
@@ -215,7 +207,7 @@ def test_a_moderator_goes_by_how_things_stand_now(room: ConversationDependencies
     key = ConversationKey("main", scene_id)
     script.enqueue(acts("Line 0."))
     play(room, scene_id, 1)
-    update = Effect(kind="scene_situation_update", text="It rains.")
+    update = effect("scene_situation_update", text="It rains.")
     room.database.write_now(lambda s: intervene(s, room.worlds, key, update))
     script.enqueue({"next": "Mio"}, acts("Line 1."))
     play(room, scene_id, 1)
@@ -226,7 +218,7 @@ def test_a_moderator_goes_by_how_things_stand_now(room: ConversationDependencies
 def test_what_happened_before_a_crash_does_not_happen_again(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    often = Intervention(id="often", when=Condition(), do=EVENT, times=3)
+    often = rule("often", 0, EVENT, times=3)
     scene_id = stage(room, often)
     key = ConversationKey("main", scene_id)
     script.enqueue(*(acts(f"Line {number}.") for number in range(5)))
@@ -257,8 +249,8 @@ def test_a_writer_steps_in_before_the_next_turn_and_only_there(
     script.enqueue(acts("Good evening."))
     play(room, scene_id, 1)
 
-    def step_in(effect: Effect, before_turn: int | None = None) -> None:
-        room.database.write_now(lambda s: intervene(s, room.worlds, key, effect, before_turn))
+    def step_in(does: Effect, before_turn: int | None = None) -> None:
+        room.database.write_now(lambda s: intervene(s, room.worlds, key, does, before_turn))
 
     step_in(EVENT, 1)
     with pytest.raises(TurnPassed):
@@ -266,28 +258,28 @@ def test_a_writer_steps_in_before_the_next_turn_and_only_there(
     with pytest.raises(Invalid):
         step_in(EVENT, 2)
     with pytest.raises(Invalid):
-        step_in(Effect(kind="revelation", person_id="mio", text="Now."))
+        step_in(effect("revelation", person_id="mio", text="Now."))
     with pytest.raises(Invalid):
-        step_in(Effect(kind="add_person", person_id="aoi"))
+        step_in(effect("add_person", person_id="aoi"))
     with pytest.raises(NotFound):
-        step_in(Effect(kind="add_person", person_id="nobody"))
+        step_in(effect("add_person", person_id="nobody"))
     for person_id in ("mio", "npc_hamako", "sota", "ren", "nagi", "npc_fumi"):
-        step_in(Effect(kind="add_person", person_id=person_id))
+        step_in(effect("add_person", person_id=person_id))
     with pytest.raises(Invalid, match="8"):
-        step_in(Effect(kind="add_person", person_id="npc_genzo"))
-    step_in(Effect(kind="end_scene"))
+        step_in(effect("add_person", person_id="npc_genzo"))
+    step_in(effect("end_scene"))
     with pytest.raises(SceneOver):
         step_in(EVENT)
     with pytest.raises(SceneOver):
-        step_in(Effect(kind="end_scene"))
+        step_in(effect("end_scene"))
     assert talk(room, scene_id).end_reason == EndReason.ENDED_BY_CLIENT
     assert [kind for _, kind, _ in done(room, scene_id)] == ["add_event", *["add_person"] * 6, "end_scene"]
 
 
 def test_a_need_makes_something_happen(room: ConversationDependencies, script: ScriptedModel) -> None:
     needs = room.worlds.content.cast("en").catalogue.needs.all
-    low = rule("low", 0, EVENT, person_id="aoi", need=needs[0].id, above=-(10**9))
-    high = rule("high", 0, EVENT, person_id="aoi", need=needs[0].id, above=10**9)
+    low = rule("low", 0, EVENT, need={"person": "aoi", "need": needs[0].id, "above": -(10**9)})
+    high = rule("high", 0, EVENT, need={"person": "aoi", "need": needs[0].id, "above": 10**9})
     scene_id = stage(room, low, high)
     script.enqueue(acts("Good evening."))
     play(room, scene_id, 1)

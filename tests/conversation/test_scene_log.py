@@ -21,7 +21,12 @@ SCENE = SceneRow(
     world_id="main",
     id="S001",
     conversation_id="c",
-    definition={"time": "After school", "situation": "The evening sun falls in."},
+    definition={
+        "location": "A classroom",
+        "time": "After school",
+        "situation": "The evening sun falls in.",
+        "participants": ["aoi", "taro"],
+    },
     at=0,
 )
 

@@ -15,7 +15,7 @@ from service.content.groups import GroupsFile
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, FactEntry, NpcFile, PersonFile
-from service.content.scenes import SceneFile
+from service.content.scenes import Scene
 from service.generate.sessions.plan import SessionsFile
 from service.testing.file import TestsFile
 from world.places import ALWAYS_OPEN
@@ -27,7 +27,7 @@ MODELS: Mapping[str, type[ContentModel]] = {
     "npcs/*.yaml": NpcFile,
     "characters/*.yaml": CharacterFile,
     "lore/*.yaml": LoreFile,
-    "scenes/*.yaml": SceneFile,
+    "scenes/*.yaml": Scene,
 }
 """Every content file's model."""
 

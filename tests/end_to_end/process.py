@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from service import cli
+from studio.cli import main as cli
 from tests.servers import NO_AUTHORITIES
 from tests.servers.postgres import free_port
 

@@ -16,9 +16,8 @@ from sqlmodel import Session, func, select
 
 from service.content.files import bundled_content
 from service.content.load import load_content
-from service.errors import Misconfigured
+from service.errors import BadLine, FileUnusable, Misconfigured, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.files import export_into, export_to, import_from, span_of
-from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.story import Span
 from service.locales import Language
 from service.memory.episodes import overhear, read_turns

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.conversation.dependencies import ConversationDependencies
-from service.export.problem import BadLine
+from service.errors import BadLine
 from service.export.story import Imported, Span, read_story, story, written
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group

@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from service.app import create_app
-from service.cli import cli
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.settings import Settings
+from studio.cli.main import cli
 from tests.freeze.script import Script
 from world.time import MINUTES_PER_DAY, iso
 

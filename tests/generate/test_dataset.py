@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.export.problem import FileUnusable
+from service.errors import FileUnusable
 from service.generate.dataset import Dataset, DatasetInUse, OtherDataset
 
 RUN = "0123456789ab"

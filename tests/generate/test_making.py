@@ -13,7 +13,7 @@ from service.errors import ModelBroken, ModelUnreachable
 from service.generate.dataset import GenerationStopped
 from service.generate.making import make_dataset
 from service.llm.choose import ROLES, Models
-from service.run.cost import Prices
+from studio.terminal.cost import Prices
 from tests.generate.plans import order_of, plan_of, settings_of
 from tests.scripted_model import Scripted, ScriptedModel
 from tests.servers.fake_openai import FakeOpenAI, Reply

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.live import Live
 
 from service.generate.making import Meter, Progress
-from service.run.cost import Prices
-from service.run.show import Show
 from service.usage import Usage
+from studio.terminal.cost import Prices
+from studio.terminal.show import Show
 
 
 def test_rate_cost_and_time_left_are_of_this_run(capsys: pytest.CaptureFixture[str]) -> None:

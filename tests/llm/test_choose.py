@@ -56,7 +56,7 @@ def test_the_rehearsal_answers_for_everybody_when_it_is_chosen() -> None:
 
 def test_who_needs_no_vendor_loads_none() -> None:
     vendors = "{'openai', 'graphiti_core', 'neo4j'} & sys.modules.keys()"
-    program = f"import sys, service.cli; print(sorted({vendors}))"
+    program = f"import sys, studio.cli.main; print(sorted({vendors}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[]", "every command would start half a second later"
 

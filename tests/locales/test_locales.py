@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 import service
+import studio
 from service import locales
 from service.errors import KataribeError, NotFound
 from service.locales import Phrase, language_accepted, language_named, languages, room, sentence
 
-SERVICE = Path(service.__file__).parent
+ROOMS = [Path(top.__path__[0]) for top in (service, studio)]
 NEVER_RAISED = {"conflict", "model-error"}
 """Errors that only others are made of."""
 
@@ -36,7 +37,7 @@ def facts_of(text: Any) -> set[str]:
 def constants() -> tuple[frozenset[str], frozenset[str]]:
     """Every text in the code, and every beginning of one that is put together."""
     whole, begun = set(), set()
-    for file in SERVICE.rglob("*.py"):
+    for file in (file for top in ROOMS for file in top.rglob("*.py")):
         parts = set()
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
@@ -79,12 +80,13 @@ def test_no_sentence_is_left_over() -> None:
 
 
 def test_every_error_has_a_sentence_and_every_sentence_an_error() -> None:
-    for module in pkgutil.walk_packages(service.__path__, "service."):
-        import_module(module.name)
+    for package in (service, studio):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
     found = [KataribeError]
     for error in found:
         found += error.__subclasses__()
-    slugs = {error.slug for error in found if error.__module__.startswith("service.")}
+    slugs = {error.slug for error in found if error.__module__.startswith(("service.", "studio."))}
     assert slugs - NEVER_RAISED == set(room("en", "errors"))
 
 
@@ -129,7 +131,8 @@ def test_a_header_asks_for_the_first_language_that_has_a_file(header: str | None
 def test_everything_that_is_not_found_has_a_word_for_its_kind_in_every_language() -> None:
     kinds = {
         ast.literal_eval(given.value)
-        for file in SERVICE.rglob("*.py")
+        for top in ROOMS
+        for file in top.rglob("*.py")
         for call in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Name)

@@ -13,12 +13,12 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from service import cli
 from service.app import create_app
 from service.decision.context import MIN_BLOCKS
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.usage import Usage
+from studio.cli import main as cli
 from tests.api.play import TALK, settings_for
 from tests.memory.answers import plain
 

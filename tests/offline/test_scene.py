@@ -8,7 +8,6 @@ import pytest
 from sqlmodel import Session
 
 from service.content.load import Content
-from service.content.scenes import Scene, SceneParticipant
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import begin as begin_scene
@@ -20,6 +19,7 @@ from service.offline.phrases import keys
 from service.people.worlds import WorldRepository
 from service.store.phase import Modulator, TurnPolicy
 from service.store.tables import TurnRow
+from tests.conversation.scenes import a_scene
 from tests.conversation.talks import turns
 from tests.store.conversations import main
 
@@ -33,16 +33,8 @@ def rehearse(
     worlds = WorldRepository(village, room.settings.world.model_copy(update={"language": language}))
     deps = replace(room, models=Models(dict.fromkeys(ROLES, OfflineModel(seed=14))), worlds=worlds)
     goal = {"en": "to hear who took the bell rope", "ja": "鐘の綱を持ち去ったのは誰かを聞き出すこと"}[language]
-    cast = tuple(SceneParticipant(id=one, goal=goal if one == "mio" else "") for one in CAST)
-    wanted = Scene(
-        id="scene",
-        location="the cellar",
-        situation="",
-        participants=cast,
-        max_turns=16,
-        turn_policy=policy.value,
-        modulator=modulator.value,
-    )
+    cast = ({"id": one, "goal": goal} if one == "mio" else one for one in CAST)
+    wanted = a_scene(*cast, location="the cellar", max_turns=16, turn_policy=policy.value, modulator=modulator.value)
 
     def begin(session: Session) -> str:
         scene = begin_scene(session, worlds.open(session, "main", lock=True), wanted, deps.models.names())

@@ -85,7 +85,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_its_packages(contents: set[str]) -> None:
     packages = git_files(*WHEEL_TARGET["packages"])
     assert {name for name in packages if name.endswith(".j2")}, "prompts are part of the packages"
-    assert {"service/py.typed", "world/py.typed"} <= contents, "who imports them reads their types"
+    assert {"service/py.typed", "studio/py.typed", "world/py.typed"} <= contents, "who imports them reads their types"
     assert packages - contents == set()
 
 

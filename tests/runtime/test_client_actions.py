@@ -10,7 +10,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.people.person import positions
-from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
+from service.runtime.client_actions import do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
 from service.store.phase import Audience, EndReason
 from service.store.tables import EventRow, MovementRow, PersonRow
@@ -21,7 +21,7 @@ from world.life import Position, Segment
 
 
 def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:
-    return command(room, lambda s, world_session: walk(s, world_session, character_id, Destination(**to)))
+    return command(room, lambda s, world_session: walk(s, world_session, character_id, **to))
 
 
 def _tick(room: ConversationDependencies, ticks: int) -> list[EventRow]:
@@ -145,9 +145,9 @@ def test_an_unknown_character_neither_walks_nor_sleeps(room: ConversationDepende
 
 
 @pytest.mark.parametrize("to", [{}, {"node_id": "a", "npc_id": "b"}])
-def test_a_destination_is_exactly_one_thing(to: dict[str, Any]) -> None:
+def test_a_destination_is_exactly_one_thing(room: ConversationDependencies, to: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        Destination(**to)
+        _walk(room, **to)
 
 
 def test_sleep_clears_the_days_talks_and_nothing_else(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -18,7 +18,7 @@ from service.content.load import Content
 from service.conversation.prompt import PromptContext
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
-from service.runtime.author_changes import Amendment, amend
+from service.runtime.author_changes import amend
 from service.runtime.client_actions import take_control
 from service.runtime.pace import still_possible
 from service.runtime.world_session import WorldSession
@@ -195,8 +195,9 @@ async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, 
     async with house(village, tmp_path, model) as home:
         await home.world_runner.world("main").pass_ticks(10)
         await asked(model, ALL)
-        moved = Amendment(node_id="shrine_court")
-        await home.world_runner.command("main", lambda s, world_session: amend(s, world_session, "nagi", moved))
+        await home.world_runner.command(
+            "main", lambda s, world_session: amend(s, world_session, "nagi", node_id="shrine_court")
+        )
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -338,7 +339,7 @@ async def test_who_joins_while_somebody_speaks_is_known_to_who_speaks(village: C
     model = Sociable()
     async with house(village, tmp_path, model) as home:
         for one in HAMLET:
-            move = partial(amend, character_id=one, wanted=Amendment(node_id="yu_square"))
+            move = partial(amend, character_id=one, node_id="yu_square")
             await home.world_runner.command("main", move)
         await pass_until(home, lambda: bool(events(home, kind="conversation_joined")))
         joined = events(home, kind="conversation_joined")[0]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from service.content.scenes import Effect, Scene, SceneParticipant
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.interventions import intervene
@@ -24,7 +23,7 @@ from service.store.ids import derived_id
 from service.store.phase import ProposalState
 from service.store.tables import ConversationKey
 from service.store.world_rows import Rows, read_rows
-from tests.conversation.scenes import acts, play
+from tests.conversation.scenes import a_scene, acts, effect, play
 from tests.conversation.talks import recollection
 from tests.memory.answers import memory, promise, side
 from tests.runtime.way_back import held
@@ -45,13 +44,7 @@ PAID = {"calls", "prompt_tokens", "completion_tokens", "cached_tokens", "duratio
 
 def stage(room: ConversationDependencies, scene_id: str, *people: str, **more: Any) -> str:
     """A scene of these; its conversation's id."""
-    scene = Scene(
-        id=scene_id,
-        location="a room without windows",
-        situation="It is quiet.",
-        participants=tuple(SceneParticipant(id=one) for one in people),
-        **more,
-    )
+    scene = a_scene(*people, scene_id=scene_id, situation="It is quiet.", **more)
     names = room.models.names()
     return room.database.write_now(
         lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
@@ -65,8 +58,8 @@ def speak(room: ConversationDependencies, script: ScriptedModel, scene_id: str, 
 
 
 def do(room: ConversationDependencies, scene_id: str, kind: Any, **more: Any) -> None:
-    effect = Effect(kind=kind, **more)
-    room.database.write_now(lambda s: intervene(s, room.worlds, main(scene_id), effect))
+    does = effect(kind, **more)
+    room.database.write_now(lambda s: intervene(s, room.worlds, main(scene_id), does))
 
 
 def finish(room: ConversationDependencies, script: ScriptedModel, scene_id: str, closing: Any) -> None:
@@ -204,7 +197,7 @@ def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_a
     key = main(one)
     speak(room, script, one, *LINES[:2])
     proposed = {"experiences": [], "goals": [], "memories": [{"text": BOAT, "importance": 6, "turns": [1]}]}
-    asks = Effect(kind="long_term_update_request", person_id="aoi")
+    asks = effect("long_term_update_request", "aoi")
     for line in LINES[2:]:
         room.database.write_now(lambda s: intervene(s, room.worlds, key, asks))
         script.enqueue(proposed)

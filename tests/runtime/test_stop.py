@@ -13,7 +13,7 @@ from sqlmodel import Session
 
 from service.content.load import Content
 from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
-from service.runtime.author_changes import Amendment, amend, set_weather
+from service.runtime.author_changes import amend, set_weather
 from service.runtime.client_actions import sleep
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.made_people import forget_world
@@ -58,7 +58,7 @@ def change(n: int) -> Callable[[Session, WorldSession], WorldTime]:
     def work(session: Session, world_session: WorldSession) -> WorldTime:
         set_weather(session, world_session, f"storm {n}")
         try:
-            amend(session, world_session, "nagi", Amendment(needs={"energy": 20 + n}))
+            amend(session, world_session, "nagi", needs={"energy": 20 + n})
         except Busy:
             set_weather(session, world_session, f"calm {n}")
         return world_session.world.now

@@ -16,7 +16,7 @@ from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
 from service.runtime.author_changes import announce
-from service.runtime.client_actions import Destination, walk
+from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import GraphRelay, VectorFiller
 from service.runtime.run_window import WorldDependencies
@@ -129,9 +129,7 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
         room.database.write_now(lambda s: s.add(_call(key)))  # noqa: B023 - run here
         room.database.write_now(lambda s: play(s, key))  # noqa: B023 - run here
     for world_id in ("main", "other"):
-        command(
-            room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
-        )
+        command(room, lambda s, world_session: walk(s, world_session, "nagi", node_id="quay_west"), world_id)
         room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60), world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here

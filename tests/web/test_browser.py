@@ -149,7 +149,7 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(chromium_browser: 
         page.locator("[data-minutes='1440']").click()
         page.locator("[data-minutes='1440']:enabled").click()
         expect(page.locator("#clock")).to_contain_text("4月3日")
-        page.goto(f"{address}/view/characters/aoi?npc_id=npc_taro")
+        page.goto(f"{address}/view/characters/aoi?about=npc_taro")
         expect(page.get_by_role("heading", name=WORDS["memory"])).to_be_visible()
         expect(page.locator("#memory .ago").first).to_have_text(WORDS["ago"])
         source = page.locator(".facts a[href*='#turn-']").first
@@ -302,8 +302,8 @@ def test_a_phone_never_scrolls_sideways(chromium_browser: Browser, tmp_path: Pat
             ("/?lang=ja", ".figure"),
             ("/?lang=en", ".figure"),
             (f"{conversation}?lang=ja", "#changes .summary"),
-            ("/view/characters/aoi?npc_id=npc_taro&lang=ja", ".card"),
-            ("/view/characters/aoi?npc_id=npc_taro&lang=en", ".card"),
+            ("/view/characters/aoi?about=npc_taro&lang=ja", ".card"),
+            ("/view/characters/aoi?about=npc_taro&lang=en", ".card"),
             ("/view/npcs/npc_taro?lang=ja", "#memory .card"),
             ("/view/npcs/npc_taro?lang=en", "#memory .card"),
             ("/view/worlds?lang=ja", "#worlds a"),

@@ -112,7 +112,7 @@ def test_a_conversation_has_a_page(client: TestClient) -> None:
 
 
 def test_a_character_has_a_memory_page(client: TestClient) -> None:
-    page = client.get("/view/characters/aoi?npc_id=npc_taro")
+    page = client.get("/view/characters/aoi?about=npc_taro")
     assert page.status_code == 200
     assert "<h1>葵の記憶</h1>" in page.text
     assert (given(page.text)["id"], given(page.text)["about"]) == ("aoi", "npc_taro")
@@ -144,7 +144,7 @@ def test_the_memory_page_leads_to_the_graph(client: TestClient) -> None:
         "/view/characters/nobody",
         "/view/npcs/aoi",
         "/view/npcs/npc_taro?about=nobody",
-        "/view/characters/aoi?npc_id=nobody",
+        "/view/characters/aoi?about=nobody",
         "/view/elsewhere",
         "/?world_id=not%20a%20world",
     ],
@@ -165,13 +165,12 @@ def test_a_conversation_is_found_only_in_its_own_world(client: TestClient) -> No
     assert 'href="/?world_id=other"' in page.text
 
 
-def test_a_page_may_be_asked_for_by_header_and_by_the_older_name_of_the_query(client: TestClient) -> None:
-    for query, headers in (("?world_id=other", {}), ("", {"X-World-Id": "other"}), ("?world=other", {})):
+def test_a_page_may_be_asked_for_by_header(client: TestClient) -> None:
+    for query, headers in (("?world_id=other", {}), ("", {"X-World-Id": "other"})):
         page = client.get(f"/{query}", headers=headers)
         assert given(page.text)["world"] == "other", (query, headers)
         assert 'href="/?world_id=other"' in page.text
-    for query in ("?world_id=other&world=third", "?world_id=third"):
-        assert client.get(f"/{query}", headers={"X-World-Id": "other"}).status_code == 404
+    assert client.get("/?world_id=third", headers={"X-World-Id": "other"}).status_code == 404
 
 
 def test_a_hostile_name_stays_text(playing: Settings, tmp_path: Path) -> None:

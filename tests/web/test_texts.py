@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from service.api.life_schemas import How
-from service.api.world_list import WorldState
+from service.api.life import How
+from service.api.worlds import WorldState
 from service.content.profile import Emotion, Importance, Mood
 from service.locales import room
 from service.store.event_kinds import PAYLOADS, RejectionReason, Stopped

@@ -20,7 +20,8 @@ from tests.world.simulation import (
 from world.actions import Option
 from world.causality import Causality
 from world.distance import FAR, Row
-from world.events import Event, OutOfTurn, canonical
+from world.errors import OutOfTurn
+from world.events import Event, canonical
 from world.life import Person, Talk
 from world.perceive import overheard
 from world.scheduler import Ask, Call, Scheduler

@@ -5,7 +5,8 @@ from hypothesis import given
 
 from tests.world.little_worlds import CATALOGUE
 from tests.world.maps import draw_map, modest, random_maps, shortest
-from world.distance import FAR, Distances, TalkTooShort
+from world.distance import FAR, Distances
+from world.errors import TalkTooShort
 from world.places import Facility, WorldMap
 from world.setting import Rules, Setting
 

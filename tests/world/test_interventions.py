@@ -23,7 +23,8 @@ from tests.world.simulation import (
 )
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
 from world.actions import HOLD, TALK, WAIT, Option, Reason
-from world.events import Event, Kind, OutOfTurn, canonical
+from world.errors import OutOfTurn
+from world.events import Event, Kind, canonical
 from world.life import Because, State, node_at
 from world.perceive import Snapshot
 from world.possible import possible

@@ -138,4 +138,4 @@ def test_a_place_the_map_does_not_have_is_named() -> None:
         world_map.label("moon")
     with pytest.raises(UnknownPlace, match="no facility 'casino'") as caught:
         world_map.facility("casino")
-    assert (caught.value.kind, caught.value.place_id) == ("facility", "casino")
+    assert caught.value.facts == ("facility", "casino")

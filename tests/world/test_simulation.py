@@ -8,8 +8,8 @@ import pytest
 from tests.world.little_worlds import MORNING, NEEDS
 from tests.world.simulation import levels_at, position
 from world.actions import TALK, WAIT, ActionDef, Catalogue, Option, Where
-from world.errors import Unreachable
-from world.events import Event, Kind, OutOfTurn, canonical
+from world.errors import OutOfTurn, Unreachable
+from world.events import Event, Kind, canonical
 from world.life import Because, State
 from world.places import Edge, Facility, Node, WorldMap, index_nodes
 from world.setting import Setting

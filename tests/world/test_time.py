@@ -68,7 +68,7 @@ def test_a_text_that_is_no_world_time_is_refused_and_named(text: str) -> None:
     with pytest.raises(BadWorldTime) as caught:
         parse_time(text)
     assert isinstance(caught.value, WorldError)
-    assert caught.value.text == text
+    assert caught.value.facts == (text,)
     assert repr(text) in str(caught.value)
     assert "YYYY-MM-DDTHH:MM" in str(caught.value)
 

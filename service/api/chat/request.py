@@ -7,7 +7,7 @@ import json
 import re
 import time
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -35,8 +35,8 @@ from service.conversation.start import Start, start_with_player
 from service.conversation.stream import Mailbox
 from service.conversation.transcript import end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
-from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt
-from service.errors import AnswerFailed, Invalid, ModelError, NoSuchModel, NotFound, Stopping
+from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
+from service.errors import AnswerFailed, ModelError, NoSuchModel, NotFound, Stopping, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
@@ -88,15 +88,14 @@ class Wanted:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Begun:
     """What is to be answered: in which conversation (None: beside it), as which turn. `length`: so many characters of
-    the turn were said before.
+    the turn were said before, and more of it is asked for (None: it is a new turn).
     """
 
     id: str
     created: int
-    gesture: Gesture
     conversation_id: str | None = None
     turn: int = 0
-    length: int = 0
+    length: int | None = None
 
 
 def check(body: ChatIn) -> None:
@@ -104,22 +103,18 @@ def check(body: ChatIn) -> None:
     would be no JSON, and what the client then says of it would be said to the person, and remembered.
     """
     last, where = body.messages[-1], f"body.messages.{len(body.messages) - 1}"
-    if last.role in ("tool", "function"):
-        raise Invalid(field=f"{where}.role", reason=Phrase("answers.invalid_fields.tool_answers"))
-    strange = next((one for one in last.text if unicodedata.category(one) == "Cc" and one not in "\n\r\t"), None)
-    reason = None
-    if last.foreign is not None:
-        reason = Phrase("answers.invalid_fields.no_text_part", type=last.foreign[:40])
-    elif not last.text.strip():
-        reason = Phrase("answers.invalid_fields.nothing_said")
-    elif strange is not None:
-        reason = Phrase("content.control_character", code=f"U+{ord(strange):04X}")
-    elif last.role == "user" and len(last.text) > WORDS_MAX:
-        reason = Phrase("content.text_too_long", count=len(last.text), most=WORDS_MAX)
-    if reason is not None:
-        raise Invalid(field=f"{where}.content", reason=reason)
-    if is_said(last) and body.wants_no_words is not None:
-        raise Invalid(field=f"body.{body.wants_no_words}", reason=Phrase("answers.invalid_fields.words_only"))
+    strange = next((one for one in last.text if unicodedata.category(one) == "Cc" and one not in "\n\r\t"), "")
+    no_text = Phrase("answers.invalid_fields.no_text_part", type=(last.foreign or "")[:40])
+    control = Phrase("content.control_character", code="".join(f"U+{ord(one):04X}" for one in strange))
+    too_long = Phrase("content.text_too_long", count=len(last.text), most=WORDS_MAX)
+    refuse(
+        (last.role in ("tool", "function"), f"{where}.role", "answers.invalid_fields.tool_answers"),
+        (last.foreign is not None, f"{where}.content", no_text),
+        (not last.text.strip(), f"{where}.content", "answers.invalid_fields.nothing_said"),
+        (strange, f"{where}.content", control),
+        (last.role == "user" and len(last.text) > WORDS_MAX, f"{where}.content", too_long),
+        (is_said(last) and body.wants_no_words, f"body.{body.wants_no_words}", "answers.invalid_fields.words_only"),
+    )
 
 
 async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
@@ -133,8 +128,8 @@ async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
     def is_known(_: Session, world: WorldView) -> bool:
         wanted.partner(world)
         found = world.cast.find(wanted.player_id)
-        if found is not None and found.kind != "player":
-            raise Invalid(field="body.model", reason=Phrase("answers.invalid_fields.no_player", id=wanted.player_id))
+        no_player = Phrase("answers.invalid_fields.no_player", id=wanted.player_id)
+        refuse((found is not None and found.kind != "player", "body.model", no_player))
         return found is not None
 
     if await deps.read(world_id, is_known):
@@ -165,7 +160,7 @@ async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: Chat
     if begun.get("conversation_id") is not None:
         deps.conversation.stream.hush(ConversationKey(world_id, begun["conversation_id"]))
     deps.conversation.stream.tell_people(world_id, (wanted.player_id,))
-    return Begun(**{**begun, "gesture": Gesture(begun["gesture"])})
+    return Begun(**begun)
 
 
 @dataclass(kw_only=True)
@@ -188,7 +183,7 @@ class _Beginning:
         is_answered = bool(turns) and turns[-1].model != Speaker.HUMAN
         standing = Standing(last_request=said[-1].message_id, is_answered=is_answered) if said else None
         gesture = gesture_of(self.body.messages, standing)
-        begun = {"id": f"chatcmpl-{new_id()}", "created": int(time.time()), "gesture": gesture}
+        begun = {"id": f"chatcmpl-{new_id()}", "created": int(time.time())}
         if gesture is Gesture.ASIDE:
             return begun
         if row is not None and row.awaits is None:
@@ -243,8 +238,8 @@ async def make(
     if begun.conversation_id is None:
         return await _aside(speech, deps, world_id, wanted, body)
     key = ConversationKey(world_id, begun.conversation_id)
-    if begun.gesture is Gesture.CONTINUE:
-        return await _more(speech, deps, key, begun)
+    if begun.length is not None:
+        return await _more(speech, deps, key, begun.turn, begun.length)
     return await _turn(speech, deps, key, begun.turn)
 
 
@@ -304,19 +299,19 @@ async def _turn_said(deps: ApiDependencies, key: ConversationKey, index: int) ->
     return turn
 
 
-async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, begun: Begun) -> Spoken:
+async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, index: int, begun: int) -> Spoken:
     """More of the last turn, added to it; of one who leaves, as much as it has heard."""
     worlds, database = deps.conversation.worlds, deps.conversation.database
     said = await database.read(lambda s: read_transcript(s, worlds, key))
     if said is None:
         raise NotFound(kind="conversation", id=key.conversation_id)
-    last = said.turns[begun.turn]
-    if len(last.text) > begun.length:  # the request was sent again
-        return Spoken(text=last.text[begun.length :], usage=Usage())
+    last = said.turns[index]
+    if len(last.text) > begun:  # the request was sent again
+        return Spoken(text=last.text[begun:], usage=Usage())
     seat = said.row.seat_of(last.speaker_id)
     known = await gather(deps.conversation, said)
     role, joint = known.contexts[seat].speaker.kind, " " if last.text[-1].isascii() else ""
-    add = partial(lengthen, worlds=worlds, key=key, index=begun.turn, begun=begun.length, role=role)
+    add = partial(lengthen, worlds=worlds, key=key, index=index, begun=begun, role=role)
     try:
         answer = await go_on(deps.conversation, known, said, seat, lambda text, _: speech.tell(joint + text.lstrip()))
     except asyncio.CancelledError:
@@ -337,23 +332,11 @@ async def _aside(speech: Speech, deps: ApiDependencies, world_id: str, wanted: W
     """A text beside the conversation, of which nothing comes but its cost."""
     world = await deps.read(world_id, lambda _, world: world)
     role = world.cast.actor(wanted.partner_id).kind
-    thread = f"{world_id}/{wanted.partner_id}"
-    prompt = replace(aside_prompt(_aside_context(world, wanted, body), role), thread=thread)
-    spent, failures = Usage(calls=1, estimated=True), 0
-    try:
-        answer = await deps.conversation.models.for_role(role).complete(
-            prompt, lambda text, _: speech.tell(text.lstrip())
-        )
-        spent = answer.usage
-    except ModelError as exc:
-        spent, failures = exc.usage, 1
-        raise
-    finally:
-        if spent.calls:
-            await deps.conversation.database.write(
-                lambda s: count(s, world_id, world.day, role, spent, failures=failures)
-            )
-    return Spoken(text=answer.value.utterance.strip(), usage=spent)
+    prompt = aside_prompt(_aside_context(world, wanted, body), role)
+    answer = await counted(
+        deps.conversation, world, wanted.partner_id, prompt, role, hear=lambda text, _: speech.tell(text.lstrip())
+    )
+    return Spoken(text=answer.value.utterance.strip(), usage=answer.usage)
 
 
 def _aside_context(world: WorldView, wanted: Wanted, body: ChatIn) -> AsideContext:

@@ -4,10 +4,9 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Coroutine
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, Body, Request, Response
-from fastapi.openapi.models import Example
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import format_sse_event
 
@@ -21,11 +20,10 @@ from service.api.chat.schemas import (
     ModelList,
     ModelOut,
     choice,
-    chunk,
 )
 from service.api.chat.speech import Speech
-from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
-from service.api.problem import describe_openai, language_of, openai_error, problem_of
+from service.api.dependencies import IdempotencyKey, Serving, WorldId, describe, once_of
+from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
 from service.locales import Language
@@ -36,15 +34,9 @@ T = TypeVar("T")
 router = APIRouter(prefix="/v1", tags=["chat clients"])
 
 _DONE = format_sse_event(data_str="[DONE]")
-_STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
-_REQUESTS: dict[str, Example] = {
-    "the first words": {
-        "value": {"model": "npc:npc_taro@ken", "messages": [{"role": "user", "content": "How is the boat?"}]}
-    },
-}
 
 
-@router.get("/models", response_model=ModelList, responses=describe_openai())
+@router.get("/models")
 async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     """Everybody to talk to, as a chat client lists its models."""
 
@@ -54,7 +46,7 @@ async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
     return ModelList(data=await deps.read(world_id, lambda _, world: [_model(world, one) for one in people(world)]))
 
 
-@router.get("/models/{model}", response_model=ModelOut, responses=describe_openai(404))
+@router.get("/models/{model}")
 async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
     """One of those to talk to, by the name it is asked for."""
     wanted = Wanted.of(model)
@@ -62,13 +54,17 @@ async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
     return found.model_copy(update={"id": model})
 
 
-@router.post("/chat/completions", response_model=Completion, responses=_STREAMED | describe_openai(404, 409))
+@router.post(
+    "/chat/completions",
+    response_model=Completion,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **describe(404, 409)},
+)
 async def complete_chat(
-    body: Annotated[ChatIn, Body(openapi_examples=_REQUESTS)],
+    body: ChatIn,
     request: Request,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Talk to somebody with any client of OpenAI's chat completions.
 
@@ -84,7 +80,11 @@ async def complete_chat(
     speech = Speech(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))
     if not body.stream:
         spoken = await _unless_gone(request, speech, speech.spoken())
-        return Response() if spoken is None else _whole(body, begun, spoken.text, ChatUsage.spent(spoken.usage))
+        if spoken is None:
+            return Response()
+        choices = [Choice(message=AnswerMessage(content=spoken.text))]
+        told = {"id": begun.id, "created": begun.created, "model": body.model}
+        return JSONResponse(Completion(**told, choices=choices, usage=ChatUsage.spent(spoken.usage)).model_dump())
     pieces = speech.pieces()
     first = await _unless_gone(request, speech, anext(pieces, ""))  # what fails before the first word is no stream yet
     return EventStream.of(_events(body, begun, speech, first or "", pieces, language_of(request)))
@@ -110,17 +110,6 @@ async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any,
             speech.leave()
 
 
-def _whole(body: ChatIn, begun: Begun, text: str, usage: ChatUsage) -> JSONResponse:
-    answer = Completion(
-        id=begun.id,
-        created=begun.created,
-        model=body.model,
-        choices=[Choice(message=AnswerMessage(content=text))],
-        usage=usage,
-    )
-    return JSONResponse(answer.model_dump())
-
-
 async def _events(
     body: ChatIn, begun: Begun, speech: Speech, first: str, pieces: AsyncGenerator[str], language: Language
 ) -> AsyncGenerator[bytes]:
@@ -128,8 +117,8 @@ async def _events(
     with_usage: dict[str, Any] = {"usage": None} if body.wants_usage else {}
 
     def event(*choices: dict[str, Any], **more: Any) -> bytes:
-        told = chunk(begun.id, begun.created, body.model, list(choices), **{**with_usage, **more})
-        return format_sse_event(data_str=json.dumps(told))
+        told = {"id": begun.id, "object": "chat.completion.chunk", "created": begun.created, "model": body.model}
+        return format_sse_event(data_str=json.dumps(told | {"choices": choices} | with_usage | more))
 
     try:
         yield event(choice({"role": "assistant", "content": first}))

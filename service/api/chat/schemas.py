@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.api.dependencies import Out
+from service.api.dependencies import In, Out
 from service.usage import Usage
 
 
@@ -42,7 +42,16 @@ class StreamOptions(BaseModel, extra="allow"):
     include_usage: bool | None = Field(default=None, description="the last chunk says what the answer cost")
 
 
-class ChatIn(BaseModel, extra="allow"):
+class ChatIn(
+    In,
+    extra="allow",
+    examples={
+        "the first words": {
+            "model": "npc:npc_taro@ken",
+            "messages": [{"role": "user", "content": "How is the boat?"}],
+        }
+    },
+):
     """What an OpenAI client sends. Whatever else it sends (sampling, stop, tools) is taken and not used."""
 
     model: str = Field(min_length=1, description="whom to talk to: npc:<id>, or npc:<id>@<player>")
@@ -137,18 +146,6 @@ class Completion(Out):
     model: str = Field(description="as in the request")
     choices: list[Choice] = Field(description="always one")
     usage: ChatUsage = Field(description="what it cost")
-
-
-def chunk(answer_id: str, created: int, model: str, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """One event of a streamed answer."""
-    return {
-        "id": answer_id,
-        "object": "chat.completion.chunk",
-        "created": created,
-        "model": model,
-        "choices": choices,
-        **more,
-    }
 
 
 def choice(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from pydantic import BaseModel, BeforeValidator, Field
 from service.content.fields import MARKUP, clipped
 from service.content.load import Content
 from service.conversation.repetition import is_foreign
-from service.exchange.clean import plain, without_orders
 from service.generate.dataset import WishUnusable
 from service.generate.people.parts import Slot
 from service.generate.people.plan import DemographyFile, Plan
 from service.llm.chat import Prompt, PromptValues, Templates
 from service.locales import Language, Phrase, sentence
-from service.run.show import one_line
+from studio.exchange.clean import plain, without_orders
+from studio.terminal.show import one_line
 
 
 def _plain(value: object) -> object:

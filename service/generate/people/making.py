@@ -41,8 +41,8 @@ from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
-from service.run.cost import Prices, Spent, counted, total
 from service.settings import Settings
+from studio.terminal.cost import Prices, Spent, counted, total
 
 _MOST_NAMED = 12
 _NUMBERS = 100

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from service.exchange.place import write_all
-from service.export.problem import FileUnusable, usable
+from service.errors import FileUnusable, usable
 from service.generate.dataset import DatasetInUse
 from service.generate.people.plan import Plan
 from service.locales import Phrase
 from service.store.lock import take
+from studio.exchange.place import write_all
 
 FOLDER = "people"
 

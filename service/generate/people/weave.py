@@ -13,14 +13,14 @@ import networkx as nx
 
 from service.content.files import CHARACTERS, MAPS_FILE, NPCS, read_values
 from service.content.load import Content
-from service.exchange.draft import id_of
-from service.exchange.place import as_yaml, maps_text, refuse_wrong
 from service.generate.people.asking import MadePerson, WishedPerson
 from service.generate.people.days import routine, work_of, workplace
 from service.generate.people.parts import Slot, Tie, found, parts
 from service.generate.people.plan import WORKING_AGE
 from service.generate.people.workplaces import PAID, open_posts
 from service.locales import Language
+from studio.exchange.draft import id_of
+from studio.exchange.place import as_yaml, maps_text, refuse_wrong
 from world.ids import SLUG_MAX
 from world.places import Facility
 

@@ -4,7 +4,7 @@ import pytest
 
 from service.content.files import init_content
 from service.content.load import Content, load_content
-from service.exchange.place import write_all
+from studio.exchange.place import write_all
 from tests.decision.days import live
 from tests.generate.people.worlds import plan_of, woven_village
 from tests.world.simulation import Run, levels_at

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.export.problem import FileUnusable
+from service.errors import FileUnusable
 from service.generate.dataset import DatasetInUse
 from service.generate.people.parts import Slot, Tie
 from service.generate.people.plan import Plan

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from service.content.check import examine
 from service.content.files import MAPS_FILE, init_content, small_content
 from service.content.load import load_content
-from service.exchange.draft import ImportRefused
-from service.exchange.place import write_all
 from service.generate.people.asking import MadePerson
 from service.generate.people.parts import Slot, Tie
 from service.generate.people.plan import DemographyFile, sampling_plan
 from service.generate.people.weave import Woven, weave
 from service.locales import languages
+from studio.exchange.draft import ImportRefused
+from studio.exchange.place import write_all
 from tests.generate.people.demographies import demographies
 from tests.generate.people.worlds import plan_of, rehearsed, small, village, woven_village
 

@@ -1,0 +1,1 @@
+"""The command `kataribe`: one file a group of its commands."""

@@ -1,0 +1,75 @@
+"""Owns the commands for whoever writes a game: begin one, check its files, its models and its people."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from service.content.files import CAST_TESTS, bundled_content, init_content, small_content
+from service.content.load import load_content
+from service.locales import sentence
+from service.own_prompts import game_problems, persona_costs
+from service.settings import USUAL_CONTEXT
+from service.testing.play import run_tests
+from service.testing.report import show, write_junit
+from studio.cli.help import own_language, say
+from studio.cli.options import MODEL, Options, cli, command, language_option
+from studio.terminal.doctor import show_doctor
+
+
+@command(cli, "init", "cli.help.init")
+def init(
+    options: Options,
+    directory: Annotated[Path, typer.Argument(help=say("cli.help.directory"))],
+    small: Annotated[bool, typer.Option("--small", help=say("cli.help.small"))] = False,
+    language: Annotated[str | None, language_option("cli.help.language_of_small")] = None,
+) -> None:
+    """Copy the sample village, or an empty stage, into a directory, for a game of your own."""
+    if language is not None and not small:
+        raise typer.BadParameter(say("cli.language_without_small"), param_hint="--language")
+    for path in init_content(directory, source=small_content(language or own_language()) if small else None):
+        typer.echo(path)
+    typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")
+
+
+@command(cli, "check", "cli.help.check", "language")
+def check(
+    options: Options, directory: Annotated[Path | None, typer.Argument(help=say("cli.help.content"))] = None
+) -> None:
+    """Report every error in a game's content files at once; where there is none, what each person costs."""
+    place, speak = directory or bundled_content(), options.reader
+    problems = game_problems(place)
+    for problem in problems:
+        typer.echo(problem.line(speak))
+    for cost in () if problems else persona_costs(load_content(place), speak):
+        typer.echo(sentence(speak, "cli.persona", id=cost.person_id, count=cost.always, moment=cost.moment))
+        if cost.always > USUAL_CONTEXT // 2:
+            typer.echo(sentence(speak, "cli.long_persona", id=cost.person_id, context=USUAL_CONTEXT))
+    typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
+    raise typer.Exit(1 if problems else 0)
+
+
+@command(cli, "doctor", "cli.help.doctor", "language")
+def doctor(options: Options) -> None:
+    """Tell what remembering is worth on the models that are configured."""
+    asyncio.run(show_doctor(options.settings(), options.reader))
+
+
+@command(cli, "test", "cli.help.test", "content", "language", *MODEL)
+def cast_test(
+    options: Options,
+    directory: Annotated[Path | None, typer.Argument(help=say("cli.help.tests"))] = None,
+    probes: Annotated[bool, typer.Option("--probes", help=say("cli.help.probes"))] = False,
+    npc: Annotated[list[str] | None, typer.Option(help=say("cli.help.tested_npc"))] = None,
+    junit: Annotated[Path | None, typer.Option(help=say("cli.help.junit"))] = None,
+) -> None:
+    """Speak with people of a game as its tests say, and check what they answer."""
+    settings = options.settings(quiet=True)
+    place = None if probes else (settings.content_dir or bundled_content()) / CAST_TESTS
+    outcome = run_tests(settings, directory or place, probes=probes, people=npc or ())
+    show(outcome, own_language(), Console())
+    if junit is not None:
+        write_junit(outcome, junit, own_language())
+    raise typer.Exit(0 if outcome.passed else 1)

@@ -1,0 +1,136 @@
+"""Owns the commands for people and maps of other programs: in and out."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from service.content.check import examine
+from service.content.files import bundled_content
+from service.content.load import load_content
+from studio.cli.help import Group, own_language, say
+from studio.cli.options import Options, cli, command, group_of
+from studio.exchange.anima import read_anima
+from studio.exchange.card import MOST_CARD_BYTES, read_card
+from studio.exchange.draft import Draft, Report, file_bytes
+from studio.exchange.give import Format, give
+from studio.exchange.place import Wish, ids_in, take_in, take_map_in, write_all
+from studio.exchange.tiled import read_tiled
+from studio.exchange.tinytroupe import read_tinytroupe
+
+
+class KindGroup(Group):
+    """Commands of which each is a kind of file, that need not be said."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = [self.kind(args[0]), *args]
+        return super().parse_args(ctx, args)
+
+    def kind(self, file: str) -> str:
+        """The command for that file: without a kind it is an export of our own."""
+        return "story"
+
+
+imports = group_of(cli, "import", "cli.help.import", KindGroup)
+
+ANIMA_PAST = "anima.jsonl"
+"""What characters of Project Anima remember, beside the content's files."""
+
+IdOption = Annotated[str | None, typer.Option("--id", help=say("cli.help.import_id"))]
+HomeOption = Annotated[str | None, typer.Option(help=say("cli.help.import_home"))]
+ReplaceOption = Annotated[bool, typer.Option("--replace", help=say("cli.help.import_replace"))]
+
+
+@command(imports, "card", "cli.help.import_card", "content")
+def import_card(
+    options: Options,
+    file: Annotated[Path, typer.Argument(help=say("cli.help.card_file"))],
+    person_id: IdOption = None,
+    home: HomeOption = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Take the person of a Character Card into a game's content."""
+    draft = read_card(file.name, file_bytes(file, MOST_CARD_BYTES))
+    _take_in(options, draft, Wish(id=person_id, home=home, replace=replace))
+
+
+@command(imports, "anima", "cli.help.import_anima", "content")
+def import_anima(
+    options: Options,
+    files: Annotated[list[Path], typer.Argument(help=say("cli.help.anima_files"))],
+    home: HomeOption = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Take the characters and scenes of Project Anima into a game's content."""
+    game = options.game
+    found = read_anima(files)
+    scenes, past = found.ours(ids_in(examine(game)))
+    wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in found.people]
+    report = [note for one in found.people for note in (*one.draft.report, *one.notes.report)]
+    texts = {ANIMA_PAST: past} if past else {}
+    _tell(take_in(game, wishes, texts, scenes, replace_it=replace), report)
+    if past:
+        typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
+
+
+@command(imports, "tinytroupe", "cli.help.import_tinytroupe", "content")
+def import_tinytroupe(
+    options: Options,
+    file: Annotated[Path, typer.Argument(help=say("cli.help.agent_file"))],
+    person_id: IdOption = None,
+    home: HomeOption = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Take an agent of TinyTroupe into a game's content."""
+    draft = read_tinytroupe(file.name, file_bytes(file))
+    _take_in(options, draft, Wish(id=person_id, home=home, replace=replace))
+
+
+@command(imports, "tiled", "cli.help.import_tiled", "content")
+def import_tiled(
+    options: Options,
+    file: Annotated[Path, typer.Argument(help=say("cli.help.tiled_file"))],
+    replace: Annotated[bool, typer.Option("--replace", help=say("cli.help.replace_map"))] = False,
+) -> None:
+    """Take a map of Tiled's into a game's maps.json."""
+    tiled = read_tiled(file.name, file_bytes(file))
+    _tell(take_map_in(options.game, tiled, replace_it=replace), tiled.report)
+
+
+def _take_in(options: Options, draft: Draft, wish: Wish) -> None:
+    """Write the files of the person, and tell what was not carried over."""
+    _tell(take_in(options.game, [(draft, wish)]), draft.report)
+
+
+def _tell(files: list[Path], report: Report) -> None:
+    for path in files:
+        typer.echo(path)
+    for note in report:
+        typer.echo(note.line(own_language()))
+
+
+_NO_JSON = frozenset({".png", ".apng", ".webp", ".jpg", ".jpeg", ".charx", ".zip"})
+"""What a card may be in elsewhere, and what a person is not written as."""
+
+
+@command(cli, "export-person", "cli.help.export_person", "output", "content", "language")
+def export_person(
+    options: Options,
+    person: Annotated[str, typer.Argument(help=say("cli.help.person"))],
+    form: Annotated[Format, typer.Option("--as", help=say("cli.help.person_form"))],
+) -> None:
+    """Write a person of a game as other programs read one."""
+    output = options.output
+    if output is not None and output.suffix.lower() in _NO_JSON:
+        raise typer.BadParameter(say("cli.person_is_json", file=output.name), param_hint="--output")
+    game = load_content(options.settings().content_dir or bundled_content())
+    given = give(game, person, form, options.language or game.default_language)
+    told = f"{json.dumps(given.values, ensure_ascii=False, indent=2)}\n"
+    if output is None:
+        typer.echo(told, nl=False)
+    else:
+        write_all(output.parent, {output.name: told})
+    for note in given.report:
+        typer.echo(note.line(own_language()), err=True)

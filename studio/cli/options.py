@@ -1,0 +1,156 @@
+"""Owns the command `kataribe`, and the options that its commands share: each says which of them it takes."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import wraps
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from service.export.files import world_name
+from service.llm.choose import LocalServer, find_local_servers
+from service.locales import Language, Listed, languages
+from service.logs import write_logs
+from service.settings import CassetteMode, Settings, read_settings
+from service.store.tables import MAIN_WORLD
+from studio.cli.help import Command, Group, own_language, say
+from studio.terminal.cost import Prices
+
+cli = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, help=say("cli.help.kataribe"))
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kataribe {version('kataribe')}")
+        raise typer.Exit
+
+
+@cli.callback()
+def kataribe(
+    asked: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help=say("cli.help.version"))
+    ] = False,
+) -> None:
+    """A life and a memory for a game's characters."""
+
+
+GAME = ("content", "data")
+WORLD = ("world", *GAME)
+MODEL = ("rehearsal", "cassette", "cassette_mode")
+COST = ("plain", "price_in", "price_out")
+
+
+def _language(text: str | None) -> Language | None:
+    if text is None or text in languages():
+        return text
+    expected = Listed(languages(), last="common.or")
+    raise typer.BadParameter(say("cli.no_language", text=text, languages=expected), param_hint="--language")
+
+
+def language_option(key: str) -> Any:
+    """The option --language, with the sentence of that key as its help."""
+    return typer.Option(callback=_language, help=say(key, languages=Listed(languages(), last="common.or")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the user gave for the options that commands share; those that a command does not take keep their default."""
+
+    world: Annotated[str, typer.Option(help=say("cli.help.world"))] = MAIN_WORLD
+    content: Annotated[Path | None, typer.Option(help=say("cli.help.content"))] = None
+    data: Annotated[Path | None, typer.Option(help=say("cli.help.data"))] = None
+    language: Annotated[str | None, language_option("cli.help.language")] = None
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=say("cli.help.rehearsal"))] = False
+    cassette: Annotated[Path | None, typer.Option(help=say("cli.help.cassette"))] = None
+    cassette_mode: Annotated[CassetteMode | None, typer.Option(help=say("cli.help.cassette_mode"))] = None
+    plain: Annotated[bool, typer.Option("--plain", help=say("cli.help.plain"))] = False
+    price_in: Annotated[float | None, typer.Option(min=0, help=say("cli.help.price_in"))] = None
+    price_out: Annotated[float | None, typer.Option(min=0, help=say("cli.help.price_out"))] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=say("cli.help.output"))] = None
+
+    @property
+    def reader(self) -> Language:
+        """The language in which the user is told something."""
+        return self.language or own_language()
+
+    @property
+    def game(self) -> Path:
+        """The directory of the game that is to be written into."""
+        return self.settings().content_dir or Path()
+
+    @property
+    def world_id(self) -> str:
+        """The world's id. Raises: BadWorldName."""
+        return world_name(self.world)
+
+    @property
+    def prices(self) -> Prices | None:
+        """What tokens cost; None: the user named no price."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return Prices(prompt=self.price_in or 0, completion=self.price_out or 0)
+
+    def settings(self, *, quiet: bool = False, needs_model: bool = False, **more: Any) -> Settings:
+        """The environment's settings with what the command line says on top; `more` are settings of the command's own.
+        `quiet`: log lines that warn of nothing would stand between those of what is shown. `needs_model`: without one
+        configured it is a rehearsal.
+        """
+        settings = read_settings()
+        write_logs(settings.log_format, "warning" if quiet else settings.log_level)
+        if quiet:
+            logging.getLogger().setLevel(logging.WARNING)
+        provider = "rehearsal" if self.rehearsal else None
+        settings = settings.changed(
+            llm=_given({"provider": provider, "cassette": self.cassette, "cassette_mode": self.cassette_mode}),
+            world=_given({"language": self.language}),
+            **_given({"content_dir": self.content, "data_dir": self.data, **more}),
+        )
+        if needs_model and not settings.names_model:  # a cassette names one
+            return settings.changed(llm={"provider": "rehearsal"})
+        return settings
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def command(group: typer.Typer, name: str, help_key: str, *taken: str) -> Callable[..., Any]:
+    """Make a function a command of the group. Its first argument is the `Options`, of which the command takes those
+    that are named; the others are its own.
+    """
+    shared = [field for field in fields(Options) if field.name in taken]
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def run(**given: Any) -> None:
+            options = Options(**{field.name: given.pop(field.name) for field in shared})
+            function(options, **given)
+
+        _, *own = inspect.signature(function).parameters.values()
+        added = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+            for one in shared
+        ]
+        run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]  # typer reads this
+        group.command(name, cls=Command, help=say(help_key))(run)
+        return function
+
+    return add
+
+
+def group_of(parent: typer.Typer, name: str, help_key: str, cls: type[Group] = Group) -> typer.Typer:
+    """A group of commands within another."""
+    group = typer.Typer(cls=cls, no_args_is_help=True)
+    parent.add_typer(group, name=name, help=say(help_key))
+    return group
+
+
+def offers(settings: Settings) -> list[LocalServer]:
+    """Model servers found on this machine, when the settings name none."""
+    is_chosen = settings.names_model or settings.llm.provider == "rehearsal"
+    return [] if is_chosen else asyncio.run(find_local_servers())

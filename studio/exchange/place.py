@@ -1,0 +1,244 @@
+"""Owns the way of what was read into a content directory, a map into maps.json: checked with all that is there, then
+written, all of it or nothing.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+import yaml
+
+from service.content.check import CheckedContent, cross_checked, examine
+from service.content.fields import ContentModel, problem, quote
+from service.content.files import CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, SCENES, ContentUnwritable, read_values
+from service.content.fragments import FragmentFile
+from service.content.lore import LoreFile
+from service.content.maps import MapsFile
+from service.content.persons import CharacterFile, NpcFile
+from service.content.references import check_connectivity, check_maps, check_posts, entries
+from service.content.scenes import Scene
+from service.errors import system_reason
+from studio.exchange.draft import Draft, ImportRefused, id_of, parsed
+from studio.exchange.tiled import TiledMap
+from world.ids import is_slug
+
+_FORMS: Mapping[str, type[ContentModel]] = {
+    CHARACTERS: CharacterFile,
+    NPCS: NpcFile,
+    FRAGMENTS: FragmentFile,
+    LORE: LoreFile,
+    SCENES: Scene,
+}
+"""By the folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """How a person is to be taken in: its id (None: made of its name), its home (None: the first open node), and
+    whether who has that id already is replaced.
+    """
+
+    id: str | None = None
+    home: str | None = None
+    replace: bool = False
+
+
+def take_in(
+    directory: Path,
+    people: Sequence[tuple[Draft, Wish]],
+    beside: Mapping[str, str] = MappingProxyType({}),
+    scenes: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    *,
+    replace_it: bool = False,
+) -> list[Path]:
+    """Write the people with what they know, or the fragments, the texts of `beside` and the `scenes`, by their names;
+    answers the files. `replace_it`: also in place of what is there, as where all people are to be replaced. Whoever has
+    a post on the map is an NPC, everybody else a character.
+
+    Raises:
+        ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.
+        ContentUnwritable: a file cannot be written.
+    """
+    before = examine(directory)
+    if before.maps is None:
+        raise ImportRefused(before.problems)
+    files: dict[str, dict[str, Any] | None] = {**scenes}
+    for draft, wish in people:
+        own = _files(before, draft, wish)
+        if taken := files.keys() & own.keys():
+            raise ImportRefused([problem(draft.file, ("name",), "exchange.is_there_too", file=min(taken))])
+        files |= own
+    texts = {name: None if values is None else as_yaml(values) for name, values in files.items()}
+    written = {**texts, **beside}
+    replaced = replace_it or (bool(people) and all(wish.replace for _, wish in people))
+    there = [name for name in written if os.path.lexists(directory / name)]
+    if there and not replaced:
+        raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
+    refuse_wrong(before, files)
+    return write_all(directory, written)
+
+
+def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[str, Any] | None]:
+    """What the person's files are to hold; None: nothing, and there is to be none. Raises: ImportRefused."""
+    person_id = id_of(draft.name) if wish.id is None else wish.id
+    if not is_slug(person_id):
+        raise ImportRefused([problem(draft.file, ("id",), "exchange.no_id", id=quote(person_id))])
+    draft.relate(ids_in(before))
+    if draft.is_fragment:
+        return {f"{FRAGMENTS}/{person_id}.yaml": draft.whole()}
+    whole = {"id": person_id, **draft.whole()}
+    posts = [post.npc_id for _, post in entries(before.maps, "npcs")] if before.maps else []
+    if wish.home is None and person_id in posts:
+        person = {f"{NPCS}/{person_id}.yaml": whole}
+    else:
+        person = {f"{CHARACTERS}/{person_id}.yaml": {**whole, "home": wish.home or _open_node(before)}}
+    return {
+        **person,
+        f"{LORE}/{person_id}.yaml": _lore(person_id, draft) if draft.lore else None,
+    }
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes no references (``&id001``)."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def as_yaml(values: Mapping[str, Any]) -> str:
+    """As an author would write it."""
+    return yaml.dump(dict(values), Dumper=_Plain, allow_unicode=True, sort_keys=False, width=110)
+
+
+def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
+    """Write the texts in place of what was there (None: nothing is to be there), all or none of them.
+
+    Raises:
+        ContentUnwritable.
+    """
+    made = [folder for folder in {directory / Path(name).parent for name in files} if not folder.exists()]
+    moved: list[tuple[Path, Path]] = []
+    try:
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-import-") as aside:
+            new, old = Path(aside, "new"), Path(aside, "old")
+            for name, text in files.items():
+                for root in (new, old):
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                if text is not None:
+                    (new / name).write_text(text, encoding="utf-8")
+            for folder in made:
+                folder.mkdir(exist_ok=True)
+            try:
+                for name, text in files.items():
+                    if os.path.lexists(directory / name):
+                        os.replace(directory / name, old / name)
+                        moved.append((old / name, directory / name))
+                    if text is not None:
+                        os.replace(new / name, directory / name)
+                        moved.append((directory / name, new / name))
+            except BaseException:  # also when it is stopped by hand
+                for now, then in reversed(moved):
+                    os.replace(now, then)
+                raise
+    except OSError as exc:
+        for folder in made:
+            if folder.is_dir():
+                folder.rmdir()
+        raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
+    return [directory / name for name, text in files.items() if text is not None]
+
+
+def ids_in(content: CheckedContent) -> dict[str, str]:
+    """Everybody's id by it, by the person's names, and by its ids in other programs' files, in small letters."""
+    people = [*content.npcs.values(), *content.characters.values()]
+    names = {name.casefold(): one.id for one in people for _, name in one.name if name}
+    return names | {name.casefold(): one.id for one in people for name in (one.id, *one.aliases)}
+
+
+def _open_node(content: CheckedContent) -> str:
+    assert content.maps is not None  # noqa: S101 - who calls has looked
+    held = {post.spawn_node_id for _, post in entries(content.maps, "npcs")}
+    return next((node.id for _, node in entries(content.maps, "nodes") if node.id not in held), "")
+
+
+def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
+    return {
+        "entries": [
+            {"id": f"{person_id[:50].rstrip('_-')}_{number}", "text": one["text"], "knownBy": {"people": [person_id]}}
+            | ({"tell": "always"} if one["tell"] == "always" else {})
+            for number, one in enumerate(draft.lore, 1)
+        ]
+    }
+
+
+def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
+    """Check the values of these files with all that is there (None: no such file).
+
+    Raises:
+        ImportRefused: something would be wrong that was not before.
+    """
+    parts: dict[str, dict[str, Any]] = {folder: dict(getattr(before, folder)) for folder in _FORMS}
+    for file, values in files.items():
+        folder = file.partition("/")[0]
+        if folder in parts and values is None:
+            parts[folder].pop(file, None)
+        elif folder in parts:
+            parts[folder][file] = parsed(_FORMS[folder], file, values)
+    maps = parsed(MapsFile, MAPS_FILE, files[MAPS_FILE]) if MAPS_FILE in files else before.maps
+    after = replace(before, maps=maps, **cast("dict[str, Any]", parts))
+    old = {one.line("en") for one in cross_checked(before)}
+    wrong = [one for one in cross_checked(after) if one.line("en") not in old]
+    if wrong:
+        raise ImportRefused(wrong)
+
+
+def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> list[Path]:
+    """Write the map into maps.json: beside the others there, or in place of the one with its id. What the rest of the
+    content has against it, an NPC without a post for one, is put into its report.
+
+    Raises:
+        ImportRefused: it is there already, or is wrong in itself; or maps.json cannot be read.
+        ContentUnwritable: the file cannot be written.
+    """
+    before, values = examine(directory), dict(tiled.head)
+    if os.path.lexists(directory / MAPS_FILE):
+        if before.maps is None:
+            raise ImportRefused([one for one in before.problems if one.file == MAPS_FILE])
+        values = cast("dict[str, Any]", read_values(directory / MAPS_FILE))
+    others = list(values.get("maps", ()))
+    at = next((i for i, one in enumerate(others) if one["id"] == tiled.values["id"]), len(others))
+    if at < len(others) and not replace_it:
+        raise ImportRefused([problem(MAPS_FILE, ("maps", at, "id"), "exchange.map_is_there")])
+    values["maps"] = [*others[:at], tiled.values, *others[at + 1 :]]
+    maps = parsed(MapsFile, MAPS_FILE, values)
+    wrong = [*check_maps(maps), *check_posts(maps)] or [*check_connectivity(maps)]
+    if wrong:
+        raise ImportRefused(wrong)
+    tiled.report += cross_checked(replace(before, maps=maps))
+    return write_all(directory, {MAPS_FILE: maps_text(values)})
+
+
+def maps_text(values: Mapping[str, Any]) -> str:
+    """maps.json as an author would write it: each node, edge, facility and post on a line."""
+    maps = ",\n".join(map(_map_text, values["maps"]))
+    head = "".join(f"  {_json(name)}: {_json(value)},\n" for name, value in values.items() if name != "maps")
+    return f'{{\n{head}  "maps": [\n{maps}\n  ]\n}}\n'
+
+
+def _map_text(area: Mapping[str, Any]) -> str:
+    parts = []
+    for name, value in area.items():
+        told = _json(value)
+        if isinstance(value, list) and value:
+            told = "[\n" + ",\n".join(f"        {_json(one)}" for one in value) + "\n      ]"
+        parts.append(f"      {_json(name)}: {told}")
+    return "    {\n" + ",\n".join(parts) + "\n    }"
+
+
+_json = partial(json.dumps, ensure_ascii=False)

@@ -1,0 +1,199 @@
+"""Owns what is asked of the service in this process at the terminal, and how it is told: a survey, with the table as a
+file; and what was checked: how much of it did, scores over time, and the worst lines.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich.console import Console
+from rich.table import Table
+
+from service.api.problem import TYPE_PREFIX
+from service.app import create_app
+from service.errors import usable
+from service.llm.choose import Models
+from service.locales import Language, sentence
+from service.settings import Settings
+from studio.terminal.show import one_line, say
+
+
+class Refused(Exception):
+    """What the service said to something that cannot be done."""
+
+
+@asynccontextmanager
+async def in_process(
+    settings: Settings, world_id: str, language: Language, models: Models | None = None
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service, which runs in this process alone.
+
+    Raises:
+        SystemExit: the service has refused what was asked of it.
+    """
+    settings.api_key = None  # nobody else reaches it
+    app = create_app(settings, models=models)
+    headers = {"X-World-Id": world_id, "Accept-Language": language}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
+        ) as http,
+    ):
+        try:
+            yield http
+        except Refused as exc:
+            raise SystemExit(str(exc)) from exc
+
+
+def checked(answer: httpx.Response, told: str = "") -> Any:
+    """The answer. What is wrong with a request is told as of what was typed, not of a body, which the writer never saw.
+
+    Raises:
+        Refused: it is an error.
+    """
+    if answer.is_error:
+        problem = answer.json()
+        wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
+        lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
+        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
+            lines.insert(0, problem["detail"].removeprefix("body."))
+        raise Refused("\n".join(f"{told}{line}" for line in lines))
+    return answer.json()
+
+
+_BAR = 30
+"""The longest bar, in characters."""
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write it as it is. Raises: FileUnusable."""
+    with usable(file):
+        file.write_text(text, encoding="utf-8", newline="")
+
+
+async def run_ask(
+    settings: Settings,
+    world_id: str,
+    language: Language,
+    asked: Mapping[str, Any],
+    *,
+    scan: bool = False,
+    output: Path | None = None,
+    models: Models | None = None,
+) -> None:
+    """Ask, and tell the answers. `asked` is the body of POST /surveys; `scan`: its `people` answer its `question` from
+    everything that each remembers. `output`: where the table is written. `models` stand in for those of the settings.
+
+    Raises:
+        FileUnusable: the table cannot be written.
+        Misconfigured: the database cannot be opened, or a service runs on it.
+        SystemExit: it cannot be asked.
+    """
+
+    async with in_process(settings, world_id, language, models) as http:
+        table = await (_scan if scan else _survey)(http, language, asked)
+    if output is not None:
+        write_text(output, table)
+        say(language, "ask_run.written", file=output)
+
+
+async def _survey(http: httpx.AsyncClient, language: Language, asked: Mapping[str, Any]) -> str:
+    out = checked(await http.post("/surveys", json=asked))
+    if out["rehearsal"]:
+        say(language, "run.rehearsal")
+    for one in out["answers"]:
+        said = one["failure"]["detail"] if one["failure"] else f"{_plain(one['answer'])} ({one['because']})"
+        print(f"{one['name']}: {said}", flush=True)
+        for memory in one["rests_on"]:
+            print(f"  {sentence(language, 'ask_run.rests', text=memory['text'])}", flush=True)
+    most = max((bar["count"] for bar in out["bars"]), default=0)
+    for bar in out["bars"]:
+        print(f"{'█' * (bar['count'] * _BAR // max(most, 1))} {bar['count']} {bar['label']}", flush=True)
+    if out["mean"] is not None:
+        say(language, "ask_run.mean", mean=out["mean"])
+    say(language, "ask_run.counts", answered=out["answered"], failed=out["failed"], **_cost(out))
+    return str(out["csv"])
+
+
+async def _scan(http: httpx.AsyncClient, language: Language, asked: Mapping[str, Any]) -> str:
+    found = []
+    for person_id in asked["people"]:
+        out = checked(await http.post(f"/people/{person_id}/summary", json={"question": asked["question"]}))
+        found.append(out)
+        say(language, "ask_run.scanned", person=person_id, memories=out["memories"], parts=out["parts"], **_cost(out))
+        for one in out["sentences"]:
+            print(f"- {one['text']} [{', '.join(ref for memory in one['rests_on'] for ref in memory['refs'])}]")
+        if not out["sentences"]:
+            say(language, "ask_run.nothing")
+    return f"{json.dumps(found, ensure_ascii=False, indent=2)}\n"
+
+
+def _plain(answer: str | float) -> str:
+    """The answer as it was meant: the whole number 3 comes as 3.0."""
+    return answer if isinstance(answer, str) else f"{answer:.15g}"
+
+
+def _cost(out: dict[str, Any]) -> dict[str, int]:
+    cost = out["cost"]
+    return {"calls": cost["calls"], "tokens": cost["prompt_tokens"] + cost["completion_tokens"]}
+
+
+async def show_quality(
+    settings: Settings, world_id: str, language: Language, *, worst: int, role: str | None, as_json: bool
+) -> None:
+    """Tell it, as JSON where that is wanted.
+
+    Raises:
+        Misconfigured: the database cannot be opened, or a service runs on it.
+        SystemExit: it cannot be told.
+    """
+
+    asked = {"worst": str(worst)} | ({"role": role} if role else {})
+    async with in_process(settings, world_id, language) as http:
+        found = checked(await http.get("/world/quality", params=asked))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        _show_table(found, language)
+
+
+def _show_table(found: dict[str, Any], language: Language) -> None:
+    cost = found["cost"]
+    tokens = cost["prompt_tokens"] + cost["completion_tokens"]
+    print(sentence(language, "web.quality_counts", checked=found["checked"], **found["outcomes"]))
+    if found["checked"]:
+        print(sentence(language, "web.quality_cost", calls=cost["calls"], tokens=tokens, failures=found["failures"]))
+    if found["rehearsal"]:
+        print(sentence(language, "marks.unjudged"))
+    if not found["checked"]:
+        print(sentence(language, "web.quality_none"))
+        return
+    console = Console(highlight=False)
+    console.print(_over_time(found, language))
+    for one in found["worst"]:
+        where = f" {one['conversation_id']}#{one['turn']}" if one["conversation_id"] else ""
+        print(f"{one['lowest']} {one['at']} {one_line(one['name'])}{where}: {one_line(one['line'])}")
+        low = [mark for mark in one["marks"] if mark["score"] < found["rules"]["threshold"]]
+        for mark in low or sorted(one["marks"], key=lambda mark: mark["score"])[:1]:
+            print(f"  {_dimension(mark['dimension'], language)} {mark['score']}: {one_line(mark['reason'])}")
+
+
+def _over_time(found: dict[str, Any], language: Language) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(sentence(language, "marks.columns.at"))
+    table.add_column(sentence(language, "marks.columns.checked"), justify="right")
+    for mean in found["means"]:
+        table.add_column(_dimension(mean["dimension"], language), justify="right")
+    whole = {"at": sentence(language, "marks.columns.all"), "checked": found["checked"], "means": found["means"]}
+    for span in (*found["spans"], whole):
+        means = ("–" if one["mean"] is None else f"{one['mean']:.1f}" for one in span["means"])
+        table.add_row(span["at"], str(span["checked"]), *means)
+    return table
+
+
+def _dimension(dimension: str, language: Language) -> str:
+    return sentence(language, f"web.dimension_{dimension}")

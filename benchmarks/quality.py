@@ -9,6 +9,7 @@ is wrong. And lines with nothing wrong (talk_cases/clean.*.yaml) that a rule wou
 import asyncio
 import tempfile
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import Any
 
 import yaml
 
-from service.app import conversations_apart
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.content.profile import PlayerProfile
@@ -37,6 +37,7 @@ from service.settings import QualitySettings, Settings
 from service.store.quality import quality_rows
 from service.store.tables import ConversationKey
 from service.store.usage import usage_rows
+from service.wiring import Wiring, thrown_away
 from tests.conversation.talks import meet
 from tests.runtime.lives import hamlet, house, rehearsal
 
@@ -158,7 +159,10 @@ async def _seeded(content: Content, half: str, most: int | None, *, sees: bool) 
             llm={"provider": "rehearsal", "cassette": None},
             world={"language": language},
         )
-        async with conversations_apart(settings, replace(content, casts=casts), OfflineModel()) as deps:
+        async with AsyncExitStack() as ending:
+            apart = ending.enter_context(thrown_away(settings))
+            wiring = Wiring(apart, content=replace(content, casts=casts))
+            deps = (await ending.enter_async_context(wiring.running(lives=False))).conversation
             cases = [case for case in _read(CASES / f"lines.{half}.yaml") if case["language"] == language]
             for number, case in enumerate(cases[:most]):
                 anew, calls = await _case(deps, case, f"c{number}", _Seeded(case, sees=sees))

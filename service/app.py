@@ -1,17 +1,12 @@
-"""Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
+"""Owns the app: every route, what stands before them, and the core that answers. Nothing else."""
 
-import asyncio
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
-from functools import partial
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import OperationalError
 from starlette.routing import BaseRoute, Route
 
 from service.api import (
@@ -37,7 +32,6 @@ from service.api import (
     writing,
 )
 from service.api.chat import router as chat
-from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.head import HeadAsGet
 from service.api.key import ApiKey
@@ -45,35 +39,14 @@ from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
 from service.api.request_id import HEADER, RequestId
 from service.content.files import bundled_content
-from service.content.load import Content
-from service.conversation.dependencies import ConversationDependencies
-from service.conversation.engine import Engine
-from service.conversation.stream import Stream
-from service.decision.context import DecisionDependencies
-from service.errors import Misconfigured
-from service.llm.cassette import open_cassette
-from service.llm.choose import PROBE_SECONDS, Models, choose_models
-from service.locales import Phrase
-from service.memory.choose import choose_memory, choose_projection
+from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
 from service.memory.projection import Projection
-from service.offline.model import OfflineModel
-from service.own_prompts import game_problems, load_game
-from service.people.worlds import WorldRepository
-from service.quality.checked import DecisionChecks, TurnChecks
-from service.runtime.carried import ConversationRunner
-from service.runtime.clock_scheduler import ClockScheduler
-from service.runtime.content_reload import ContentReload
-from service.runtime.memory_jobs import VectorFiller
-from service.runtime.run_window import WorldDependencies
-from service.runtime.tasks import cancel, repeat
-from service.runtime.world_runner import WorldRunner
+from service.own_prompts import game_problems
 from service.settings import Settings
-from service.store.budget import DailyBudget
-from service.store.lock import store_lock
-from service.store.session import Database, unopenable
+from service.store.session import Database
 from service.web import pages
-from world.errors import BadWorldTime
+from service.wiring import Wiring
 
 DESCRIPTION = """A life and a memory for a game's characters.
 
@@ -159,75 +132,15 @@ def create_app(
         ContentErrors: the game's files have errors; such a world does not start.
         Misconfigured: a setting is wrong.
     """
-    worlds = chosen_worlds(settings)
-    offline = OfflineModel(seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds)
-    # now, so that a wrong setting stops the service
-    cassette = None if models else open_cassette(settings.llm)
-    configured = models or choose_models(settings, offline, cassette=cassette)
+    wiring = Wiring(settings, models=models, memory=memory, projection=projection)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with opened_database(settings) as database:
-            store = memory(database) if memory else choose_memory(settings, database, cassette)
-            graph = projection(database) if projection else choose_projection(settings, database, store, cassette)
-            budget = DailyBudget(database, settings.llm)
-            speaking = models or choose_models(settings, offline, budget, cassette)
-            conversation = ConversationDependencies(
-                settings=settings,
-                worlds=worlds,
-                database=database,
-                memory=store,
-                models=speaking,
-                budget=budget,
-                stream=Stream(),
-                quality=TurnChecks(settings.quality, speaking) if settings.quality.is_on else None,
-                projection=graph,
-            )
-            runner = ConversationRunner(conversation, carries=carries)
-            decision = DecisionDependencies(
-                settings=settings,
-                database=database,
-                memory=store,
-                models=speaking,
-                quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
-            )
-            vectors = VectorFiller(conversation)
-            world_runner = WorldRunner(
-                WorldDependencies(
-                    conversation=conversation,
-                    decision=decision,
-                    engine=Engine(conversation),
-                    graph=runner.graph,
-                    vectors=vectors,
-                )
-            )
-            clock_scheduler = ClockScheduler(world_runner)
-            directory = settings.content_dir or bundled_content()
-            reload = ContentReload(world_runner, partial(load_game, directory), directory) if reload_content else None
-            app.state.deps = ApiDependencies(
-                conversation=conversation,
-                runner=runner,
-                world_runner=world_runner,
-                clock_scheduler=clock_scheduler,
-                vectors=vectors,
-                content_reload=reload,
-            )
-            async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
-                ending.push_async_callback(store.aclose)
-                if graph is not None:
-                    ending.push_async_callback(graph.aclose)
-                ending.push_async_callback(speaking.aclose)
-                if cassette is None:  # what a probe is answered is no part of a story
-                    probing = asyncio.create_task(repeat(speaking.probe, PROBE_SECONDS))
-                    ending.push_async_callback(cancel, [probing])
-                for part in (runner, vectors, world_runner, clock_scheduler):
-                    await part.start()
-                    ending.push_async_callback(part.stop)
-                if reload is not None:
-                    await reload.start()
-                    ending.push_async_callback(reload.stop)
-                ending.push_async_callback(tools.stop)
+        async with wiring.running(carries=carries, reload_content=reload_content) as app.state.deps:
+            try:
                 yield
+            finally:
+                await tools.stop()
 
     key = ApiKey.of(settings)
     app = FastAPI(
@@ -245,7 +158,7 @@ def create_app(
     )
     app.state.settings = settings
     app.state.key = key
-    app.state.models_missing = "none" in configured.names().values()
+    app.state.models_missing = "none" in wiring.models.names().values()
     problem.install(app, keyed=key is not None)
     tools = McpEndpoint(app, settings.api_key.get_secret_value() if settings.api_key else None, checker(settings))
     app.router.routes.append(Route("/mcp", tools, include_in_schema=False))
@@ -261,73 +174,3 @@ def create_app(
         )
     app.add_middleware(RequestId)  # outside all others: who is refused is told its id too
     return app
-
-
-def chosen_worlds(settings: Settings) -> WorldRepository:
-    """The worlds of the settings' content.
-
-    Raises:
-        ContentErrors: the game's files have errors.
-        Misconfigured: the beginning that is set is no world time.
-    """
-    worlds = WorldRepository(load_game(settings.content_dir or bundled_content()), settings.world)
-    try:
-        worlds.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
-    except BadWorldTime as exc:
-        raise Misconfigured(
-            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.facts[0])
-        ) from exc
-    return worlds
-
-
-@contextmanager
-def opened_database(settings: Settings) -> Iterator[Database]:
-    """The migrated database; one of SQLite's is this process's alone.
-
-    Raises:
-        Misconfigured: it cannot be opened, is damaged, or another process has it.
-    """
-    with store_lock(settings), closing(Database(settings.store_url)) as database:
-        try:
-            database.migrate()
-        except OperationalError as exc:
-            raise unopenable(exc) from exc
-        yield database
-
-
-@asynccontextmanager
-async def conversations_apart(
-    settings: Settings,
-    content: Content,
-    offline: OfflineModel,
-    *,
-    models: Models | None = None,
-    metered: Callable[[Models], Models] = lambda models: models,
-) -> AsyncIterator[ConversationDependencies]:
-    """What conversations are held with that nobody will go on with: their database is thrown away. `models` stand in
-    for those the settings would choose.
-
-    Raises:
-        Misconfigured: a setting is wrong.
-    """
-    with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
-        settings.data_dir, settings.database_url = Path(directory), None
-        settings.memory.backend = "sql"  # nobody's graph is written to
-        with opened_database(settings) as database:
-            worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
-            cassette = None if models else open_cassette(settings.llm)
-            memory = choose_memory(settings, database, cassette)
-            chosen = models or choose_models(settings, offline, budget, cassette)
-            try:
-                yield ConversationDependencies(
-                    settings=settings,
-                    worlds=worlds,
-                    database=database,
-                    memory=memory,
-                    models=metered(chosen),
-                    budget=budget,
-                    stream=Stream(),
-                )
-            finally:
-                await memory.aclose()
-                await chosen.aclose()

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from sqlmodel import Session, col, exists, select
 
-from service.app import chosen_worlds, opened_database
 from service.errors import LinesWrong, Misconfigured, WrongLine, usable
 from service.export.files import named_time
 from service.locales import Phrase
@@ -37,6 +36,7 @@ from service.store.tables import (
     OverheardRow,
     SummaryRow,
 )
+from service.wiring import chosen_worlds, opened_database
 from world.time import LATEST
 
 if TYPE_CHECKING:

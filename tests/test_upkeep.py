@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlmodel import col, func, select
 
-from service.app import opened_database
 from service.errors import FileUnusable, LinesWrong, Misconfigured, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
@@ -21,6 +20,7 @@ from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import ConversationRow, VectorRow
 from service.upkeep import Pruned, adopt, export_memory, import_memory, prune_memory, purge, reembed
+from service.wiring import opened_database
 from tests.memory.contract import MONDAY, TARO, TOWN, draft, episode, insight, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.memories import Store

@@ -70,6 +70,10 @@ export interface components {
             person_id: string;
             /** @description id of the action, of `gameActions` in actions.json */
             action_id: string;
+            /** @description its arguments, in the form that actions.json says */
+            args: {
+                [key: string]: unknown;
+            };
             /** @description what it is, in the talk's language */
             words: string;
             /** @description what is wrong with the arguments; empty: nothing */
@@ -84,10 +88,6 @@ export interface components {
             state: components["schemas"]["CallState"];
             /** @description the turn with which it was asked, from 0 */
             turn: number;
-            /** @description its arguments, in the form that actions.json says */
-            args: {
-                [key: string]: components["schemas"]["JsonValue"];
-            };
             /** @description why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it did not fail */
             reason: ("client" | "not_offered" | "arguments") | null;
         };
@@ -96,14 +96,14 @@ export interface components {
          *     (`POST /conversations/{id}/actions/{call_id}/result`).
          */
         ActionCallRequested: {
-            /** @description of what was asked of the game */
-            call_id: string;
-            /** @description its place in the conversation, from 0 */
-            turn: number;
             /** @description whose it is */
             person_id: string;
+            /** @description of what was asked of the game */
+            call_id: string;
             /** @description of `gameActions` in actions.json */
             action_id: string;
+            /** @description its place in the conversation, from 0 */
+            turn: number;
             /** @description its arguments, in the form that actions.json says */
             args: {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -211,7 +211,7 @@ export interface components {
          *     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
          */
         ChangesOut: {
-            /** @description affinity of the partner towards the character, -100..100 */
+            /** @description how much it likes that one, -100..100 */
             affinity: components["schemas"]["StepOut"];
             /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
@@ -227,9 +227,9 @@ export interface components {
             mid_term: components["schemas"]["MidTermOut"][];
             /** @description what the model wanted it to remember and was kept out, and why */
             rejected: components["schemas"]["RejectedOut"][];
-            /** @description the partner's mood */
+            /** @description the mood of whose it is; in a talk of two the partner's */
             mood: components["schemas"]["StepOut"];
-            /** @description what the NPC told about itself that it did not have as a fact */
+            /** @description what was told about oneself that was not known as a fact; in a talk of two by the partner */
             learned_facts: components["schemas"]["KeptFactOut"][];
             /** @description what it changed for the partner where that is a character; null: it is an NPC */
             partner?: components["schemas"]["PartnerChangesOut"] | null;
@@ -329,6 +329,10 @@ export interface components {
             partner_id: string;
             /** @description name of the one spoken with */
             partner_name: string;
+            /** @description an older name of `partner_id` */
+            npc_id?: string;
+            /** @description an older name of `partner_name` */
+            npc_name?: string;
             /** @description id of the conversation */
             id: string;
             /** @description id of the person whose words a human is to find next; null: nobody's */
@@ -374,10 +378,6 @@ export interface components {
             actions: components["schemas"]["ActionCallOut"][];
             /** @description what it has changed; null: it is not closed yet */
             changes: components["schemas"]["ChangesOut"] | null;
-            /** @description an older name of `partner_id` */
-            readonly npc_id: string;
-            /** @description an older name of `partner_name` */
-            readonly npc_name: string;
         };
         /** @description A conversation without its turns. */
         ConversationOut: {
@@ -403,6 +403,10 @@ export interface components {
             partner_id: string;
             /** @description name of the one spoken with */
             partner_name: string;
+            /** @description an older name of `partner_id` */
+            npc_id?: string;
+            /** @description an older name of `partner_name` */
+            npc_name?: string;
             /** @description id of the conversation */
             id: string;
             /** @description id of the person whose words a human is to find next; null: nobody's */
@@ -442,10 +446,6 @@ export interface components {
             links: {
                 [key: string]: string;
             };
-            /** @description an older name of `partner_id` */
-            readonly npc_id: string;
-            /** @description an older name of `partner_name` */
-            readonly npc_name: string;
         };
         /** @description Model calls and tokens. */
         CostOut: {
@@ -543,6 +543,11 @@ export interface components {
             /** @description what is true of it, as its author wrote */
             facts: string[];
             /**
+             * @description the mood it falls back into
+             * @enum {string}
+             */
+            mood: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
+            /**
              * @description a character walks and decides; an NPC stands at its post; for a player a human speaks
              * @enum {string}
              */
@@ -551,11 +556,6 @@ export interface components {
             made: boolean;
             /** @description what is true of it as well, and told to some only */
             secrets: components["schemas"]["SecretOut"][];
-            /**
-             * @description the mood it falls back into
-             * @enum {string}
-             */
-            mood: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
             /** @description where it is now; null: nowhere, and nobody sees it */
             position: components["schemas"]["PositionOut"] | null;
             /** @description id of the conversation it is in; null: it is in none */
@@ -700,9 +700,9 @@ export interface components {
          * @enum {string}
          */
         OpenedFor: "promise" | "urgent" | "affinity";
-        /** @description What a talk of two characters has changed for the one that was spoken to. */
+        /** @description What a talk of two has changed for one of them; `affinity` is the other's towards it. */
         PartnerChangesOut: {
-            /** @description of the one who began the talk, towards this one */
+            /** @description how much it likes that one, -100..100 */
             affinity: components["schemas"]["StepOut"];
             /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
@@ -762,12 +762,12 @@ export interface components {
         PositionOut: {
             /** @description the node it is on, or left last */
             node_id: string;
+            /** @description the next node of its way; null: it stands */
+            toward: string | null;
+            /** @description how much of the way to `toward` is done, 0 up to 1 */
+            progress: number;
             /** @description name of that node and its surroundings */
             place: string;
-            /** @description the next node of its way; null: it stands */
-            toward?: string | null;
-            /** @description how much of the way to `toward` is done, 0 up to 1 */
-            progress?: number;
             /** @description the node where its way ends; null: it stands */
             walking_to?: string | null;
             /** @description the world time at which it is there; null: it stands */
@@ -888,10 +888,10 @@ export interface components {
         };
         /** @description A line that a human may say next. */
         SuggestionOut: {
+            /** @description by which it is chosen, as 1.0 */
+            id: string;
             /** @description the words */
             text: string;
-            /** @description by which it is chosen */
-            id: string;
         };
         /** @description What one of more than two takes away: of what it perceived alone. */
         TakenOut: {
@@ -905,14 +905,14 @@ export interface components {
             mid_term: components["schemas"]["MidTermOut"][];
             /** @description what the model wanted it to remember and was kept out, and why */
             rejected: components["schemas"]["RejectedOut"][];
-            /** @description its mood */
+            /** @description the mood of whose it is; in a talk of two the partner's */
             mood: components["schemas"]["StepOut"];
+            /** @description what was told about oneself that was not known as a fact; in a talk of two by the partner */
+            learned_facts: components["schemas"]["KeptFactOut"][];
             /** @description how it stands to each it was there with, by person id */
             towards: {
                 [key: string]: components["schemas"]["TowardsChangesOut"];
             };
-            /** @description what it told about itself that was not known as a fact */
-            learned_facts: components["schemas"]["KeptFactOut"][];
         };
         /** @description Nothing more is said; what is remembered of it comes next. */
         TalkEnded: {
@@ -1014,14 +1014,14 @@ export interface components {
             /** @description the person with that id; null: none is named */
             person: string | null;
         };
-        /** @description What a conversation of more than two has changed about how one of them stands to another. */
+        /** @description What a conversation has changed about how one who took part stands to another. */
         TowardsChangesOut: {
             /** @description how much it likes that one, -100..100 */
             affinity: components["schemas"]["StepOut"];
             /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
-            attitude: components["schemas"]["AttitudeOut"] | null;
+            attitude?: components["schemas"]["AttitudeOut"] | null;
         };
         /** @description One utterance. */
         TurnOut: {
@@ -1271,10 +1271,19 @@ export interface components {
             conversations_running: number;
             /** @description the world time at which its story begins */
             started_at: string;
+            /** @description The current date and time as a person would say it. */
+            label: string;
             /** @description the weather in words; empty: there is nothing to say of it */
             weather: string;
-            /** @description date and time as a person would say them */
-            label: string;
+            /**
+             * @description how characters decide that say nothing of their own
+             * @enum {string}
+             */
+            decision: "model" | "routine";
+            /** @description about how many tokens a prompt of a talk may take in it; null: as the settings say */
+            context_tokens: number | null;
+            /** @description Date, time, weather, and what is announced, on one line. */
+            circumstances: string;
             /** @description how many world minutes a tick is */
             tick_minutes: number;
             /** @description which model answers per role: openai:gpt-4.1-mini, rehearsal */
@@ -1295,17 +1304,8 @@ export interface components {
             calls_in_flight: number;
             /** @description how its clock runs */
             clock: components["schemas"]["ClockOut"];
-            /**
-             * @description how characters decide that say nothing of their own
-             * @enum {string}
-             */
-            decision: "model" | "routine";
-            /** @description about how many tokens a prompt of a talk may take in it; null: as the settings say */
-            context_tokens: number | null;
             /** @description what everybody knows of now */
             announcements: components["schemas"]["AnnouncementOut"][];
-            /** @description date, time, weather and announcements as every prompt says them */
-            circumstances: string;
         };
         /**
          * @description The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.

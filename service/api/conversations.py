@@ -22,15 +22,13 @@ from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
-from service.conversation.transcript import conversation_of, end, takes_part
+from service.conversation.transcript import conversation_of, takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
 from service.errors import refuse
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
-from service.runtime.world_session import WorldSession
-from service.store.idempotency import once
-from service.store.phase import EndReason, Phase
+from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
@@ -67,18 +65,9 @@ async def start_conversation(
     """
     wanted, names = _start(body, deps), deps.conversation.models.names()
     begin = talk_with_player if body.mode == "player" else talk
-    deps.require_models("character")
     request = once_of(world_id, key, "start", body.model_dump())
-
-    def work(session: Session, world_session: WorldSession) -> str:
-        def insert() -> dict[str, Any]:
-            deps.conversation.budget.require_talk(session)
-            return {"conversation_id": begin(session, world_session, wanted, names).id}
-
-        return str(once(session, request, insert)["conversation_id"])
-
-    conversation_id = await deps.world_runner.command(world_id, work, keeps_decisions=True)
-    deps.runner.submit(ConversationKey(world_id, conversation_id))
+    begun = await deps.start_talk(world_id, lambda s, session: begin(s, session, wanted, names), request)
+    conversation_id = begun.conversation_id
     deps.conversation.stream.tell_people(world_id, filter(None, (body.player_id, body.character_id)))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
@@ -131,23 +120,9 @@ async def end_conversation(
 
     One that the living world holds is remembered when the world's clock goes on, and not waited for.
     """
-    await end_by_client(deps, ConversationKey(world_id, conversation_id))
+    await deps.end_talk(ConversationKey(world_id, conversation_id))
     ended = await views.read_conversation(deps, world_id, conversation_id)
     return await _answer(deps, world_id, conversation_id, response, wait=wait and not ended.living)
-
-
-async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
-    """End it now; its closing runs on its own.
-
-    Raises:
-        NotFound, WrongPhase: as `end`.
-    """
-    told = deps.conversation.stream.sentences_told(key)
-    await deps.conversation.database.write(
-        lambda s: end(s, deps.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
-    )
-    deps.conversation.stream.hush(key)
-    await deps.runner.interrupt(key)
 
 
 @router.post(

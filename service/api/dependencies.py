@@ -6,7 +6,6 @@ A page has at most `limit` of a list, what comes after the cursor `after`, and `
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, Unpack
 from urllib.parse import urlencode
 
@@ -15,20 +14,13 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
-from sqlmodel import Session
 from starlette.requests import HTTPConnection
 
 from service.content.fields import MARKUP, Flag
-from service.conversation.dependencies import ConversationDependencies
-from service.errors import Invalid, ModelNotConfigured, refuse
-from service.llm.chat import Role
+from service.core import Core
+from service.errors import Invalid, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
-from service.runtime.carried import ConversationRunner
-from service.runtime.clock_scheduler import ClockScheduler
-from service.runtime.content_reload import ContentReload
-from service.runtime.memory_jobs import VectorFiller
-from service.runtime.world_runner import WorldRunner
 from service.store.commands import Asked
 from service.store.idempotency import Once
 from service.store.shown import Out as Out
@@ -208,32 +200,8 @@ def link_next(request: Request, response: Response, cursor: str | None) -> None:
         response.headers["Link"] = f'<{request.url.path}?{query}>; rel="next"'
 
 
-@dataclass(frozen=True, kw_only=True)
-class ApiDependencies:
-    """What the app serves with; made once, in service/app.py."""
-
-    conversation: ConversationDependencies
-    runner: ConversationRunner
-    world_runner: WorldRunner
-    clock_scheduler: ClockScheduler
-    vectors: VectorFiller
-    content_reload: ContentReload | None
-    """Takes changed content files in; None: they are read when the service starts."""
-
-    async def read(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
-        """What `work` reads of the world as it stands."""
-        worlds = self.conversation.worlds
-        return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
-
-    async def bring_on(self, world_id: str | None = None) -> None:
-        """Bring what was written of the world, or of any, to the memory graph, and have its vectors made."""
-        await self.runner.graph.deliver_due(world_id)
-        self.vectors.wake()
-
-    def require_models(self, role: Role = "npc") -> None:
-        """Raises: ModelNotConfigured: nobody answers for that role."""
-        if self.conversation.models.for_role(role).name == "none":
-            raise ModelNotConfigured
+ApiDependencies = Core
+"""What every endpoint is served with."""
 
 
 def _deps(request: HTTPConnection) -> ApiDependencies:

@@ -8,7 +8,6 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.conversations import end_by_client
 from service.api.dependencies import (
     KNOWN_QUERY,
     ApiDependencies,
@@ -210,7 +209,7 @@ async def _end_talks(deps: ApiDependencies, world_id: str, player_id: str) -> No
     """All that the player is in, and return when others remember them."""
     for key in await deps.conversation.database.read(lambda s: conversations_open(s, world_id, player_id)):
         with suppress(WrongPhase):  # it is being remembered
-            await end_by_client(deps, key)
+            await deps.end_talk(key)
         await deps.runner.wait(key)
 
 

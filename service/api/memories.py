@@ -405,8 +405,7 @@ async def _brought(deps: ApiDependencies, group: Group) -> tuple[int, int]:
     waits for the graph, and for a vector.
     """
     talk = deps.conversation
-    await deps.runner.graph.deliver(group)
-    deps.vectors.wake()
+    await deps.bring_memory(group)
     now, waiting = await deps.read(
         group.world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, group.world_id, group.person_id))
     )

@@ -23,14 +23,10 @@ from service.api.schemas import (
 )
 from service.conversation.action_results import settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
-from service.conversation.stream import Mailbox
-from service.store.phase import Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.phase import Speaker
+from service.store.tables import ConversationKey, TurnRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
-
-LOOKS_SECONDS = 1.0
-"""How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""
 
 _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description": "With wait=true: with the answer"}}
 
@@ -162,28 +158,9 @@ async def _said(
     deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
 ) -> SaidOut:
     """What a human says by `work`; with `wait` the answer to it too."""
-    with deps.conversation.stream.mailbox(key, to_words=False) as box:
-        turn = await deps.conversation.database.write(work)
-        deps.conversation.stream.hush(key)
-        deps.runner.carry_on(key)
-        if wait:
-            await _answered(deps, key, turn, box)
+    turn = await deps.say(key, work, wait=wait)
     response.status_code = 200 if wait else 202
     detail = await views.read_conversation(deps, *key)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
     action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)
     return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
-
-
-async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, box: Mailbox) -> None:
-    """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
-
-    def is_open(session: Session) -> bool:
-        row = session.get(ConversationRow, key)
-        waits = row is not None and row.phase == Phase.RUNNING and row.awaits is None and not row.waits_for_model
-        return waits and session.get(TurnRow, (*key, turn.turn + 1)) is None
-
-    while not box.is_stopped and await deps.conversation.database.read(is_open):
-        deps.runner.require_store(key)
-        while await box.wait(LOOKS_SECONDS) and not box.take()[0]:
-            pass

@@ -39,7 +39,6 @@ from service.api.scene_schemas import (
     TurnsIn,
 )
 from service.api.schemas import FailureOut
-from service.api.worlds import branch_to, rewritten
 from service.content.scenes import Effect, Scene
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
@@ -251,12 +250,12 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
         moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
-        await branch_to(deps, world_id, body.to_world, None, moment)
+        await deps.branch(world_id, body.to_world, None, moment)
         scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))
     await snapshots.keep(conversation, world_id, kept)
-    await rewritten(deps, world_id, lambda s: snapshots.take_back(s, key, body.turn))
+    await deps.rewrite(world_id, lambda s: snapshots.take_back(s, key, body.turn))
     scene = await read_scene_of_world(scene_id, deps, world_id)
     return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
 

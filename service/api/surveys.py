@@ -10,12 +10,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
-from sqlmodel import Session
 
 from service.api.dependencies import (
     KNOWN_QUERY,
     PLAIN,
-    ApiDependencies,
     AsAsked,
     In,
     Out,
@@ -33,17 +31,14 @@ from service.conversation.asking import (
     PersonAnswer,
     Scan,
     Survey,
-    ask_people,
     require_actor,
     summarise,
 )
+from service.core import in_words
 from service.errors import refuse
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
-from service.runtime.author_changes import Observation, observe
-from service.runtime.world_session import WorldSession
-from service.store.commands import Asked
 from service.usage import Usage
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -192,9 +187,7 @@ async def ask_many(
     survey = _survey(body)
     deps.require_models()
     people = _asked_of(world, body.people)
-    answers = await ask_people(deps.conversation, world, survey, people)
-    if body.remember:
-        await _remember(deps, world, survey, answers, asked)
+    answers = await deps.survey(world, survey, people, remember=body.remember, asked=asked)
     out = _out(world, survey, answers, remembered=body.remember, language=language_of(request))
     if form == "csv" or (form is None and (accept or "").startswith("text/csv")):
         return Response(out.csv, media_type="text/csv; charset=utf-8")
@@ -248,31 +241,6 @@ def _asked_of(world: WorldView, people: str | Sequence[str]) -> list[str]:
     too_many = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
     refuse((len(ids) > MOST_PEOPLE, "body.people", too_many))
     return [require_actor(world, one).id for one in ids]
-
-
-async def _remember(
-    deps: ApiDependencies, world: WorldView, survey: Survey, answers: Sequence[PersonAnswer], asked: Asked
-) -> None:
-    """Those who answered know from the next settled minute on that they were asked, and what they said."""
-    said = {
-        one.person_id: world.say(
-            "remembered.asked_by_author",
-            name=world.name_of(one.person_id),
-            asked=" ".join(filter(None, (survey.stimulus, survey.question))),
-            said=_text(one.answer),
-        )
-        for one in answers
-        if one.answer is not None
-    }
-
-    def work(session: Session, world_session: WorldSession) -> None:
-        for person_id, text in said.items():
-            # of 1 to 10: that it was asked matters little to somebody
-            seen = Observation(text=text, importance=4, seen_by=[person_id])
-            observe(session, deps.conversation.memory, world_session, seen)
-
-    await deps.world_runner.command(world.id, work, asked=asked)
-    await deps.bring_on()
 
 
 def _out(
@@ -351,9 +319,5 @@ def _csv(answers: Sequence[PersonAnswerOut]) -> str:
 
 def _cell(value: str | float | None) -> str:
     """A text that a spreadsheet would take for a formula begins with an apostrophe; a number stays one."""
-    text = _text(value)
+    text = in_words(value)
     return f"'{text}" if isinstance(value, str) and text.lstrip()[:1] in ("=", "+", "-", "@", "|", "\t") else text
-
-
-def _text(value: str | float | None) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else value or ""

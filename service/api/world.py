@@ -47,7 +47,6 @@ from service.offline.model import REHEARSAL
 from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
-from service.runtime.made_people import forget_world
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
@@ -112,9 +111,7 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
 @router.delete("/world", status_code=204, responses=describe(409))
 async def delete_world(deps: Serving, world_id: WorldId) -> None:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
-    await deps.clock_scheduler.forget(world_id)
-    await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
-    await deps.runner.graph.deliver_due(world_id)
+    await deps.forget_world(world_id)
 
 
 @router.post(

@@ -2,7 +2,7 @@
 back to what it was, or goes on twice from there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -23,7 +23,7 @@ from service.api.dependencies import (
     describe,
 )
 from service.api.schemas import Page, WorldNow
-from service.errors import WorldExists, refuse
+from service.errors import refuse
 from service.runtime import snapshots
 from service.runtime.compare import Comparison, compare
 from service.runtime.rewind import Moment
@@ -112,23 +112,9 @@ async def restore_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> R
     so does what was paid. Who follows conversations is told `world.restored`, and `timeline` of `GET /world/events` is
     another one.
     """
-    database = deps.conversation.database
-    rows = await snapshots.rows_of(deps.conversation, world_id, body.name, None)
-    made_at = await database.read(lambda s: snapshots.made_at(s, world_id, body.name))
-    await rewritten(deps, world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
+    await deps.restore(world_id, body.name)
     now = await deps.read(world_id, lambda _, world: world.now)
     return RestoredOut(world_id=world_id, name=body.name, now=now)
-
-
-async def rewritten(deps: ApiDependencies, world_id: str, work: Callable[[Session], None]) -> None:
-    """Let `work` write other rows of the world, as `restore` does; it goes on from there."""
-    await deps.clock_scheduler.forget(world_id)
-    await deps.runner.abandon(world_id)
-    await deps.world_runner.rewrite(world_id, work)
-    await deps.runner.abandon(world_id)
-    await deps.runner.graph.deliver_due(world_id)
-    deps.conversation.stream.tell_restored(world_id)
-    deps.world_runner.world(world_id).move()
 
 
 @router.post("/world/branch", status_code=201, responses=describe(404, 409))
@@ -140,26 +126,9 @@ async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> Bran
     there. What is not written down minute by minute begins anew in it: what characters were doing, needed and had
     planned; whoever was talking then goes on with its talk, as one that a client has started.
     """
-    await branch_to(deps, world_id, body.to_world, body.snapshot, _moment(body))
+    await deps.branch(world_id, body.to_world, body.snapshot, _moment(body))
     now = await deps.read(body.to_world, lambda _, world: world.now)
     return BranchOut(world_id=body.to_world, branched_from=world_id, branched_at=now)
-
-
-async def branch_to(
-    deps: ApiDependencies, world_id: str, to_world: str, snapshot: str | None, moment: Moment | None
-) -> None:
-    """Begin another world that is this one, as it is or was kept, up to that moment.
-
-    Raises:
-        WorldExists, NotFound, Invalid, SnapshotUnusable: as `snapshots.rows_of` and `branch`.
-    """
-    if await deps.conversation.database.read(lambda s: s.get(WorldRow, to_world)) is not None:
-        raise WorldExists(world_id=to_world)
-    rows = await snapshots.rows_of(deps.conversation, world_id, snapshot, moment)
-    made_at = await deps.conversation.database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
-    await deps.conversation.database.write(lambda s: snapshots.branch(s, world_id, rows, made_at, to_world))
-    await deps.bring_on(to_world)
-    deps.world_runner.world(to_world).move()
 
 
 def _moment(body: BranchIn) -> Moment | None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.app import chosen_worlds
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
 from service.content.load import read_form
 from service.content.profile import CharacterProfile
@@ -27,6 +26,7 @@ from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.phase import AUTHOR, EndReason
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
+from service.wiring import chosen_worlds
 
 _ROLES = ("user", "assistant")
 

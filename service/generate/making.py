@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.app import conversations_apart
 from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
@@ -29,6 +28,7 @@ from service.runtime.tasks import cancel
 from service.settings import Settings
 from service.store.world_rows import delete_rows
 from service.usage import Usage
+from service.wiring import Wiring, thrown_away
 from studio.terminal.cost import COUNTED, Prices, Spent, counted
 from studio.terminal.show import Show, Status, shown
 
@@ -314,13 +314,19 @@ class _Making:
 
     async def _make_all(self, todo: Sequence[int]) -> None:
         offline = OfflineModel({**HANDLERS, **self._job.handlers}, seed=self._settings.llm.seed)
-        async with conversations_apart(
-            self._settings, self._job.content, offline, models=self._models, metered=self._meter.metered
-        ) as deps:
-            while todo:
-                self._progress.expect(len(todo))
-                await self._make_side_by_side(deps, todo)
-                todo = self._job.todo(self._dataset)
+        with thrown_away(self._settings) as apart:
+            wiring = Wiring(
+                apart,
+                content=self._job.content,
+                models=self._models,
+                offline=offline,
+                wrap_models=self._meter.metered,
+            )
+            async with wiring.running(lives=False) as core:
+                while todo:
+                    self._progress.expect(len(todo))
+                    await self._make_side_by_side(core.conversation, todo)
+                    todo = self._job.todo(self._dataset)
 
     async def _make_side_by_side(self, deps: ConversationDependencies, todo: Sequence[int]) -> None:
         numbers, limit = iter(todo), min(self._settings.llm.max_concurrency, len(todo))

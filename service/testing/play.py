@@ -7,13 +7,13 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 from sqlmodel import Session
 
-from service.app import chosen_worlds, conversations_apart
 from service.content.load import Cast, Content
 from service.content.made import read_made
 from service.content.profile import CharacterProfile, NpcProfile
@@ -31,7 +31,7 @@ from service.memory.lexical import is_named, squeezed
 from service.memory.secrets import discretion
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed
-from service.offline.model import REHEARSAL, OfflineModel
+from service.offline.model import REHEARSAL
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository, count_people_revision
 from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
@@ -40,6 +40,7 @@ from service.settings import Settings
 from service.store.phase import AUTHOR, EndReason
 from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
 from service.testing.file import PROBES, TestEntry, TestsFile, read_tests
+from service.wiring import Wiring, chosen_worlds, thrown_away
 from world.time import to_datetime
 
 TEMPLATES = Templates(__file__)
@@ -386,8 +387,10 @@ async def _hold_all(
     settings: Settings, content: Content, cases: Sequence[Case], models: Models | None, language: Language
 ) -> tuple[Run, list[list[Run]]]:
     """What is said of the cast, and the talks of each case, so many at once as models may be asked."""
-    offline = OfflineModel(seed=settings.llm.seed)
-    async with conversations_apart(settings, content, offline, models=models) as deps:
+    async with AsyncExitStack() as ending:
+        apart = ending.enter_context(thrown_away(settings))
+        core = await ending.enter_async_context(Wiring(apart, content=content, models=models).running(lives=False))
+        deps = core.conversation
         limit = asyncio.Semaphore(settings.llm.max_concurrency)
         tasks = [
             [asyncio.create_task(_hold(deps, limit, case, f"t{number}-{turn}")) for turn in range(case.test.repeat)]

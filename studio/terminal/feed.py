@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, select
 
+from service.conversation.transcript import turns_of
 from service.decision.options import action_name, clock_of, failed_line, need_name
 from service.locales import Listed, Phrase, clock_label, date_label, room
 from service.people.worlds import WorldView
@@ -25,13 +26,12 @@ from service.store.event_kinds import (
     Decided,
     Departed,
     FactRejected,
-    OfCommitment,
     Payload,
     Planned,
     Reflected,
 )
 from service.store.events import events_after, payload_in
-from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, said_in
+from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow, TurnRow
 from studio.terminal.cost import Prices, Spent, total
 from studio.terminal.show import one_line
 from world.actions import TALK, WALK, Refusal
@@ -69,20 +69,17 @@ def story_events_after(session: Session, world_id: str, after: int) -> list[Stor
 
 def _with_conversation(session: Session, event: EventRow) -> StoryEvent:
     payload = payload_in(event)
-    if not isinstance(payload, _Talk):
+    key = ConversationKey(event.world_id, payload.conversation_id) if isinstance(payload, _Talk) else None
+    talk = session.get(ConversationRow, key) if key else None
+    if key is None or talk is None:  # the author has made its character forget
         return StoryEvent(event=event)
-    talk = session.get(ConversationRow, (event.world_id, payload.conversation_id))
-    if talk is None:  # the author has made its character forget
-        return StoryEvent(event=event)
-    turns: tuple[TurnRow, ...] = ()
-    summaries: tuple[SummaryRow, ...] = ()
-    if isinstance(payload, ConversationEnded):
-        of_talk = select(TurnRow).where(*said_in(talk.key))
-        turns = tuple(session.exec(of_talk.order_by(col(TurnRow.turn))))
-    if isinstance(payload, ConversationClosed):
-        of_it = select(SummaryRow).where(SummaryRow.world_id == talk.world_id, SummaryRow.conversation_id == talk.id)
-        summaries = tuple(session.exec(of_it))
-    return StoryEvent(event=event, conversation=talk, turns=turns, summaries=summaries)
+    of_it = select(SummaryRow).where(SummaryRow.world_id == talk.world_id, SummaryRow.conversation_id == talk.id)
+    return StoryEvent(
+        event=event,
+        conversation=talk,
+        turns=tuple(turns_of(session, key)) if isinstance(payload, ConversationEnded) else (),
+        summaries=tuple(session.exec(of_it)) if isinstance(payload, ConversationClosed) else (),
+    )
 
 
 class Feed:
@@ -117,47 +114,37 @@ class Feed:
             case ConversationClosed() if not self._remembered(happened):
                 return None
         kind = payload.kind if payload.kind in room(self._world.language, "run") else "other"
-        told = {name: one_line(str(value)) for name, value in payload}
-        line = self._say(f"run.{kind}", happened, **{**told, "kind": payload.kind, **self._facts(happened, payload)})
+        told: dict[str, object] = {name: one_line(str(value)) for name, value in payload}
+        told |= {"kind": payload.kind, "name": self._name(happened.event.person_id), **self._facts(happened, payload)}
+        line = self._world.say(f"run.{kind}", **told)
         return line + self._why(payload) if isinstance(payload, Decided) else line
 
     def _facts(self, happened: StoryEvent, payload: Payload) -> dict[str, object]:
-        """What the sentence of an event says otherwise than its payload."""
+        """What the sentence of an event says otherwise than its payload: who and where somebody is by name."""
+        ids = {name.removesuffix("_id"): value for name, value in payload if name.endswith("_id") and value}
+        told: dict[str, object] = {name: self._name(ids[name]) for name in ("partner", "to") if name in ids}
+        if node_id := ids.get("to_node", ids.get("node")):
+            told["place"] = self._place(node_id)
         match payload:
-            case Decided():
-                return {"what": self._what(payload)}
+            case Decided() | ActivityStarted() | ActivityEnded():
+                told["what"] = self._what(payload)
+                told["until"] = getattr(payload, "until", "")[-5:]
+                told["because"] = Phrase(f"run.because.{payload.because}") if isinstance(payload, ActivityEnded) else ""
             case Departed():
-                minutes = parse_time(payload.arrives_at) - happened.event.at
-                return {"place": self._place(payload.to_node_id), "minutes": minutes}
-            case Arrived():
-                return {"place": self._place(payload.node_id)}
-            case ActivityStarted():
-                return {"what": self._what(payload), "until": payload.until[-5:]}
-            case ActivityEnded():
-                return {"what": self._what(payload), "because": Phrase(f"run.because.{payload.because}")}
+                told["minutes"] = parse_time(payload.arrives_at) - happened.event.at
             case ActionFailed():
-                return {"failed": failed_line(self._world, Refusal(**payload.model_dump(exclude_none=True)))}
+                told["failed"] = failed_line(self._world, Refusal(**payload.model_dump(exclude_none=True)))
             case Planned():
-                return {"blocks": self._row(f"{block.starts} {one_line(block.activity)}" for block in payload.blocks)}
-            case ConversationStarted():
-                return {"partner": self._name(payload.partner_id), "place": self._place(payload.node_id)}
-            case ConversationJoined():  # those who began the talk
-                people = happened.conversation.person_ids[:2] if happened.conversation else ()
-                return {"people": Listed(map(self._name, people))}
+                told["blocks"] = self._row(f"{block.starts} {one_line(block.activity)}" for block in payload.blocks)
+            case ConversationJoined() if happened.conversation:  # those who began the talk
+                told["people"] = Listed(map(self._name, happened.conversation.person_ids[:2]))
             case ConversationClosed():
-                return {"summary": self._remembered(happened)}
-            case ClosingFailed():
-                return {"partner": self._name(payload.partner_id)}
+                told["summary"] = self._remembered(happened)
             case FactRejected():
-                return {"reason": Phrase(f"web.reason_{payload.reason}")}
-            case OfCommitment():
-                return {"other": self._name(payload.to_id)}
+                told["reason"] = Phrase(f"web.reason_{payload.reason}")
             case Reflected():
-                return {"insights": self._row(map(one_line, payload.insights))}
-        return {}
-
-    def _say(self, key: str, happened: StoryEvent, /, **values: object) -> str:
-        return self._world.say(key, name=self._name(happened.event.person_id), **values)
+                told["insights"] = self._row(map(one_line, payload.insights))
+        return told
 
     def _name(self, person_id: str | None) -> str:
         return self._world.say("run.world") if person_id is None else self._world.name_of(person_id)
@@ -176,7 +163,7 @@ class Feed:
         goal = say("run.goal", goal=one_line(talk.goal)) if talk is not None and talk.goal else ""
         others = talk.person_ids[1:] if talk is not None else (ended.partner_id,)
         partner = Listed(map(self._name, others)).of(self._world.language)
-        head = self._say("run.conversation_ended", happened, partner=partner, goal=goal)
+        head = say("run.conversation_ended", name=self._name(happened.event.person_id), partner=partner, goal=goal)
         turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in happened.turns]
         reason = say(f"ends.{ended.reason}")
         if talk is not None and talk.failure is not None:
@@ -188,15 +175,11 @@ class Feed:
         return one_line(found.get(happened.event.person_id or "", ""))
 
     def _what(self, done: Decided | ActivityStarted | ActivityEnded) -> str:
-        name, place = action_name(self._world, done.action_id), ""
+        name = action_name(self._world, done.action_id)
         facility = self._world.map.facilities.get(done.facility_id or "")
-        if isinstance(done, Decided) and done.target_id:
-            place = self._name(done.target_id)
-        elif facility is not None:
-            place = facility.name
-        if not place:
-            return name
-        return self._world.say("common.aside", what=name, inside=place)
+        target_id = done.target_id if isinstance(done, Decided) else None
+        place = self._name(target_id) if target_id else facility.name if facility else ""
+        return self._world.say("common.aside", what=name, inside=place) if place else name
 
     def _place(self, node_id: str) -> str:
         return self._world.map.label(node_id) if node_id in self._world.map.nodes else node_id
@@ -232,32 +215,25 @@ class Ledger:
                 self._end(event.person_id or "", getattr(ended, "action_id", WALK), at)
             case ConversationStarted(partner_id=partner_id) | ConversationEnded(partner_id=partner_id) as talk:
                 turn = self._begin if isinstance(talk, ConversationStarted) else self._end
-                for person_id in self._characters(event.person_id, partner_id):
+                for person_id in self._world.cast.characters.keys() & {event.person_id, partner_id}:
                     turn(person_id, TALK, at)
             case ConversationClosed():
                 self._remember(happened)
 
     def finish(self, now: WorldTime) -> None:
         """Count what is still going on when the run ends, at `now`."""
-        for person_id, (action_id, _) in list(self._doing.items()):
-            self._end(person_id, action_id, now)
-
-    def _characters(self, *people: str | None) -> Iterable[str]:
-        return (person_id for person_id in people if person_id is not None and person_id in self._world.cast.characters)
+        for person_id in list(self._doing):
+            self._end(person_id, "", now)
 
     def _begin(self, person_id: str, action_id: str, at: int) -> None:
         if person_id in self._doing:
-            self._end(person_id, self._doing[person_id][0], at)
+            self._end(person_id, "", at)
         self._known.add(person_id)
         self._doing[person_id] = (action_id, at)
 
     def _end(self, person_id: str, action_id: str, at: int) -> None:
-        if person_id in self._doing:
-            action_id, since = self._doing.pop(person_id)
-        elif person_id not in self._known:
-            since = self._begun
-        else:
-            return
+        unseen = at if person_id in self._known else self._begun
+        action_id, since = self._doing.pop(person_id, (action_id, unseen))
         self._known.add(person_id)
         while since < at:
             day = self._day(since)
@@ -352,10 +328,10 @@ def _role(world: WorldView, name: Phrase, spent: Spent, shares: float) -> str:
 
 
 def _spent(world: WorldView, action_id: str, minutes: int) -> str:
-    what = action_name(world, action_id)
-    if minutes < LEAST_IN_HOURS:
-        return world.say("run.minutes", what=what, minutes=minutes)
-    return world.say("run.hours", what=what, hours=f"{minutes / MINUTES_PER_HOUR:.1f}")
+    key = "run.minutes" if minutes < LEAST_IN_HOURS else "run.hours"
+    return world.say(
+        key, what=action_name(world, action_id), minutes=minutes, hours=f"{minutes / MINUTES_PER_HOUR:.1f}"
+    )
 
 
 def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:

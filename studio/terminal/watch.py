@@ -3,29 +3,27 @@ what the world tells, what it costs, what it came to.
 """
 
 import asyncio
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
-from service.api.dependencies import ApiDependencies
-from service.api.life import life_states
-from service.app import create_app
 from service.conversation.stream import ALL, Mailbox
+from service.core import Core
 from service.llm.choose import LocalServer
 from service.locales import Language, Listed, Phrase, clock_label, sentence
+from service.people.person import levels_of, read_person
 from service.people.worlds import WorldView
 from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
 from service.store.event_kinds import ConversationEnded
 from service.store.events import last_event
-from service.store.tables import ConversationKey, PersonRow, WorldRow
+from service.store.tables import MAIN_WORLD, ConversationKey, PersonRow, WorldRow
+from service.wiring import Wiring, thrown_away
 from studio.terminal.cost import Prices, Spent, spent_by_role, total
 from studio.terminal.feed import PAGE, Feed, Ledger, Outcome, story_events_after, summary
 from studio.terminal.show import Show, Status, one_line, shown
@@ -55,7 +53,7 @@ class Watch:
 
     def __init__(
         self,
-        deps: ApiDependencies,
+        core: Core,
         run: Run,
         show: Show,
         world: WorldView,
@@ -64,7 +62,7 @@ class Watch:
         *,
         followed: Sequence[str],
     ) -> None:
-        self._deps = deps
+        self._core = core
         self._run = run
         self._show = show
         self._world = world
@@ -86,34 +84,31 @@ class Watch:
         self._before = await self._read(lambda s: spent_by_role(s, self._world.id))
         if await self._read(self._is_to_change):
             await self._follow(told)
-            await self._deps.world_runner.command(self._world.id, self._let_decide)
+            await self._core.world_runner.command(self._world.id, self._let_decide)
         ticks = -(-(self._until - max(told, self.now)) // self._world.settings.tick_minutes)
         if ticks > 0:
-            self._until = (await self._deps.world_runner.tick(self._world.id, ticks)).after
+            self._until = (await self._core.world_runner.tick(self._world.id, ticks)).after
 
     async def outcome(self) -> Outcome:
         """Tell what happens until the world is where it was told to go; answers what it came to."""
         await self._follow(self._until)
         self._ledger.finish(self.now)
-        worlds = self._deps.conversation.worlds
-        world = await self._read(lambda s: worlds.open(s, self._world.id))
-        missing = self._deps.conversation.models_missing
-        lives = await self._read(lambda s: life_states(s, world, models_missing=missing))
+        world, needs = await self._core.read(self._world.id, lambda s, world: (world, _needs(s, world)))
         return Outcome(
             world=world,
             since=self._world.now,
             ledger=self._ledger,
             deciding=self._deciding,
-            needs={i: {need.id: need.level for need in lives.needs(i)} for i in world.cast.characters},
+            needs=needs,
             spent=await self._spent(),
             prices=self._run.prices,
             seconds=time.monotonic() - self._begun,
         )
 
     async def _follow(self, until: WorldTime) -> None:
-        mover = asyncio.create_task(self._deps.world_runner.wait(self._world.id, until))
+        mover = asyncio.create_task(self._core.world_runner.wait(self._world.id, until))
         try:
-            with self._deps.conversation.stream.mailbox(ALL) as box:
+            with self._core.conversation.stream.mailbox(ALL) as box:
                 while not mover.done():
                     await asyncio.wait({mover}, timeout=LOOK_SECONDS)
                     self._hear(box)
@@ -142,7 +137,7 @@ class Watch:
         self._show.update(await self._status())
 
     async def _status(self) -> Status:
-        exact_run = self._deps.world_runner.run_of(self._world.id)
+        exact_run = self._core.world_runner.run_of(self._world.id)
         if exact_run is not None:
             self.now = exact_run.settled
         spent, language = total(await self._spent()), self._world.language
@@ -177,7 +172,16 @@ class Watch:
             set_decision(session, world_session, character_id, decision)
 
     async def _read(self, work: Callable[[Session], T]) -> T:
-        return await self._deps.conversation.database.read(work)
+        return await self._core.conversation.database.read(work)
+
+
+def _needs(session: Session, world: WorldView) -> dict[str, Mapping[str, float]]:
+    """Everybody's needs at the moment of `world`."""
+    needs = world.setting.catalogue.needs
+    rows = session.exec(select(PersonRow).where(PersonRow.world_id == world.id))
+    lives = {row.person_id: read_person(row.life, needs) for row in rows if row.life is not None}
+    levels = {i: levels_of(world, i, lives.get(i)) for i in world.cast.characters}
+    return {i: needs.at(one, max(world.now, one.since)) for i, one in levels.items()}
 
 
 FEW = 12
@@ -185,22 +189,17 @@ FEW = 12
 
 
 def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) -> bool:
-    """Play it on standard output. False: it was stopped (Ctrl-C) before its end.
-
-    Without a model configured it is a rehearsal. Without a data directory of the user's (``--data`` or
-    ``KATARIBE_DATA_DIR``) the world is made for the occasion and thrown away.
+    """Play it on standard output. False: it was stopped (Ctrl-C) before its end. Without a data directory of the user's
+    (``--data`` or ``KATARIBE_DATA_DIR``) the world is made for the occasion and thrown away.
 
     Raises:
         KataribeError: the service could not be started, or the world not moved.
     """
-    if not settings.names_model:
-        settings.llm.provider = "rehearsal"
-    settings.world.language = run.language
-    settings.world.max_tick_minutes = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
+    most = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
+    settings = settings.changed(world={"language": run.language, "max_tick_minutes": most})
     with ExitStack() as stack:
         if not run.keeps:
-            settings.data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kataribe-run-")))
-            settings.database_url = None
+            settings = stack.enter_context(thrown_away(settings))
         play = _Play(settings, run, stack.enter_context(shown(plain=run.plain)))
         try:
             asyncio.run(play.play(offers))
@@ -221,14 +220,14 @@ class _Play:
         self._now: WorldTime | None = None
 
     async def play(self, offers: Sequence[LocalServer]) -> None:
-        app = create_app(self._settings)
-        async with app.router.lifespan_context(app):
-            watch = await self._begin(app.state.deps, offers)
+        async with Wiring(self._settings).running() as core:
+            watch = await self._begin(core, offers)
             try:
                 outcome = await watch.outcome()
             finally:
                 self._now = watch.now
-            self._tell(*summary(outcome))
+            for line in summary(outcome):
+                self._show.say(line)
             if self._run.keeps:
                 self._say("run.kept", data=self._settings.data_dir)
 
@@ -236,25 +235,20 @@ class _Play:
         """The user has stopped it."""
         if self._now is not None:
             self._say("run.stopped", now=clock_label(self._now, self._language))
-        if self._run.keeps:
-            world = "" if self._run.world_id == "main" else f" --world {self._run.world_id}"
-            self._say("run.go_on", data=self._settings.data_dir, more=world)
-        else:
-            self._say("run.gone")
+        more = "" if self._run.world_id == MAIN_WORLD else f" --world {self._run.world_id}"
+        self._say("run.go_on" if self._run.keeps else "run.gone", data=self._settings.data_dir, more=more)
 
-    async def _begin(self, deps: ApiDependencies, offers: Sequence[LocalServer]) -> "Watch":
+    async def _begin(self, core: Core, offers: Sequence[LocalServer]) -> "Watch":
         """Say how it is played, see to it that the right ones decide by model, and set the world moving."""
-        database, world_id = deps.conversation.database, self._run.world_id
-        self._say_who_speaks(deps, offers)
-        world = await database.read(lambda s: deps.conversation.worlds.open(s, world_id))
+        self._say_who_speaks(core, offers)
+        world, told = await core.read(self._run.world_id, lambda s, world: (world, _told_to_go(s, world)))
         self._language = world.language
-        there = list(world.cast.characters)
+        there, few = list(world.cast.characters), len(world.cast.characters) <= FEW
         deciding = there[: self._run.characters]
         if self._run.characters > len(there):
             self._say("run.fewer", there=len(there), asked=self._run.characters)
-        if len(there) > FEW:
+        if not few:
             self._say("run.crowd", there=len(there))
-        told = await database.read(lambda s: _told_to_go(s, world))
         until = WorldTime(max(told, world.now + self._run.days * MINUTES_PER_DAY))
         self._say(
             "run.begins",
@@ -264,9 +258,7 @@ class _Play:
             deciding=self._names(world, deciding),
             rest=self._names(world, there[len(deciding) :]),
         )
-        watch = Watch(
-            deps, self._run, self._show, world, until, deciding, followed=deciding if len(there) > FEW else there
-        )
+        watch = Watch(core, self._run, self._show, world, until, deciding, followed=there if few else deciding)
         await watch.start(told)
         return watch
 
@@ -274,8 +266,8 @@ class _Play:
         names = Listed(world.name_of(person_id) for person_id in people[:FEW]).of(world.language)
         return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or world.say("run.nobody")
 
-    def _say_who_speaks(self, deps: ApiDependencies, offers: Sequence[LocalServer]) -> None:
-        names = sorted(set(deps.conversation.models.names().values()))
+    def _say_who_speaks(self, core: Core, offers: Sequence[LocalServer]) -> None:
+        names = sorted(set(core.conversation.models.names().values()))
         if names == ["rehearsal"]:
             self._say("run.rehearsal")
         else:
@@ -286,10 +278,7 @@ class _Play:
             self._say("run.offer", name=server.name, url=server.base_url)
 
     def _say(self, key: str, /, **values: object) -> None:
-        self._tell(*sentence(self._language, key, **values).split("\n"))
-
-    def _tell(self, *lines: str) -> None:
-        for line in lines:
+        for line in sentence(self._language, key, **values).split("\n"):
             self._show.say(line)
 
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from service import app
+from service import wiring
 from service.app import create_app
 from service.errors import ModelRejected, ModelServerError
 from service.export.files import export_to
@@ -165,7 +165,7 @@ def client_soon_probing(
     tmp_path: Path, millbrook: Path, script: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[TestClient]:
     """A service that need not be waited for until it probes."""
-    monkeypatch.setattr(app, "PROBE_SECONDS", 0.05)
+    monkeypatch.setattr(wiring, "PROBE_SECONDS", 0.05)
     with TestClient(create_app(settings_for(tmp_path, millbrook), models=Models(dict.fromkeys(ROLES, script)))) as http:
         yield http
 

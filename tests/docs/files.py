@@ -24,7 +24,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     room = None
-    for top in ("service", "studio", "world"):
+    for top in ("service", "world", "studio", "kataribe"):
         for file in sorted((ROOT / top).rglob("*.py"), key=lambda one: (one.parent.as_posix(), one.name)):
             found = ast.get_docstring(ast.parse(file.read_text("utf-8")))
             if file.name == "__init__.py" or found is None:

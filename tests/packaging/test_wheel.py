@@ -110,7 +110,10 @@ def test_the_wheel_holds_no_leftovers(contents: set[str]) -> None:
 
 def test_the_installed_command_comes_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     where = run(
-        installed / "python", "-c", "import service, world; print(service.__file__, world.__file__)", cwd=tmp_path
+        installed / "python",
+        "-c",
+        "import kataribe, service, world; print(kataribe.__file__, service.__file__, world.__file__)",
+        cwd=tmp_path,
     )
     assert all(path.startswith(str(installed.parent)) for path in where.split())
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from service.app import chosen_worlds
 from service.content.load import Content, read_form
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.conversation.dependencies import ConversationDependencies
@@ -42,6 +41,7 @@ from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
 from service.own_prompts import load_game
 from service.settings import Settings
+from service.wiring import chosen_worlds
 from studio.terminal.cost import Prices, Spent, counted, total
 
 _MOST_NAMED = 12

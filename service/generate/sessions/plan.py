@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from service.app import chosen_worlds
 from service.content.fields import (
     UNWRITTEN,
     ContentModel,
@@ -45,6 +44,7 @@ from service.generate.sessions.questions import EvidenceContext, TalkContext, be
 from service.generate.stage import PLACE, on_stage, stage
 from service.locales import Language, sentence, sentences
 from service.settings import Settings
+from service.wiring import chosen_worlds
 from world.time import WorldTime, iso, to_datetime
 
 

@@ -1,0 +1,249 @@
+"""Owns the running core: the parts that a service or a Python program works with, and what takes several of them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from sqlmodel import Session
+
+from service.content.load import Content
+from service.conversation.asking import PersonAnswer, Survey, ask_people
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.conversation.stream import Mailbox
+from service.conversation.transcript import end
+from service.errors import ModelNotConfigured, WorldExists
+from service.llm.chat import Role
+from service.memory.record import Group
+from service.people.worlds import WorldRepository, WorldView
+from service.runtime import snapshots
+from service.runtime.author_changes import Observation, observe
+from service.runtime.carried import ConversationRunner
+from service.runtime.clock_scheduler import ClockScheduler
+from service.runtime.content_reload import ContentReload
+from service.runtime.made_people import forget_world
+from service.runtime.memory_jobs import VectorFiller
+from service.runtime.rewind import Moment
+from service.runtime.world_runner import WorldRunner
+from service.runtime.world_session import WorldSession
+from service.store.commands import Asked
+from service.store.idempotency import Once, once
+from service.store.phase import EndReason, Phase
+from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow
+from world.time import WorldTime
+
+T = TypeVar("T")
+
+LOOKS_SECONDS = 1.0
+"""How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""
+ASKED_IMPORTANCE = 4
+"""Of 1 to 10: how much it matters to somebody that an author asked it something, where that is to be remembered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core:
+    """All parts of one process; made once, in service/wiring.py."""
+
+    conversation: ConversationDependencies
+    engine: Engine
+    runner: ConversationRunner
+    world_runner: WorldRunner
+    clock_scheduler: ClockScheduler
+    vectors: VectorFiller
+    content_reload: ContentReload | None = None
+    """Takes changed content files in; None: they are read when the service starts."""
+    lives: bool = True
+    """Whether its worlds live, and what was left or has failed is taken up by itself; without, worlds stand still, and
+    only what a caller waits for is done.
+    """
+
+    @property
+    def parts(self) -> Iterable[ConversationRunner | VectorFiller | WorldRunner | ClockScheduler | ContentReload]:
+        """What works in the background, in the order in which it starts."""
+        yield from (self.runner, self.vectors, self.world_runner, self.clock_scheduler)
+        if self.content_reload is not None:
+            yield self.content_reload
+
+    def playing(self, content: Content) -> "Core":
+        """The same store and models with other people and places. Only of worlds that do not live."""
+        worlds = WorldRepository(content, self.conversation.worlds.settings)
+        conversation = replace(self.conversation, worlds=worlds)
+        return replace(self, conversation=conversation, engine=Engine(conversation))
+
+    async def read(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
+        """What `work` reads of the world as it stands."""
+        worlds = self.conversation.worlds
+        return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
+
+    async def write(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
+        """Let `work` write in the world, whose row it holds."""
+        worlds = self.conversation.worlds
+        return await self.conversation.database.write(lambda s: work(s, worlds.open(s, world_id, lock=True)))
+
+    def require_models(self, role: Role = "npc") -> None:
+        """Raises: ModelNotConfigured: nobody answers for that role."""
+        if self.conversation.models.for_role(role).name == "none":
+            raise ModelNotConfigured
+
+    async def start_talk(
+        self,
+        world_id: str,
+        begin: Callable[[Session, WorldSession], ConversationRow],
+        request: Once | None = None,
+    ) -> ConversationKey:
+        """Insert the conversation that `begin` makes, at the next minute at which everybody stands.
+
+        Raises:
+            ModelNotConfigured: nobody speaks.
+            BudgetExhausted: the day's budget has no room for a talk.
+            KeyReused: the request's key was sent with another body.
+        """
+        self.require_models("character")
+
+        def work(session: Session, world_session: WorldSession) -> str:
+            def insert() -> dict[str, Any]:
+                self.conversation.budget.require_talk(session)
+                return {"conversation_id": begin(session, world_session).id}
+
+            return str(once(session, request, insert)["conversation_id"])
+
+        key = ConversationKey(world_id, await self.world_runner.command(world_id, work, keeps_decisions=True))
+        self.runner.submit(key)
+        return key
+
+    async def carry(self, key: ConversationKey) -> None:
+        """Return when the conversation is closed, its closing has failed, it stands, or it waits for a human."""
+        if self.lives:
+            await self.runner.wait(key)
+        elif await self.engine.converse(key):
+            await self.engine.close(key)
+
+    async def say(self, key: ConversationKey, work: Callable[[Session], TurnRow], *, wait: bool) -> TurnRow:
+        """Let a human say what `work` writes; with `wait` return when it is answered, or will not be."""
+        with self.conversation.stream.mailbox(key, to_words=False) as box:
+            turn = await self.conversation.database.write(work)
+            self.conversation.stream.hush(key)
+            if self.lives:
+                self.runner.carry_on(key)
+                if wait:
+                    await self._answered(key, turn, box)
+            elif wait:
+                await self.carry(key)
+        return turn
+
+    async def _answered(self, key: ConversationKey, turn: TurnRow, box: Mailbox) -> None:
+        """Return when the turn after `turn` is said, nothing more will be, or its model is away."""
+
+        def is_open(session: Session) -> bool:
+            row = session.get(ConversationRow, key)
+            waits = row is not None and row.phase == Phase.RUNNING and row.awaits is None and not row.waits_for_model
+            return waits and session.get(TurnRow, (*key, turn.turn + 1)) is None
+
+        while not box.is_stopped and await self.conversation.database.read(is_open):
+            self.runner.require_store(key)
+            while await box.wait(LOOKS_SECONDS) and not box.take()[0]:
+                pass
+
+    async def end_talk(self, key: ConversationKey) -> None:
+        """End a running conversation now; its closing runs on its own.
+
+        Raises:
+            NotFound, WrongPhase: as `transcript.end`.
+        """
+        told = self.conversation.stream.sentences_told(key)
+        await self.conversation.database.write(
+            lambda s: end(s, self.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
+        )
+        self.conversation.stream.hush(key)
+        await self.runner.interrupt(key)
+
+    async def restore(self, world_id: str, name: str) -> None:
+        """Bring the world back to a snapshot; it goes on from there.
+
+        Raises:
+            NotFound, SnapshotUnusable: as `snapshots.rows_of`.
+        """
+        rows = await snapshots.rows_of(self.conversation, world_id, name, None)
+        made_at = await self.conversation.database.read(lambda s: snapshots.made_at(s, world_id, name))
+        await self.rewrite(world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
+
+    async def rewrite(self, world_id: str, work: Callable[[Session], None]) -> None:
+        """Let `work` write other rows of the world, as `restore` does; it goes on from there."""
+        await self.clock_scheduler.forget(world_id)
+        await self.runner.abandon(world_id)
+        await self.world_runner.rewrite(world_id, work)
+        await self.runner.abandon(world_id)
+        await self.runner.graph.deliver_due(world_id)
+        self.conversation.stream.tell_restored(world_id)
+        self.world_runner.world(world_id).move()
+
+    async def branch(self, world_id: str, to_world: str, snapshot: str | None, moment: Moment | None) -> None:
+        """Begin another world that is this one, as it is or was kept, up to that moment.
+
+        Raises:
+            WorldExists: it has begun already.
+            NotFound, Invalid, SnapshotUnusable: as `snapshots.rows_of`.
+        """
+        database = self.conversation.database
+        if await database.read(lambda s: s.get(WorldRow, to_world)) is not None:
+            raise WorldExists(world_id=to_world)
+        rows = await snapshots.rows_of(self.conversation, world_id, snapshot, moment)
+        made_at = await database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
+        await database.write(lambda s: snapshots.branch(s, world_id, rows, made_at, to_world))
+        await self.bring_on(to_world)
+        self.world_runner.world(to_world).move()
+
+    async def forget_world(self, world_id: str) -> None:
+        """Forget the world wholly; a run that it is on ends."""
+        await self.clock_scheduler.forget(world_id)
+        await self.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
+        await self.runner.graph.deliver_due(world_id)
+
+    async def bring_on(self, world_id: str | None = None) -> None:
+        """Bring what was written of the world, or of any, to the memory graph, and have its vectors made."""
+        await self.runner.graph.deliver_due(world_id)
+        self.vectors.wake()
+
+    async def bring_memory(self, group: Group) -> None:
+        """Bring what was written of one person's memory to the graph, and have its vectors made."""
+        await self.runner.graph.deliver(group)
+        self.vectors.wake()
+
+    async def survey(
+        self,
+        world: WorldView,
+        survey: Survey,
+        people: Sequence[str],
+        *,
+        remember: bool = False,
+        asked: Asked | None = None,
+    ) -> list[PersonAnswer]:
+        """Ask these people; with `remember` those who answer know from the next settled minute on that they were asked,
+        and what they said. `asked` is the request, which the world's log keeps.
+        """
+        answers = await ask_people(self.conversation, world, survey, people)
+        question = " ".join(filter(None, (survey.stimulus, survey.question)))
+
+        def work(session: Session, world_session: WorldSession) -> None:
+            for one in answers:
+                if one.answer is not None:
+                    facts = {"name": world.name_of(one.person_id), "asked": question, "said": in_words(one.answer)}
+                    text = world.say("remembered.asked_by_author", **facts)
+                    seen = Observation(text=text, importance=ASKED_IMPORTANCE, seen_by=[one.person_id])
+                    observe(session, self.conversation.memory, world_session, seen)
+
+        if remember:
+            await self.world_runner.command(world.id, work, asked=asked)
+            await self.bring_on()
+        return answers
+
+    async def tick(self, world_id: str, ticks: int) -> WorldTime:
+        """Let the world live on by so many ticks; answers its world time when it has come there."""
+        step = await self.world_runner.tick(world_id, ticks)
+        await self.world_runner.wait(world_id, step.after)
+        return step.after
+
+
+def in_words(answer: str | float | None) -> str:
+    """An answer of a survey as a text; None, no answer, is empty."""
+    return f"{answer:g}" if isinstance(answer, int | float) else answer or ""

@@ -1,0 +1,383 @@
+"""Owns one world as the Python API shows it: its people talk, remember, live on, and are kept as they stand."""
+
+import json
+from asyncio import to_thread
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from service.content.fields import Flag
+from service.content.made import read_made
+from service.content.profile import Profile
+from service.content.scenes import Scene
+from service.conversation.asking import AnswerForm, PersonAnswer, Survey, require_actor
+from service.conversation.human import Words, say
+from service.conversation.prompt import Goal
+from service.conversation.scenes import begin, go_on, read_scene
+from service.conversation.start import Start, start, start_with_player
+from service.conversation.transcript import takes_part
+from service.conversation.turn_taking import OPENER, PARTNER
+from service.conversation.writing import Form, Wanted, write
+from service.core import Core
+from service.errors import NotFound, usable
+from service.export.files import export_to
+from service.export.story import Imported, Span, read_story
+from service.memory.authoring import Author
+from service.memory.recall import PersonMemory, recall
+from service.memory.record import Group, Item
+from service.memory.seed_lines import Given, Statement, Summary, Turn
+from service.memory.seeding import Seeded, seed
+from service.people.attitude import set_affinity
+from service.people.person import positions
+from service.people.worlds import WorldView
+from service.public.talk import Conversing, Talk, read_talk
+from service.runtime import snapshots
+from service.runtime.author_changes import set_flags
+from service.runtime.client_actions import sleep, talk, talk_with_player, walk
+from service.runtime.made_people import put_person
+from service.runtime.rewind import Moment
+from service.runtime.snapshots import Snapshot
+from service.runtime.world_clock import advance_clock
+from service.store.events import events_after, last_event
+from service.store.phase import Phase
+from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow
+from world.life import Position, Segment
+from world.time import WorldTime
+
+Past = Statement | Turn | Summary
+
+
+class World:
+    """One world of a game. Whatever it is asked to do is written down when the call returns."""
+
+    def __init__(self, core: Core, world_id: str) -> None:
+        self.id = world_id
+        self._core = core
+        self._talk = core.conversation
+
+    async def view(self) -> WorldView:
+        """The world as it stands: `now`, `language`, `map`, `cast` (everybody's profile), weather, flags."""
+        return await self._core.read(self.id, lambda _, world: world)
+
+    async def people(self) -> Mapping[str, Profile]:
+        """Everybody's profile by id: characters, NPCs, players."""
+        return (await self.view()).cast.everybody
+
+    async def where(self) -> Mapping[str, Position]:
+        """Everybody's place by id; players who stand nowhere are left out."""
+        return await self._core.read(self.id, positions)
+
+    async def put(self, person_id: str, **profile: Any) -> None:
+        """Make a person, or change it. `profile` has the keys of a person's file, and its `kind`: `put("mika",
+        kind="player", name="Mika")`.
+
+        Raises:
+            ProfileWrong: it names everything that is wrong.
+        """
+        made = read_made(person_id, json.dumps(profile, ensure_ascii=False).encode())
+        worlds = self._talk.worlds
+        await self._core.world_runner.command(self.id, lambda s, lived: put_person(s, worlds, lived, made))
+
+    def converse(
+        self,
+        person_id: str,
+        partner_id: str,
+        *,
+        goal: str = "",
+        success: str = "",
+        max_turns: int | None = None,
+        told: Sequence[str] = (),
+        talk_id: str = "",
+    ) -> Conversing:
+        """Let a character talk with whom it stands beside: awaited, the closed `Talk`; iterated, its turns as they are
+        spoken. Without a `goal` it sets one itself; `success` says when the goal is reached. `told` is what is going on
+        around them.
+
+        Raises:
+            NotFound, Busy, Walking, NotBeside, NoWayThere: the two cannot talk now.
+            ModelNotConfigured, BudgetExhausted: nobody speaks.
+        """
+        wanted = Start(
+            opener_id=person_id,
+            partner_id=partner_id,
+            goal=Goal(goal=goal, success_criteria=success or goal) if goal else None,
+            max_turns=max_turns or self._talk.settings.max_turns,
+            told=tuple(told),
+            conversation_id=talk_id,
+        )
+        models = self._talk.models.names()
+        if self._core.lives:
+            return Conversing(
+                self._core, lambda: self._core.start_talk(self.id, lambda s, lived: talk(s, lived, wanted, models))
+            )
+        return Conversing(self._core, partial(self._begin, wanted))
+
+    async def _begin(self, wanted: Start) -> ConversationKey:
+        """Begin a conversation where nobody lives."""
+        models = self._talk.models.names()
+
+        def work(session: Session, world: WorldView) -> ConversationKey:
+            begins = start_with_player if wanted.opener_id in world.cast.players else start
+            return begins(session, world, wanted, models).key
+
+        return await self._core.write(self.id, work)
+
+    async def say(
+        self, player_id: str, person_id: str, text: str, *, max_turns: int | None = None, talk_id: str = ""
+    ) -> Talk:
+        """Say something to somebody, wherever the two are, as a player (`put` makes one). The first words begin a
+        conversation, later ones go on with it. Answers the conversation with what was said to it (`Talk.answer`).
+
+        Raises:
+            NotFound: there is no such player or person.
+            NotYourTurn, Invalid: nothing can be said now.
+            ModelNotConfigured: nobody answers.
+        """
+        self._core.require_models()
+        key = await self._core.read(self.id, lambda s, _: _open_talk(s, self.id, player_id, person_id))
+        if key is None:
+            most = max_turns or self._talk.settings.max_turns_with_player
+            wanted = Start(
+                opener_id=player_id, partner_id=person_id, max_turns=most, place_waived=True, conversation_id=talk_id
+            )
+            models = self._talk.models.names()
+            if self._core.lives:
+                key = await self._core.start_talk(self.id, lambda s, lived: talk_with_player(s, lived, wanted, models))
+            else:
+                key = await self._begin(wanted)
+        words, worlds, found = Words(text=text), self._talk.worlds, key
+        await self._core.say(found, lambda s: say(s, worlds, found, words), wait=True)
+        return await read_talk(self._core, found)
+
+    async def end(self, talk_id: str) -> Talk:
+        """End a conversation that runs, and have it remembered."""
+        key = ConversationKey(self.id, talk_id)
+        await self._core.end_talk(key)
+        await self._core.carry(key)
+        return await read_talk(self._core, key)
+
+    async def talk(self, talk_id: str) -> Talk:
+        """A conversation of this world as it stands. Raises: NotFound."""
+        return await read_talk(self._core, ConversationKey(self.id, talk_id))
+
+    async def recall(
+        self,
+        person_id: str,
+        *,
+        about: str | None = None,
+        asking: str = "",
+        limit: int = 20,
+        at: WorldTime | None = None,
+    ) -> PersonMemory:
+        """What somebody remembers: of a person (`about`), of a question (`asking`), or of both; `at`: as it was known
+        at that world time. Raises: NotFound.
+        """
+        world = await self.view()
+        for named in filter(None, (person_id, about)):
+            world.cast.person(named)
+        database, memory = self._talk.database, self._talk.memory
+        return await recall(database, memory, world, person_id, about, query=asking, limit=limit, at=at)
+
+    async def memories(self, person_id: str) -> Sequence[Item]:
+        """All that somebody remembers, one by one. Raises: NotFound."""
+        world = await self.view()
+        return await self._talk.memory.items(
+            Group(world_id=self.id, person_id=world.cast.person(person_id).id), world.now
+        )
+
+    async def remember(self, person_id: str, *past: str | Past, by: str = "") -> Seeded:
+        """Give somebody a past: a sentence, or a `Statement`, a `Turn` or a `Summary` of an earlier talk. What was
+        given before changes nothing. `by`: who does it, for the audit.
+
+        Raises:
+            LinesWrong: it names everything that is wrong; nothing was written.
+        """
+        lines = [Statement(id=one, statement=one) if isinstance(one, str) else one for one in past]
+        given = [Given(where=f"past[{number}]", line=line) for number, line in enumerate(lines)]
+        memory, author = self._talk.memory, Author(name=by)
+        done = await self._core.write(self.id, lambda s, world: seed(s, world, memory, person_id, given, author))
+        await self._core.bring_memory(Group(world_id=self.id, person_id=person_id))
+        return done
+
+    async def summaries(self, person_id: str) -> Sequence[SummaryRow]:
+        """What somebody remembers of its conversations as wholes, oldest first."""
+        query = select(SummaryRow).where(SummaryRow.world_id == self.id, SummaryRow.person_id == person_id)
+        return await self._talk.database.read(lambda s: s.exec(query.order_by(col(SummaryRow.at))).all())
+
+    async def tick(self, minutes: int) -> Sequence[EventRow]:
+        """Let the world live on for so many world minutes, in whole ticks; answers what happened.
+
+        Raises:
+            TickTooLong: it is more than `KATARIBE_WORLD__MAX_TICK_MINUTES`.
+        """
+        before = await self._talk.database.read(lambda s: last_event(s, self.id))
+        await self._core.tick(self.id, -(-minutes // self._talk.settings.world.tick_minutes))
+        return await self.events(after=before)
+
+    async def skip_to(self, moment: WorldTime) -> None:
+        """Set the clock of a world in which nobody lives on to that moment."""
+        await self._core.write(self.id, lambda s, world: advance_clock(s, world, moment))
+
+    async def events(self, *, after: int = 0, limit: int = 10_000) -> Sequence[EventRow]:
+        """What happened, oldest first, after the event of that id."""
+        return await self._talk.database.read(lambda s: events_after(s, self.id, after, limit))
+
+    async def walk(self, person_id: str, *, to_person: str | None = None, to_place: str | None = None) -> Segment:
+        """Send a character on its way, to somebody's side or to a facility; it goes as `tick` lets time pass.
+
+        Raises:
+            NotFound, Busy, NoWayThere, Closed: it cannot go there.
+        """
+        return await self._core.world_runner.command(
+            self.id,
+            lambda s, lived: walk(s, lived, person_id, npc_id=to_person, facility_id=to_place),
+            keeps_decisions=True,
+        )
+
+    async def sleep(self, person_id: str) -> int:
+        """Let a character sleep, which empties its day; answers how many conversations that cleared."""
+        return await self._core.world_runner.command(
+            self.id, lambda s, lived: sleep(s, lived, person_id), keeps_decisions=True
+        )
+
+    async def flags(self, **flags: Flag | None) -> None:
+        """Set flags of the game, which lore and secrets may depend on; None takes one away."""
+        await self._core.world_runner.command(self.id, lambda s, lived: set_flags(s, lived, flags))
+
+    async def feel(self, person_id: str, towards: str, affinity: int) -> None:
+        """Set how much somebody likes another, from -100 to 100."""
+        await self._core.write(self.id, lambda s, w: set_affinity(s, w, person_id, towards, affinity, "given"))
+
+    async def scene(
+        self, scene: str | Scene | Mapping[str, Any], *, turns: int | None = None, talk_id: str = ""
+    ) -> Talk:
+        """Play a scene: the id of one of the game's files, or a whole one as such a file has it. It goes on for so many
+        turns (None: to its end).
+
+        Raises:
+            NotFound: there is no such scene, or no such person in it.
+            SceneWrong: it names everything that is wrong.
+        """
+        self._core.require_models()
+
+        def work(session: Session, world: WorldView) -> ConversationKey:
+            begun = begin(session, world, _scene_of(session, world, scene), self._talk.models.names(), talk_id)
+            return ConversationKey(self.id, begun.conversation_id)
+
+        key = await self._core.write(self.id, work)
+        return await self.go_on(key.conversation_id, turns)
+
+    async def go_on(self, talk_id: str, turns: int | None = 1) -> Talk:
+        """Let a scene that stands go on for so many turns (None: to its end)."""
+        key = ConversationKey(self.id, talk_id)
+        await self._talk.database.write(lambda s: go_on(s, self._talk.worlds, key, turns))
+        self._core.runner.carry_on(key)
+        await self._core.carry(key)
+        return await read_talk(self._core, key)
+
+    async def survey(
+        self,
+        question: str,
+        *,
+        people: Sequence[str] | None = None,
+        choices: Sequence[str] = (),
+        least: float | None = None,
+        most: float | None = None,
+        shown: str = "",
+        remember: bool = False,
+    ) -> list[PersonAnswer]:
+        """Ask many people (None: everybody) the same: one of `choices`, a number from `least` to `most`, or words.
+        `shown` is what they are shown before. With `remember` they know that they were asked.
+
+        Raises:
+            NotFound, Invalid: somebody cannot be asked.
+        """
+        self._core.require_models()
+        world = await self.view()
+        ids = [require_actor(world, one).id for one in people or (*world.cast.npcs, *world.cast.characters)]
+        asked = Survey(
+            question=question, stimulus=shown, form=AnswerForm(choices=tuple(choices), least=least, most=most)
+        )
+        return await self._core.survey(world, asked, ids, remember=remember)
+
+    async def write(self, person_id: str, form: Form, *, about: str = "", to: str | None = None) -> str:
+        """Words in character that are no conversation: a `bark`, a `letter` (to somebody), a page of a `diary`. Nobody
+        remembers them.
+        """
+        self._core.require_models()
+        wanted = Wanted(person_id=person_id, form=form, to_id=to, about=about)
+        return (await write(self._talk, await self.view(), wanted)).value.text
+
+    async def snapshot(self, name: str) -> Snapshot:
+        """Keep the world as it stands; one of that name is replaced."""
+        return await snapshots.keep(self._talk, self.id, name)
+
+    async def restore(self, name: str) -> None:
+        """Bring the world back to a snapshot. Raises: NotFound, SnapshotUnusable."""
+        await self._core.restore(self.id, name)
+
+    async def branch(self, to_world: str, *, snapshot: str | None = None, at: WorldTime | None = None) -> "World":
+        """Begin another world that is this one up to now, to a snapshot, or to an earlier minute.
+
+        Raises:
+            WorldExists, NotFound, SnapshotUnusable, Invalid: it cannot begin.
+        """
+        await self._core.branch(self.id, to_world, snapshot, None if at is None else Moment(at=at))
+        return World(self._core, to_world)
+
+    async def remove(self) -> None:
+        """Forget the world wholly; it may begin anew."""
+        await self._core.forget_world(self.id)
+
+    async def export(self, file: Path) -> int:
+        """Write all there is of the world into a file of JSON lines; answers how many.
+
+        Raises:
+            NoSuchWorld: nothing has happened in it.
+            FileUnusable: it cannot be written.
+        """
+        names = {language: cast.world_name for language, cast in self._talk.worlds.content.casts.items()}
+        return await to_thread(export_to, self._talk.settings, self.id, names, Span(), file)
+
+    async def import_(self, file: Path) -> Imported:
+        """Read what `export` has written into this world, which has not lived: all of it or nothing.
+
+        Raises:
+            BadLine: a line is not as it should be.
+            WorldHasLived: this world has begun.
+            FileUnusable: it cannot be read.
+        """
+
+        def work(session: Session) -> Imported:
+            with file.open("rb") as lines:
+                return read_story(session, self.id, file, lines)
+
+        with usable(file):
+            read = await self._core.world_runner.rewrite(self.id, work)
+        await self._core.bring_on(self.id)
+        return read
+
+
+def _scene_of(session: Session, world: WorldView, scene: str | Scene | Mapping[str, Any]) -> Scene:
+    if isinstance(scene, Scene):
+        return scene
+    if not isinstance(scene, str):
+        return read_scene(session, world, dict(scene))
+    if scene not in world.cast.scenes:
+        raise NotFound(kind="scene", id=scene)
+    return world.cast.scenes[scene]
+
+
+def _open_talk(session: Session, world_id: str, player_id: str, person_id: str) -> ConversationKey | None:
+    """The conversation that a player has with a person; None: none runs."""
+    query = select(ConversationRow).where(
+        ConversationRow.world_id == world_id,
+        ConversationRow.phase == Phase.RUNNING,
+        takes_part(player_id, OPENER),
+        takes_part(person_id, PARTNER),
+    )
+    row = session.exec(query.order_by(col(ConversationRow.id).desc())).unique().first()
+    return None if row is None else row.key

@@ -1,0 +1,183 @@
+"""Owns the wiring: which parts the settings choose, put together into one running core. Nothing else."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy.exc import OperationalError
+
+from service.content.files import bundled_content
+from service.content.load import Content
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.conversation.stream import Stream
+from service.core import Core
+from service.decision.context import DecisionDependencies
+from service.errors import Misconfigured
+from service.llm.cassette import open_cassette
+from service.llm.choose import PROBE_SECONDS, Models, choose_models
+from service.locales import Phrase
+from service.memory.choose import choose_memory, choose_projection
+from service.memory.memory_store import MemoryStore
+from service.memory.projection import Projection
+from service.offline.model import OfflineModel
+from service.own_prompts import load_game
+from service.people.worlds import WorldRepository
+from service.quality.checked import DecisionChecks, TurnChecks
+from service.runtime.carried import ConversationRunner
+from service.runtime.clock_scheduler import ClockScheduler
+from service.runtime.content_reload import ContentReload
+from service.runtime.memory_jobs import VectorFiller
+from service.runtime.run_window import WorldDependencies
+from service.runtime.tasks import cancel, repeat
+from service.runtime.world_runner import WorldRunner
+from service.settings import Settings
+from service.store.budget import DailyBudget
+from service.store.lock import store_lock
+from service.store.session import Database, unopenable
+from world.errors import BadWorldTime
+
+
+class Wiring:
+    """What the settings choose. It is chosen when it is made, so that a wrong setting stops the process at once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        content: Content | None = None,
+        models: Models | None = None,
+        offline: OfflineModel | None = None,
+        memory: Callable[[Database], MemoryStore] | None = None,
+        projection: Callable[[Database], Projection] | None = None,
+        wrap_models: Callable[[Models], Models] = lambda models: models,
+    ) -> None:
+        """`content`, `models`, `offline`, `memory` and `projection` stand in for those the settings would choose;
+        `wrap_models` puts something around whichever models are chosen.
+
+        Raises:
+            ContentErrors: the game's files have errors; such a world does not start.
+            Misconfigured: a setting is wrong.
+        """
+        llm = settings.llm
+        self.settings = settings
+        self.worlds = chosen_worlds(settings, content)
+        self._offline = offline or OfflineModel(seed=llm.seed, pace_seconds=llm.rehearsal_pace_seconds)
+        self._cassette = None if models else open_cassette(llm)
+        self._given, self._memory, self._projection, self._wrap = models, memory, projection, wrap_models
+        self.models = models or choose_models(settings, self._offline, cassette=self._cassette)
+
+    @asynccontextmanager
+    async def running(
+        self, *, carries: bool = True, reload_content: bool = False, lives: bool = True
+    ) -> AsyncIterator[Core]:
+        """The core. `carries`: see ConversationRunner. `reload_content`: content files that are changed while it runs
+        are taken in. `lives`: see Core.
+        """
+        settings = self.settings
+        with opened_database(settings) as database:
+            core, models, graph = self._made(database, carries, reload_content, lives)
+            async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
+                ending.push_async_callback(core.conversation.memory.aclose)
+                if graph is not None:
+                    ending.push_async_callback(graph.aclose)
+                ending.push_async_callback(models.aclose)
+                if self._cassette is None and lives:  # what a probe is answered is no part of a story
+                    probing = asyncio.create_task(repeat(models.probe, PROBE_SECONDS))
+                    ending.push_async_callback(cancel, [probing])
+                for part in core.parts if lives else ():
+                    await part.start()
+                    ending.push_async_callback(part.stop)
+                yield core
+
+    def _made(
+        self, database: Database, carries: bool, reload_content: bool, lives: bool
+    ) -> tuple[Core, Models, Projection | None]:
+        settings, cassette = self.settings, self._cassette
+        store = self._memory(database) if self._memory else choose_memory(settings, database, cassette)
+        projection = self._projection
+        graph = projection(database) if projection else choose_projection(settings, database, store, cassette)
+        budget = DailyBudget(database, settings.llm)
+        chosen = self._given or choose_models(settings, self._offline, budget, cassette)
+        speaking = self._wrap(chosen)
+        conversation = ConversationDependencies(
+            settings=settings,
+            worlds=self.worlds,
+            database=database,
+            memory=store,
+            models=speaking,
+            budget=budget,
+            stream=Stream(),
+            quality=TurnChecks(settings.quality, speaking) if settings.quality.is_on else None,
+            projection=graph,
+        )
+        runner = ConversationRunner(conversation, carries=carries and lives)
+        decision = DecisionDependencies(
+            settings=settings,
+            database=database,
+            memory=store,
+            models=speaking,
+            quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
+        )
+        vectors, engine = VectorFiller(conversation), Engine(conversation)
+        world_runner = WorldRunner(
+            WorldDependencies(
+                conversation=conversation, decision=decision, engine=engine, graph=runner.graph, vectors=vectors
+            )
+        )
+        directory = settings.content_dir or bundled_content()
+        reload = ContentReload(world_runner, partial(load_game, directory), directory) if reload_content else None
+        core = Core(
+            conversation=conversation,
+            engine=engine,
+            runner=runner,
+            world_runner=world_runner,
+            clock_scheduler=ClockScheduler(world_runner),
+            vectors=vectors,
+            content_reload=reload,
+            lives=lives,
+        )
+        return core, chosen, graph
+
+
+def chosen_worlds(settings: Settings, content: Content | None = None) -> WorldRepository:
+    """The worlds of the settings' content (None: it is read).
+
+    Raises:
+        ContentErrors: the game's files have errors.
+        Misconfigured: the beginning that is set is no world time.
+    """
+    worlds = WorldRepository(content or load_game(settings.content_dir or bundled_content()), settings.world)
+    try:
+        worlds.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
+    except BadWorldTime as exc:
+        raise Misconfigured(
+            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.facts[0])
+        ) from exc
+    return worlds
+
+
+@contextmanager
+def opened_database(settings: Settings) -> Iterator[Database]:
+    """The migrated database; one of SQLite's is this process's alone.
+
+    Raises:
+        Misconfigured: it cannot be opened, is damaged, or another process has it.
+    """
+    with store_lock(settings), closing(Database(settings.store_url)) as database:
+        try:
+            database.migrate()
+        except OperationalError as exc:
+            raise unopenable(exc) from exc
+        yield database
+
+
+@contextmanager
+def thrown_away(settings: Settings) -> Iterator[Settings]:
+    """The same settings with a data directory that is gone afterwards, and nobody's graph."""
+    with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
+        memory = settings.memory.model_copy(update={"backend": "sql"})
+        yield settings.model_copy(update={"data_dir": Path(directory), "database_url": None, "memory": memory})

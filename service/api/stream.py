@@ -72,10 +72,15 @@ async def events_of(
     key, seen = ConversationKey(world_id, conversation_id), last_event_id or 0
     is_ended, timeline = False, None
 
-    def news(session: Session) -> tuple[int, ConversationRow | None, list[TurnRow]]:
+    standing = (
+        select(WorldRow.timeline, ConversationRow.phase, ConversationRow.end_reason)
+        .join(ConversationRow, col(ConversationRow.world_id) == WorldRow.id)
+        .where(WorldRow.id == world_id, ConversationRow.id == conversation_id)
+    )
+
+    def news(session: Session) -> tuple[tuple[int, str, str | None] | None, list[TurnRow]]:
         turns = select(TurnRow).where(*said_in(key), TurnRow.turn >= seen).order_by(col(TurnRow.turn))
-        world = session.get(WorldRow, world_id)
-        return world.timeline if world else 0, session.get(ConversationRow, key), list(session.exec(turns))
+        return session.exec(standing).first(), list(session.exec(turns))
 
     with deps.conversation.stream.mailbox(key) as box:
         while True:
@@ -84,19 +89,19 @@ async def events_of(
                 yield KEEPALIVE_COMMENT
             has_news, words = box.take()
             if has_news:
-                now_on, row, turns = await deps.conversation.database.read(news)
-                if row is None or timeline not in (None, now_on):
+                stands, turns = await deps.conversation.database.read(news)
+                if stands is None or timeline not in (None, stands[0]):
                     yield _event("restored", {})
                     return
-                timeline = now_on
+                timeline, phase, end_reason = stands
                 for turn in turns:
                     seen = turn.turn + 1
                     yield _event("turn", TurnOut.model_validate(turn), id=str(seen))
-                if row.end_reason is not None and not is_ended:
+                if end_reason is not None and not is_ended:
                     is_ended = True
-                    yield _event("ended", {"reason": row.end_reason})
-                if row.phase in _OVER:
-                    yield _event(row.phase, await views.read_conversation(deps, *key))
+                    yield _event("ended", {"reason": end_reason})
+                if phase in _OVER:
+                    yield _event(phase, await views.read_conversation(deps, *key))
                     return
             if key in words and words[key].turn >= seen:
                 yield _event("speaking", {name: getattr(words[key], name) for name in _TOLD})

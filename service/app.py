@@ -21,7 +21,6 @@ from service.api import (
     memories,
     memory_graph,
     people,
-    player,
     problem,
     quality,
     scenes,
@@ -84,7 +83,6 @@ ROUTES = tuple(
     for router in (
         conversations.router,
         scenes.router,
-        player.router,
         client_events.router,
         world.router,
         worlds.router,

@@ -1,7 +1,9 @@
 """Owns the endpoints by which an author gives a person a past, searches a memory, and changes one memory at a time."""
 
 import asyncio
+import io
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -219,7 +221,8 @@ async def give_past(
     lie in the past, before the story's beginning too. If any line is wrong, all that are wrong are named, and nothing
     is written.
     """
-    lines = await _lines_of(request)
+    lined = media_type(request.headers) in JSON_LINES
+    lines = await asyncio.to_thread(_lines_of, await request.body(), lined=lined)
     author = Author(name=by, reason=reason)
 
     def work(session: Session) -> Seeded:
@@ -373,21 +376,14 @@ async def delete_memory_item(
     await _change(deps, group, memory_id, None, Author(name=by, reason=reason))
 
 
-async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
-    """Raises: TooManyLines."""
-    body = await request.body()
-    if media_type(request.headers) in JSON_LINES:
-        numbered = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
-        _require_few(numbered)
-        return await asyncio.to_thread(read_lines, numbered)
-    lines = await asyncio.to_thread(read_past, body)
-    _require_few(lines)
-    return lines
-
-
-def _require_few(lines: Sequence[object]) -> None:
-    if len(lines) > MOST_LINES:
+def _lines_of(body: bytes, *, lined: bool) -> Sequence[Given | WrongLine]:
+    """Of a body that is `lined` a line each, else one object. Raises: TooManyLines."""
+    every = ((number, line.strip()) for number, line in enumerate(io.BytesIO(body), 1) if not line.isspace())
+    numbered = [*islice(every, MOST_LINES + 1)] if lined else []
+    lines = [] if lined else read_past(body)
+    if max(len(numbered), len(lines)) > MOST_LINES:
         raise TooManyLines(most=MOST_LINES)
+    return read_lines(numbered) if lined else lines
 
 
 async def _change(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
-from service.api.schemas import OneMemoryOut, Paged, Summary
+from service.api.schemas import OneMemoryOut, Paged
 from service.memory.lexical import normal
 from service.memory.record import FACTS, Episode, Group, Kind, Memory
 from service.people.worlds import WorldView
@@ -48,7 +48,7 @@ class EpisodeOut(Out, of=Episode, shows="partner_id conversation_id at"):
 
     id: str = Field(description="id of the episode")
     name: str = Field(description="with whom it was, in the world's language")
-    summary: Summary
+    summary: str = Field(description="the conversation in a few sentences")
     partner_name: str = Field(description="name of the one spoken with")
 
 

@@ -60,8 +60,6 @@ from world.life import Position
 from world.places import Edge, Facility, Node
 
 Item = TypeVar("Item")
-Summary = Annotated[str, Field(description="the conversation in a few sentences")]
-Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 
 
 CONTEXT_MAX = 500
@@ -333,7 +331,7 @@ class WorldIn(
         description="about how many tokens a prompt of a talk may take in this world; null: as the service's settings "
         "say",
     )
-    weather: MayBeLeftOut[Weather] = Field(
+    weather: MayBeLeftOut[Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]] = Field(
         default=None, description="the weather in words, as every prompt says it; empty: there is nothing to say of it"
     )
     announce: MayBeLeftOut[AnnounceIn] = Field(default=None, description="something everybody knows of from now on")

@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -15,7 +16,7 @@ from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
 from service.store.events import events_after, told_to
 from service.store.phase import Audience
 from service.store.tables import EventRow, WorldRow
-from world.time import WorldTime, iso
+from world.time import iso
 
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
@@ -31,34 +32,19 @@ _AT_ONCE = [payload.kind for payload in IN_A_MINUTE[: IN_A_MINUTE.index(Activity
 def page(
     session: Session,
     world_id: str,
-    *more: Any,
+    *which: ColumnElement[bool],
     after: int = 0,
-    before: int | None = None,
-    kind: str | None = None,
-    person_id: str | None = None,
-    involving: str | None = None,
-    since: WorldTime | None = None,
-    until: WorldTime | None = None,
     order: Literal["asc", "desc"] = "asc",
     limit: int,
+    **columns: str | None,
 ) -> EventPage:
-    """At most `limit` events with an id above `after` and below `before`, at world times from `since` to `until`, both
-    included; `next` is the id to go on from, with a minus where earlier ones follow.
+    """At most `limit` events with an id above `after`, or below it where it has a minus, that have those values in
+    their `columns` (None: any); `next` is the id to go on from, with a minus where earlier ones follow.
     """
-    ids, of, at = col(EventRow.id), col(EventRow.person_id), col(EventRow.at)
-    query = select(EventRow).where(*told_to(Audience.WORLD, world_id), ids > after, *more)
-    if before is not None:
-        query = query.where(ids < before)
-    if kind is not None:
-        query = query.where(EventRow.kind == kind)
-    if person_id is not None:
-        query = query.where(of == person_id)
-    if involving is not None:
-        query = query.where((of == involving) | (col(EventRow.data)["partner_id"].as_string() == involving))
-    if since is not None:
-        query = query.where(at >= since)
-    if until is not None:
-        query = query.where(at <= until)
+    ids = col(EventRow.id)
+    of = [col(getattr(EventRow, name)) == value for name, value in columns.items() if value is not None]
+    query = select(EventRow).where(*told_to(Audience.WORLD, world_id), *which, *of)
+    query = query.where(ids > after if after >= 0 else ids < -after)
     rows = session.exec(query.order_by(ids if order == "asc" else ids.desc()).limit(limit + 1)).all()
     sign = "" if order == "asc" else "-"
     world = session.get(WorldRow, world_id)
@@ -85,10 +71,6 @@ async def read_events(
         int,
         Query(ge=-(2**62), le=2**62, description="`next` of the page before; or the id of an event: later ones only"),
     ] = 0,
-    before: Annotated[
-        int | None,
-        Query(ge=-(2**62), le=2**62, description="An older way to page, newest first: earlier events than that id"),
-    ] = None,
     kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
     person_id: Annotated[Slug | None, Query(description="Only that person's own events")] = None,
     involving: Annotated[
@@ -103,18 +85,16 @@ async def read_events(
 
     A cursor has a sign where the newest come first: it leads to what is earlier.
     """
-    asked: dict[str, Any] = {
-        "after": max(0, after),
-        "before": -after if after < 0 else before and abs(before),
-        "kind": kind,
-        "person_id": person_id,
-        "involving": involving,
-        "since": None if since is None else views.moment(since, "query.since"),
-        "until": None if until is None else views.moment(until, "query.until"),
-        "order": order,
-        "limit": limit,
-    }
-    return await deps.conversation.database.read(lambda s: page(s, world_id, **asked))
+    at, which = col(EventRow.at), list[ColumnElement[bool]]()
+    if involving is not None:
+        partner = col(EventRow.data)["partner_id"].as_string()
+        which.append((col(EventRow.person_id) == involving) | (partner == involving))
+    if since is not None:
+        which.append(at >= views.moment(since, "query.since"))
+    if until is not None:
+        which.append(at <= views.moment(until, "query.until"))
+    asked: dict[str, Any] = {"after": after, "order": order, "limit": limit, "kind": kind, "person_id": person_id}
+    return await deps.conversation.database.read(lambda s: page(s, world_id, *which, **asked))
 
 
 @router.get("/world/commands", response_class=Response, responses=_COMMANDS | describe())

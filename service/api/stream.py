@@ -10,13 +10,15 @@ from fastapi import Request, WebSocket
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from pydantic import BaseModel
+from sqlmodel import Session, col, select
 from starlette.types import Send
 
 from service.api import views
 from service.api.dependencies import ApiDependencies
+from service.api.schemas import TurnOut
 from service.conversation.stream import Speaking
 from service.store.phase import Phase
-from service.store.tables import ConversationKey
+from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow, said_in
 
 QUIET_SECONDS = 15.0
 """After so long without news the store is looked at, for another replica may carry the conversation; and the client
@@ -69,6 +71,17 @@ async def events_of(
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
     key, seen = ConversationKey(world_id, conversation_id), last_event_id or 0
     is_ended, timeline = False, None
+
+    standing = (
+        select(WorldRow.timeline, ConversationRow.phase, ConversationRow.end_reason)
+        .join(ConversationRow, col(ConversationRow.world_id) == WorldRow.id)
+        .where(WorldRow.id == world_id, ConversationRow.id == conversation_id)
+    )
+
+    def news(session: Session) -> tuple[tuple[int, str, str | None] | None, list[TurnRow]]:
+        turns = select(TurnRow).where(*said_in(key), TurnRow.turn >= seen).order_by(col(TurnRow.turn))
+        return session.exec(standing).first(), list(session.exec(turns))
+
     with deps.conversation.stream.mailbox(key) as box:
         while True:
             if not await box.wait(QUIET_SECONDS):
@@ -76,20 +89,19 @@ async def events_of(
                 yield KEEPALIVE_COMMENT
             has_news, words = box.take()
             if has_news:
-                now_on = await deps.read(world_id, lambda _, world: world.timeline)
-                if timeline not in (None, now_on):
+                stands, turns = await deps.conversation.database.read(news)
+                if stands is None or timeline not in (None, stands[0]):
                     yield _event("restored", {})
                     return
-                timeline = now_on
-                detail = await views.read_conversation(deps, world_id, conversation_id)
-                for turn in detail.turns[seen:]:
-                    yield _event("turn", turn, id=str(turn.turn + 1))
-                seen = max(seen, len(detail.turns))
-                if detail.end_reason is not None and not is_ended:
+                timeline, phase, end_reason = stands
+                for turn in turns:
+                    seen = turn.turn + 1
+                    yield _event("turn", TurnOut.model_validate(turn), id=str(seen))
+                if end_reason is not None and not is_ended:
                     is_ended = True
-                    yield _event("ended", {"reason": detail.end_reason})
-                if detail.phase in _OVER:
-                    yield _event(detail.phase.value, detail)
+                    yield _event("ended", {"reason": end_reason})
+                if phase in _OVER:
+                    yield _event(phase, await views.read_conversation(deps, *key))
                     return
             if key in words and words[key].turn >= seen:
                 yield _event("speaking", {name: getattr(words[key], name) for name in _TOLD})

@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any, cast
 
 from service.content.lore import Lore
@@ -40,7 +41,7 @@ LEAST_TOKENS = 100
 MOST_REMINDED = 300
 """Most tokens for what comes to mind before one turn, however large the context."""
 
-_TALK = 0.2
+_TALK = 0.1
 """The share of the context that the talk itself takes in its middle."""
 _REMINDED = 0.1
 """The share for what comes to mind before one turn."""
@@ -104,8 +105,8 @@ def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candida
     asked = {(one.conversation_id, one.turn + 1) for _, one in given if _is_partners(one) and asks(one.text)}
 
     def worth(one: HeardTurn) -> float:
-        newer = (one.known_from - oldest) / max(1, last - oldest)
         answers = not _is_partners(one) and (one.conversation_id, one.turn) in asked
+        newer = 1.0 if answers else (one.known_from - oldest) / max(1, last - oldest)
         form = _QUESTION if asks(one.text) else 1.0
         return _PAST * (1 + newer) * (estimate_tokens(one.text) + _LINE_TOKENS) * form * (_OWN_ANSWER if answers else 1)
 
@@ -183,8 +184,10 @@ SAYS_WHAT = 4
 """So many telling words of the last line say what is talked of; with fewer ("When?") the line before says it too."""
 MOST_FOUND = 20
 """So many memories are looked at for the block; the shorter ones that fit are told."""
-NEAR_BEST = 0.65
-"""What scores less than that share of the best is left out, though there is room: it seldom bears on the moment."""
+MOST_TOLD = 4
+"""So many of them, the best, are told at most, of which the prompt may hold some already: further ones seldom bear."""
+NEAR_BEST = 0.5
+"""What scores less than that share of the best is left out, though there is room, for the same reason."""
 AUTHORED_SHARE = 2
 """One part in so many of the block at most is for what an author wrote."""
 
@@ -212,7 +215,8 @@ async def reminded_of(
     authored = fitting(untold, room // AUTHORED_SHARE)
     room -= sum(map(estimate_tokens, authored.lines))
     told = (record.system, record.context, *notes, *authored.lines, *(line.text for line in context.lines))
-    recalled = tell(met, owner_id, worth_a_line(keeps.known(found, met), NEAR_BEST), tokens=room, told=told)
+    best = islice(worth_a_line(keeps.known(found, met), NEAR_BEST), MOST_TOLD)
+    recalled = tell(met, owner_id, best, tokens=room, told=told)
     return Told(lines=(*authored.lines, *recalled.lines), refs=(*authored.refs, *recalled.refs))
 
 

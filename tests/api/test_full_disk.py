@@ -16,6 +16,12 @@ from tests.scripted_model import ScriptedModel
 
 LONG = "遠くの灰色の海に、赤い帆の小舟が一そう浮かんでいて、誰のものかは誰も知らなかった。" * 45
 """More than fits on a page of the database."""
+WORDS = (
+    "the boat went out at dawn with nets and bread and a lamp while gulls cried over grey water near our pier where "
+    "my father sold rope hooks tar candles and salt to men from every village along this coast before storms took half "
+    "of them one winter nobody here speaks about though all still count their names on stone by church door each spring"
+).split()
+"""Of them an answer is made that repeats nothing."""
 
 
 def test_what_cannot_be_restored_or_branched_leaves_all_as_it_was(app: FastAPI, client: TestClient) -> None:
@@ -46,7 +52,9 @@ def test_a_turn_that_finds_no_room_is_not_said_and_is_said_with_room(
 ) -> None:
     conversation_id = begin(client)
     asked = f"/conversations/{conversation_id}/say?wait=true"
-    script.enqueue(*(replies(f"{number}: {LONG[:380]}") for number in range(50)))
+    script.enqueue(
+        *(replies(f"{number}: {' '.join(random.Random(number).sample(WORDS, 60))}.") for number in range(50))
+    )
     with full_disk(app):
         problem(client.post(asked, json={"text": LONG}), 503, "store-full")
         assert client.get(f"/conversations/{conversation_id}").json()["turns"] == []

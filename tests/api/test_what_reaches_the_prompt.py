@@ -72,7 +72,7 @@ def test_later_questions_of_a_talk_find_theirs_and_the_block_before_is_replaced(
     client.patch("/world", json={"context_tokens": SMALL}).raise_for_status()
     give_past(client, LENS)
     give_past(client, CAT, at="2025-05-02T10:00")
-    short = [f"Snow {number}." for number in range(30)]  # in what room the longer ones leave
+    short = [f"Snow {number}." for number in range(60)]  # in what room the longer ones leave
     give_past(client, *CHATTER, *short, at="2026-03-30T10:00")
     _, (first, second, third) = ask(client, script, ASKS_LENS, ASKS_CAT, ASKS_LENS)
     assert [LENS in one for one in (first, second, third)] == [True, False, True]

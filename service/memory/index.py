@@ -85,6 +85,9 @@ _KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _ENTITY, _PARTNER, _CONVERSATION, _
 _ASKS, _TIME, _IMPORTANCE, _LENGTH, _WORDS, _VECTOR, _FADED = range(10, 17)
 _COLUMNS = 17
 
+_DIGITS = 9
+"""Scores that differ later are equal: sums depend in their last digits on the order in which a memory was read."""
+
 SAYS_LITTLE = 12
 """An answer of fewer words says little without its question."""
 
@@ -439,6 +442,7 @@ class PersonIndex:
 
     def _best(self, places: Ints, scores: Scores, limit: int) -> list[tuple[int, float]]:
         """Best first; equal ones newest first, then by id."""
+        scores = scores.round(_DIGITS)
         if places.size > limit:
             least = np.partition(scores[places], -limit)[-limit]
             places = places[scores[places] >= least]

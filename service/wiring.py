@@ -36,8 +36,7 @@ from service.runtime.tasks import cancel, repeat
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
-from service.store.lock import store_lock
-from service.store.session import Database, unopenable
+from service.store.session import Database, store_lock, unopenable
 from world.errors import BadWorldTime
 
 

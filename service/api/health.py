@@ -8,7 +8,7 @@ from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
 from service.locales import Language, sentence
-from service.store.installation import try_write
+from service.store.budget import try_write
 
 router = APIRouter(tags=["health"])
 

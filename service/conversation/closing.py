@@ -97,7 +97,7 @@ async def fail(
     Answers the row.
 
     Raises:
-        WorldRestored: the world is not on that `timeline` any more.
+        RestoredMeanwhile: the world is not on that `timeline` any more.
     """
 
     def work(session: Session) -> ConversationRow:

@@ -62,7 +62,7 @@ from service.llm.chat import Answer, Role, TextListener
 from service.locales import languages, sentences
 from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import AUTHOR, ClockPolicy, EndReason, Loudness, TurnForm
-from service.store.quality import Checked, Tally
+from service.store.quality import CheckedAnswer, Tally
 from service.store.tables import ConversationRow, InterventionRow, TurnRow
 from service.store.usage import Purpose
 from service.usage import Usage
@@ -175,7 +175,7 @@ class _Utterance:
     recalled: str
     reminded: list[str]
     told: tuple[str, ...]
-    checked: Checked[Answer[Any]] | None = None
+    checked: CheckedAnswer[Answer[Any]] | None = None
 
 
 async def _utter(
@@ -261,7 +261,7 @@ async def _checked(
     context: PromptContext,
     first: Answer[Any],
     note: str,
-) -> Checked[Answer[Any]] | None:
+) -> CheckedAnswer[Answer[Any]] | None:
     """What is said after a check of its quality, where the `first` would else have been said; it was asked with that
     `note`.
     """

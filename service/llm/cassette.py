@@ -18,9 +18,9 @@ from service.llm.cassette_files import (
     ERRORS,
     HEADER,
     SETTING,
-    Call,
+    CassetteHeader,
     Failure,
-    Header,
+    RecordedCall,
     Request,
     Voice,
     file_name,
@@ -46,7 +46,7 @@ class _Lane:
     has recorded it.
     """
 
-    calls: list[tuple[int, Call]] = field(default_factory=list)
+    calls: list[tuple[int, RecordedCall]] = field(default_factory=list)
     failed: list[Path] = field(default_factory=list)
     earlier: bool = False
 
@@ -60,7 +60,7 @@ class _Place:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Slot:
+class Asking:
     """One asking of a request: the `call` that is recorded for it under that `number`; or None: it is to be kept under
     it.
     """
@@ -68,7 +68,7 @@ class Slot:
     prompt: str
     lane: str
     request: Request
-    call: Call | None
+    call: RecordedCall | None
     number: int
 
 
@@ -109,7 +109,7 @@ class Cassette:
         """The world was brought back to an earlier moment: what it asked from there on, it asks for the first time."""
         self._places.pop(world_id, None)
 
-    def ask(self, prompt: Prompt[Any], request: Request) -> Slot:
+    def ask(self, prompt: Prompt[Any], request: Request) -> Asking:
         """The next asking of that request by who asks it.
 
         Raises:
@@ -125,17 +125,19 @@ class Cassette:
         number, call = calls[place.next] if place.next < len(calls) else (self._numbers.get(request.key, 0), None)
         if call is None:
             if self.replays:
-                raise self._miss(prompt, request)
+                nearest = self._nearest(prompt, request)
+                raise CassetteMiss(directory=str(self.directory), prompt=prompt.name, role=prompt.role, nearest=nearest)
             self._numbers[request.key] = number + 1
         place.next += 1
-        return Slot(prompt=prompt.name, lane=place.lane, request=request, call=call, number=number)
+        return Asking(prompt=prompt.name, lane=place.lane, request=request, call=call, number=number)
 
-    def file_of(self, slot: Slot) -> Path:
+    def file_of(self, slot: Asking) -> Path:
         """Where the call of that slot is written down."""
         return self.directory / CALLS / file_name(slot.prompt, slot.request, slot.number)
 
-    def keep(self, slot: Slot, call: Call) -> None:
-        """Write down how the asking of that slot went."""
+    def keep(self, slot: Asking, **outcome: Any) -> None:
+        """Write down how the asking of that slot went: by whom it was answered, with what, and what it cost."""
+        call = RecordedCall(prompt=slot.prompt, thread=slot.lane, request=slot.request, **outcome)
         number = write_call(self.directory / CALLS, call, slot.number)
         self._numbers[call.request.key] = max(number + 1, self._numbers.get(call.request.key, 0))
         lane = self._lanes.setdefault(call.request.key, {}).setdefault(slot.lane, _Lane())
@@ -145,12 +147,12 @@ class Cassette:
             file.unlink(missing_ok=True)
         lane.failed.clear()
 
-    def _note(self, header: Header) -> None:
+    def _note(self, header: CassetteHeader) -> None:
         if not self.replays and header != self.header:
             self.header = header
             write_whole(self.directory / HEADER, header)
 
-    def _load(self, number: int, file: Path, call: Call) -> None:
+    def _load(self, number: int, file: Path, call: RecordedCall) -> None:
         key = call.request.key
         self._numbers[key] = max(number + 1, self._numbers.get(key, 0))
         lane = self._lanes.setdefault(key, {}).setdefault(call.thread, _Lane(earlier=True))
@@ -159,10 +161,6 @@ class Cassette:
             return
         lane.calls.append((number, call))
         lane.failed.clear()
-
-    def _miss(self, prompt: Prompt[Any], request: Request) -> CassetteMiss:
-        nearest = self._nearest(prompt, request)
-        return CassetteMiss(directory=str(self.directory), prompt=prompt.name, role=prompt.role, nearest=nearest)
 
     def _nearest(self, prompt: Prompt[Any], request: Request) -> Phrase:
         lanes = self._lanes.get(request.key)
@@ -238,36 +236,29 @@ class Recorded(ModelWrapper):
             return await self._ask(prompt, on_text, slot)
         if slot.call.failure is not None:
             raise _error_of(slot.call.failure, slot.call.usage)
-        value = self._value(prompt, slot, slot.call)
+        try:
+            value = prompt.answer.model_validate(slot.call.answer)
+        except ValidationError as exc:
+            raise CassetteUnusable(file=str(self._cassette.file_of(slot)), reason=reason_of(exc)) from exc
         self._name = slot.call.by
         spoken = getattr(value, "utterance", None)
         if on_text is not None and isinstance(spoken, str) and spoken:
             on_text(spoken, getattr(value, "emotion", None))
         return Answer(value=value, usage=slot.call.usage, model=slot.call.by)
 
-    async def _ask(self, prompt: Prompt[T], on_text: TextListener | None, slot: Slot) -> Answer[T]:
+    async def _ask(self, prompt: Prompt[T], on_text: TextListener | None, slot: Asking) -> Answer[T]:
         try:
             answer = await self._inner.complete(prompt, on_text)
         except ModelNotConfigured:
             raise
         except ModelError as error:
             failure = Failure(slug=error.slug, facts={name: _plain(fact) for name, fact in error.facts.items()})
-            self._cassette.keep(slot, Call(**_asked(slot), by=self._inner.name, usage=error.usage, failure=failure))
+            self._cassette.keep(slot, by=self._inner.name, usage=error.usage, failure=failure)
             raise
         value = answer.value.model_dump(mode="json")
-        self._cassette.keep(slot, Call(**_asked(slot), by=answer.model, usage=answer.usage, answer=value))
+        self._cassette.keep(slot, by=answer.model, usage=answer.usage, answer=value)
         self._name = answer.model
         return answer
-
-    def _value(self, prompt: Prompt[T], slot: Slot, call: Call) -> T:
-        try:
-            return prompt.answer.model_validate(call.answer)
-        except ValidationError as exc:
-            raise CassetteUnusable(file=str(self._cassette.file_of(slot)), reason=reason_of(exc)) from exc
-
-
-def _asked(slot: Slot) -> dict[str, Any]:
-    return {"prompt": slot.prompt, "thread": slot.lane, "request": slot.request}
 
 
 def _plain(fact: object) -> object:

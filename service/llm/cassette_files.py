@@ -50,7 +50,7 @@ class Voice(Kept):
     temperature: float | None
 
 
-class Header(Kept):
+class CassetteHeader(Kept):
     """What the cassette is; whom each role asked when it was last recorded, and which model embedded (None: none)."""
 
     type: Literal["cassette"] = "cassette"
@@ -59,7 +59,7 @@ class Header(Kept):
     embedder: str | None = None
 
 
-class Words(Kept):
+class RecordedMessage(Kept):
     """One message, line by line: so a person can read it, and compare two of them."""
 
     role: Literal["system", "user", "assistant"]
@@ -75,7 +75,7 @@ class Request(Kept):
     temperature: float | None
     max_tokens: int
     answer: str
-    messages: list[Words]
+    messages: list[RecordedMessage]
 
     @cached_property
     def key(self) -> str:
@@ -97,7 +97,7 @@ class Failure(Kept):
     facts: dict[str, Any]
 
 
-class Call(Kept):
+class RecordedCall(Kept):
     """One file: who asked (`prompt`, `thread`) what, who answered (`by`), and what it cost. Either `answer` or
     `failure` is there.
     """
@@ -120,11 +120,11 @@ def request_of(prompt: Prompt[Any], voice: Voice) -> Request:
         temperature=voice.temperature,
         max_tokens=prompt.max_tokens,
         answer=f"{answer.__name__} {schema}",
-        messages=[Words(role=one.role, content=one.content.split("\n")) for one in prompt.messages],
+        messages=[RecordedMessage(role=one.role, content=one.content.split("\n")) for one in prompt.messages],
     )
 
 
-def read_header(directory: Path, mode: CassetteMode) -> Header:
+def read_header(directory: Path, mode: CassetteMode) -> CassetteHeader:
     """Its header, which is written where there is none yet.
 
     Raises:
@@ -134,14 +134,14 @@ def read_header(directory: Path, mode: CassetteMode) -> Header:
     file = directory / HEADER
     try:
         if file.exists():
-            return _read(Header, file, file.read_text(encoding="utf-8"))
+            return _read(CassetteHeader, file, file.read_text(encoding="utf-8"))
         others = (one for one in directory.glob("*") if one.name != CALLS and not one.name.startswith(HEADER))
         if mode == "replay" or any(others):
             raise Misconfigured(setting=SETTING, reason=Phrase("recording.none", directory=directory, header=HEADER))
         (directory / CALLS).mkdir(parents=True, exist_ok=True)
     except OSError as exc:
         raise _unusable(directory, exc) from exc
-    write_whole(file, header := Header())
+    write_whole(file, header := CassetteHeader())
     return header
 
 
@@ -173,20 +173,20 @@ def write_whole(file: Path, kept: Kept) -> None:
         raise _unusable(file.parent, exc) from exc
 
 
-def read_calls(directory: Path) -> Iterator[tuple[int, Path, Call]]:
+def read_calls(directory: Path) -> Iterator[tuple[int, Path, RecordedCall]]:
     """All calls, each with its number and its file. Raises: as `read_header`."""
     try:
         for file in (directory / CALLS).glob("*.json"):
             number = file.stem.rpartition("-")[2]
             if not number.isdecimal():
                 raise CassetteUnusable(file=str(file), reason=Phrase("recording.file_name"))
-            if (call := read_kept(Call, file)) is not None:
+            if (call := read_kept(RecordedCall, file)) is not None:
                 yield int(number), file, call
     except OSError as exc:
         raise _unusable(directory, exc) from exc
 
 
-def write_call(directory: Path, call: Call, number: int) -> int:
+def write_call(directory: Path, call: RecordedCall, number: int) -> int:
     """Write it under that number, or the next that no other process has taken; answers which."""
     text = call.model_dump_json(indent=1) + "\n"
     while True:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from service.llm.openai import OpenAIChat
 
 ROLES: tuple[Role, ...] = get_args(Role)
+_CHECKING: tuple[Role, ...] = ("verify", "quality")
 NO_KEY = "none"
 """Sent to servers that need no key: the protocol wants one."""
 
@@ -100,8 +101,7 @@ class NotConfigured:
         """Nothing to release."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Endpoint:
+class _Endpoint(NamedTuple):
     """What a role's model is reached by: roles with equal endpoints share one model. `base_url` None is OpenAI."""
 
     base_url: str | None
@@ -132,8 +132,7 @@ def choose_models(
     asked = {role: chats[e] if e else missing for role, e in endpoints.items()}
     if cassette is not None:
         asked = _recorded(cassette, endpoints, asked)
-    checking: tuple[Role, ...] = ("verify", "quality")
-    for role in checking:  # each other role has one of its own, or was recorded before there were checks
+    for role in _CHECKING:  # each other role has one of its own, or was recorded before there were checks
         if asked[role] is missing:
             endpoints[role], asked[role] = endpoints["closing"], asked["closing"]
     limits = {(e.base_url if e else None): ConcurrencyLimit(llm.max_concurrency) for e in endpoints.values()}
@@ -186,13 +185,7 @@ async def _no_sleep(seconds: float) -> None:
 def _openai(endpoint: _Endpoint) -> "OpenAIChat":
     from service.llm.openai import OpenAIChat  # the SDK takes half a second to load; who needs no model never does
 
-    return OpenAIChat(
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        model=endpoint.model,
-        temperature=endpoint.temperature,
-        timeout_seconds=endpoint.timeout_seconds,
-    )
+    return OpenAIChat(**endpoint._asdict())
 
 
 def _endpoint(settings: Settings, role: Role) -> _Endpoint | None:

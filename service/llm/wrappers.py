@@ -105,15 +105,11 @@ class Retrying(ModelWrapper):
         return asked + jitter if asked <= self._max_wait_seconds else None
 
 
-class ConcurrencyLimit:
+class ConcurrencyLimit(PerLoop[asyncio.Semaphore]):
     """At most `limit` requests in flight; shared by whoever shares the object (within one event loop)."""
 
     def __init__(self, limit: int) -> None:
-        self._semaphores = PerLoop(lambda: asyncio.Semaphore(limit))
-
-    def slot(self) -> asyncio.Semaphore:
-        """The semaphore to hold during a request."""
-        return self._semaphores.get()
+        super().__init__(lambda: asyncio.Semaphore(limit))
 
 
 class Limited(ModelWrapper):
@@ -125,7 +121,7 @@ class Limited(ModelWrapper):
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel. The wait for a slot is not part of the inner model's timeout."""
-        async with self._limit.slot():
+        async with self._limit.get():
             return await self._inner.complete(prompt, on_text)
 
 

@@ -40,7 +40,7 @@ from service.quality.checks import (
 )
 from service.settings import QualitySettings
 from service.store.perception import told_of_turn
-from service.store.quality import Checked, QualityOutcome, Tally
+from service.store.quality import CheckedAnswer, QualityOutcome, Tally
 from service.store.tables import ConversationKey, QualityRow
 from world.time import WorldTime
 
@@ -74,7 +74,7 @@ class Tried(Generic[T]):
     outcome: QualityOutcome
 
 
-async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) -> Checked[T]:
+async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) -> CheckedAnswer[T]:
     """The first of all that reaches the threshold, else the best; without marks where the judge failed at once. `of`
     says in its row of what it is; the row's `model` is set by whoever knows the judge.
     """
@@ -103,7 +103,7 @@ async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) ->
         duration_ms=tally.usage.milliseconds,
         **of,
     )
-    return Checked(value=best.value, row=row, tally=tally)
+    return CheckedAnswer(value=best.value, row=row, tally=tally)
 
 
 async def _try_all(work: Work[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
@@ -166,7 +166,7 @@ class TurnChecks(_Checks):
         """Whether that turn is one of those that are checked."""
         return is_sampled(self._rules.of(role), *key, turn)
 
-    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> Checked[Answer[Any]]:
+    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> CheckedAnswer[Answer[Any]]:
         """What is said instead of, or as, the `first`."""
         work = _Turn(self._models, spoken, again, tally)
         checked = await improve(
@@ -256,7 +256,7 @@ class DecisionChecks(_Checks):
 
     async def best(
         self, situation: Situation, context: DecisionContext, first: ModelReply[Decision]
-    ) -> Checked[ModelReply[Decision]]:
+    ) -> CheckedAnswer[ModelReply[Decision]]:
         """What is decided after the check, which may be the `first` decision."""
         person_id, at = situation.snapshot.person_id, situation.snapshot.time
         work = _Choice(self._models, situation, context)

@@ -23,7 +23,7 @@ from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.turn_taking import silent, stands
-from service.errors import BudgetExhausted, CassetteMiss, ModelError, WorldRestored
+from service.errors import BudgetExhausted, CassetteMiss, ModelError, RestoredMeanwhile
 from service.memory.record import FACTS, Episode, Group, Item, Memory
 from service.memory.reflections import (
     DUE,
@@ -163,7 +163,7 @@ class ConversationRunner:
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
                 self._deps.stream.settle(key)
-        except WorldRestored:
+        except RestoredMeanwhile:
             return  # what is still to be said or remembered, the sweep finds
         except CassetteMiss as miss:
             await self._engine.give_up(key, miss)

@@ -10,7 +10,7 @@ from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
 from service.decision.choose import Chosen
 from service.decision.options import action_name, why
-from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
+from service.errors import FacilityClosed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
@@ -112,7 +112,7 @@ def walk(
         NotFound: no such character, node, facility or NPC.
         Busy: the character talks.
         NoWayThere: no open way.
-        Closed: the facility is shut when the character would arrive.
+        FacilityClosed: the facility is shut when the character would arrive.
     """
     if sum(place is not None for place in (node_id, facility_id, npc_id)) != 1:
         raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
@@ -262,7 +262,7 @@ def _path_into(world: WorldView, start: str, facility: Facility) -> Path:
     arrival = WorldTime(world.now + path.minutes)
     if not facility.open_at(arrival):
         hours = ", ".join(open_hours.label for open_hours in facility.hours)
-        raise Closed(facility=facility.name, facility_id=facility.id, at=iso(arrival), hours=hours)
+        raise FacilityClosed(facility=facility.name, facility_id=facility.id, at=iso(arrival), hours=hours)
     return path
 
 

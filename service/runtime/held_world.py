@@ -15,9 +15,8 @@ from service.memory.reflections import due_reflections
 from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.carried import Reflections
-from service.runtime.model_calls import Calls, Decisions
 from service.runtime.npc_initiative import LOOK_MINUTES, listening, next_look, open_talks
-from service.runtime.pace import ExactRun, RealtimeStep
+from service.runtime.pace import Calls, Decisions, ExactRun, RealtimeStep
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open

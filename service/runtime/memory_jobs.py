@@ -16,7 +16,7 @@ from service.memory.embedding.embedder import VectorSpace
 from service.memory.projection import Projection, adopt, postpone, projected, read_changes, unread
 from service.memory.record import Episode, Group
 from service.memory.revision import have_vectors, space_of, vectors_due
-from service.runtime.tasks import cancel
+from service.runtime.tasks import cancel, repeat
 from service.store.tables import ConversationKey, MemoryOwnerRow, ParticipantRow, SummaryRow
 
 _log = logging.getLogger(__name__)
@@ -39,8 +39,7 @@ class VectorFiller:
 
     async def start(self) -> None:
         """Go on with what a former process left undone."""
-        self._wanted.set()
-        self._task = asyncio.create_task(self._again())
+        self._task = asyncio.create_task(repeat(self.fill, LOOKS_EVERY_SECONDS, self._wanted))
 
     async def stop(self) -> None:
         """Let go; what is missing is made by the next process."""
@@ -71,19 +70,6 @@ class VectorFiller:
         world = await database.read(lambda s: worlds.open(s, group.world_id))
         if not await self._deps.memory.fill_vectors(group, world.now):
             await database.write(lambda s: have_vectors(s, group, due))
-
-    async def _again(self) -> None:
-        while True:
-            self._wanted.clear()
-            try:
-                await self.fill()
-            except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
-                _log.exception("vectors that are missing cannot be made; it is tried again")
-            try:
-                async with asyncio.timeout(LOOKS_EVERY_SECONDS):
-                    await self._wanted.wait()
-            except TimeoutError:
-                continue
 
 
 LONGEST_WAIT_SECONDS = 30.0

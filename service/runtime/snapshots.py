@@ -1,7 +1,7 @@
 """Owns snapshots: a world is kept as it stands, brought back to that, or branched from it.
 
 The rows are all there is of a world, and whatever stops on the way goes on from them (docs/decisions/0003): so the rows
-at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/kept_rows.py has what
+at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/world_rows.py has what
 was otherwise then.
 """
 
@@ -20,7 +20,6 @@ from service.locales import Phrase
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.store.client_event_kinds import WorldRestored
-from service.store.kept_rows import as_kept, hold_alone, let_go
 from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
 from service.store.tables import (
@@ -35,7 +34,7 @@ from service.store.tables import (
     SnapshotRow,
     WorldRow,
 )
-from service.store.world_rows import Rows, name_of, read_rows, replace_rows
+from service.store.world_rows import Rows, as_kept, hold_alone, let_go, name_of, read_rows, replace_rows
 from world.time import WorldTime, iso
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
@@ -43,7 +42,7 @@ _EVENTS = name_of(EventRow)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class WorldSnapshot:
     """A world as it was kept, see SnapshotRow; `size` is what is kept for it beside the world as it is, in bytes."""
 
     name: str
@@ -53,13 +52,13 @@ class Snapshot:
     size: int
 
 
-async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> Snapshot:
+async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> WorldSnapshot:
     """Keep the world as it stands now, in the place of what was kept under that name; one to which nothing was written
     yet begins. Nothing of it stops meanwhile.
     """
     await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
 
-    def mark(session: Session) -> Snapshot:
+    def mark(session: Session) -> WorldSnapshot:
         hold_alone(session, world_id)
         if (before := session.get(SnapshotRow, (world_id, name))) is not None:
             let_go(session, before)
@@ -94,7 +93,7 @@ async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime
     await deps.database.write(thin)
 
 
-def snapshots(session: Session, world_id: str) -> list[Snapshot]:
+def snapshots(session: Session, world_id: str) -> list[WorldSnapshot]:
     """Those of the world, by world time."""
     bytes_kept = func.length(KeptRow.key) + func.coalesce(func.length(KeptRow.row), 0)
     mine = select(KeptRow.number, func.sum(bytes_kept)).where(KeptRow.world_id == world_id)
@@ -253,9 +252,9 @@ def _read(session: Session, world_id: str, name: str | None = None) -> Rows:
     return read_rows(session, world_id) if name is None else read_snapshot(session, world_id, name)
 
 
-def _snapshot(row: SnapshotRow, size: int) -> Snapshot:
+def _snapshot(row: SnapshotRow, size: int) -> WorldSnapshot:
     kept = row.model_dump(include={"name", "made_at", "automatic"})
-    return Snapshot(**kept, at=WorldTime(row.at), size=size)
+    return WorldSnapshot(**kept, at=WorldTime(row.at), size=size)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:

@@ -31,7 +31,7 @@ class Tally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked(Generic[T]):
+class CheckedAnswer(Generic[T]):
     """What is taken after a check, and what is kept of that; the row's cost comes beside that of the first attempt."""
 
     value: T

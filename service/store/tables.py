@@ -1097,7 +1097,7 @@ class SnapshotRow(_OfWorld, table=True):
 @Policy(copied=False)
 class KeptRow(_OfWorld, table=True):
     """A row as it was at the snapshot of that `number`, and changed before a newer snapshot was made; of those before,
-    what holds is the first that has the row. The database writes it by itself (store/kept_rows.py): `key` are its
+    what holds is the first that has the row. The database writes it by itself (store/world_rows.py): `key` are its
     primary key's values, `row` its columns, as JSON (None: there was no such row).
     """
 

@@ -15,7 +15,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import join, leave
 from service.conversation.transcript import held as row_of
-from service.errors import SnapshotUnusable, WorldExists, WorldRestored
+from service.errors import RestoredMeanwhile, SnapshotUnusable, WorldExists
 from service.llm.choose import ROLES, Models
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
@@ -191,7 +191,7 @@ def test_what_was_asked_on_the_abandoned_timeline_can_write_nothing(
         async def aclose(self) -> None: ...
 
     late = replace(room, models=Models(dict.fromkeys(ROLES, Late())))
-    with pytest.raises(WorldRestored):
+    with pytest.raises(RestoredMeanwhile):
         asyncio.run(Engine(late).turn(key, 1, None))
     assert [row["turn"] for row in rows(room, TurnRow)] == [0]
 

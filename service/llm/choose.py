@@ -12,9 +12,7 @@ import httpx
 from pydantic import BaseModel, Field, SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
-from service.llm.cassette import Cassette, Recorded, open_cassette
-from service.llm.cassette_files import SETTING as CASSETTE
-from service.llm.cassette_files import Voice
+from service.llm.cassette import SETTING, Cassette, Recorded, Voice, open_cassette
 from service.llm.chat import Answer, ChatModel, Message, Prompt, Role, T, TextListener
 from service.llm.wrappers import Budget, Budgeted, ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
 from service.locales import Phrase
@@ -156,7 +154,7 @@ def _recorded(
     )
     voices = cassette.header.roles
     if not voices:
-        raise Misconfigured(setting=CASSETTE, reason=Phrase("recording.no_model", directory=cassette.directory))
+        raise Misconfigured(setting=SETTING, reason=Phrase("recording.no_model", directory=cassette.directory))
     made: dict[tuple[int, Voice], ChatModel] = {}
     for role, voice in voices.items():
         made.setdefault((id(asked[role]), voice), Recorded(asked[role], cassette, voice))

@@ -192,15 +192,8 @@ class OpenAIChat:
 
     async def _model_id(self, client: openai.AsyncOpenAI) -> str:
         """The model's id; asks the server once when the settings name none."""
-        if self._model is None:
-            ids = [m.id for m in await self._listed(client)]
-            if not ids:
-                raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_model"), setting=MODEL)
-            # Ollama and LM Studio list their embedding models too
-            self._model = next((i for i in ids if "embed" not in i.lower()), ids[0])
-        return self._model
-
-    async def _listed(self, client: openai.AsyncOpenAI) -> list[openai.types.Model]:
+        if self._model is not None:
+            return self._model
         try:
             page = await client.models.list()
         except openai.APIStatusError as exc:
@@ -211,7 +204,12 @@ class OpenAIChat:
             raise ModelRejected(
                 model=self.name, status_code=200, reason=Phrase("llm.no_json"), setting=BASE_URL
             ) from exc
-        return list(getattr(page, "data", None) or [])
+        ids = [model.id for model in getattr(page, "data", None) or []]
+        if not ids:
+            raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_model"), setting=MODEL)
+        # Ollama and LM Studio list their embedding models too
+        self._model = next((i for i in ids if "embed" not in i.lower()), ids[0])
+        return self._model
 
     def _failure(self, exc: openai.APIStatusError, reason: str) -> ModelError:
         return failure(

@@ -136,12 +136,13 @@ class ConversationRunner:
         Raises:
             OperationalError: as `require_store`.
         """
+        is_due = select(ConversationRow.id).where(_KEY.in_([key]), *_GOES_ON)
         while True:
             task = self._tasks.get(key)
             if task is not None:
                 await asyncio.wait([task])
             self.require_store(key)
-            if not await self._deps.database.read(lambda s: _is_due(s, key)) and key not in self._tasks:
+            if not await self._deps.database.read(lambda s: s.exec(is_due).first()) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
@@ -180,18 +181,15 @@ class ConversationRunner:
             if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):
                 self._deps.stream.hush(key)
         for world_id, call_id in await self._deps.database.read(late):
-            await self._expire(world_id, call_id)
+            expired = partial(expire, worlds=self._deps.worlds, world_id=world_id, call_id=call_id)
+            if (of := await self._deps.database.write(expired)) is not None:
+                self._deps.stream.tell(of)
+                self.carry_on(of)
         if self._tasks:
             mine = _KEY.in_(list(self._tasks))
             await self._deps.database.write(lambda s: _CARRIES.extend(s, self._id, LEASE_SECONDS, mine))
         for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
-
-    async def _expire(self, world_id: str, call_id: str) -> None:
-        key = await self._deps.database.write(lambda s: expire(s, self._deps.worlds, world_id, call_id))
-        if key is not None:
-            self._deps.stream.tell(key)
-            self.carry_on(key)
 
     async def _reopen_due(self) -> None:
         """Closings that failed are due again when they have waited; those that the budget had no room for as soon as it
@@ -204,10 +202,6 @@ class ConversationRunner:
             await self._deps.database.write(lambda s: _reopen(s, waited))
         if has_room:
             self._reopened_on = day
-
-
-def _is_due(session: Session, key: ConversationKey) -> bool:
-    return session.exec(select(ConversationRow.id).where(_KEY.in_([key]), *_GOES_ON)).first() is not None
 
 
 def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
@@ -313,10 +307,12 @@ class Reflections:
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
+        group = Group(world_id=key.world_id, person_id=key.person_id)
+        newest = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_MEMORIES_READ)
         memories = [
-            one
-            for one in await self._memories(key)
-            if one.known_from > lived.since and kept.lets(f"{one.text} {one.quote}")
+            memory
+            for memory in (one.memory for one in newest)
+            if memory.known_from > lived.since and kept.lets(f"{memory.text} {memory.quote}")
         ]
         episodes = [one for one in lived.episodes if kept.lets(one.text)]
         return ReflectionContext(
@@ -330,12 +326,6 @@ class Reflections:
             thoughts=tuple(filter(kept.lets, lived.thoughts)),
             own_prompts=world.cast.own_prompts,
         )
-
-    async def _memories(self, key: ReflectionKey) -> list[Memory]:
-        """What the person knows, the newest of it."""
-        group = Group(world_id=key.world_id, person_id=key.person_id)
-        found = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_MEMORIES_READ)
-        return [one.memory for one in found]
 
     def _fail(self, session: Session, key: ReflectionKey, error: ModelError) -> None:
         world = self._deps.worlds.open(session, key.world_id).at(key.at)

@@ -15,7 +15,7 @@ from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
-from service.runtime.publish import fall_asleep, publish
+from service.runtime.run_window import fall_asleep, publish
 from service.runtime.world_clock import cancel_orders
 from service.runtime.world_session import WorldSession, require_free, require_not_talking
 from service.store.event_kinds import Slept
@@ -32,7 +32,8 @@ from world.time import WorldTime, iso
 
 
 def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """Put the character in clients' hands. What it was doing ends, and it stands where it is.
+    """Put the character in clients' hands. What it was doing ends, and it stands where it is: if it walks,
+    at the last node it reached.
 
     Raises:
         NotFound: no such character.
@@ -41,7 +42,11 @@ def take_control(session: Session, world_session: WorldSession, character_id: st
     world_session.world.cast.character(character_id)
     require_free(session, world_session, character_id)
     set_decision(session, world_session, character_id, "client")
-    _stand(session, world_session, character_id)
+    world = world_session.world
+    segment = segment_of(session, world, character_id)
+    if walking_at(segment, world.now):
+        move(session, world, character_id, segment.cut(world.now))
+    hold(session, world_session, character_id)
 
 
 def talk(session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -200,15 +205,6 @@ def _at(person: Person, now: WorldTime) -> Person:
     past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
     ready = max(now, past[-1].end)
     return replace(person, past=past, ready=ready, state=LifeState.DECIDES, claim=None, is_scripted=False)
-
-
-def _stand(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """If it walks, it stops at the last node it reached."""
-    world = world_session.world
-    segment = segment_of(session, world, character_id)
-    if walking_at(segment, world.now):
-        move(session, world, character_id, segment.cut(world.now))
-    hold(session, world_session, character_id)
 
 
 def hold(session: Session, world_session: WorldSession, character_id: str) -> None:

@@ -163,10 +163,7 @@ class HeldWorld:
 
         try:
             answer, revision = await self._database.write(transaction)
-        except LivedAhead:
-            self._session = changed
-            raise
-        except KataribeError:  # a refusal mostly changes nothing
+        except (LivedAhead, KataribeError):  # a refusal mostly changes nothing
             self._session = None if changed is None or changed.is_changed else changed
             raise
         except BaseException:

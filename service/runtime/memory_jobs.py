@@ -17,7 +17,7 @@ from service.memory.projection import Projection, adopt, postpone, projected, re
 from service.memory.record import Episode, Group
 from service.memory.revision import have_vectors, space_of, vectors_due
 from service.runtime.tasks import cancel, repeat
-from service.store.tables import ConversationKey, MemoryOwnerRow, ParticipantRow, SummaryRow
+from service.store.tables import ConversationKey, ConversationRow, MemoryOwnerRow, SummaryRow
 
 _log = logging.getLogger(__name__)
 
@@ -56,20 +56,17 @@ class VectorFiller:
         """
         if not self._deps.memory.embeds:
             return
-        for group, due in (await self._deps.database.read(lambda s: vectors_due(s, world_id))).items():
+        database = self._deps.database
+        for group, due in (await database.read(lambda s: vectors_due(s, world_id))).items():
             async with self._locks[group]:
                 try:
-                    await self._fill_one(group, due)
+                    world = await database.read(partial(self._deps.worlds.open, world_id=group.world_id))
+                    if not await self._deps.memory.fill_vectors(group, world.now):
+                        await database.write(partial(have_vectors, group=group, due=due))
                 except CassetteMiss:
                     raise
                 except KataribeError as exc:
                     _log.warning("what %s remembers has no vectors for now: %s", group.id, exc)
-
-    async def _fill_one(self, group: Group, due: int) -> None:
-        database, worlds = self._deps.database, self._deps.worlds
-        world = await database.read(lambda s: worlds.open(s, group.world_id))
-        if not await self._deps.memory.fill_vectors(group, world.now):
-            await database.write(lambda s: have_vectors(s, group, due))
 
 
 LONGEST_WAIT_SECONDS = 30.0
@@ -98,8 +95,9 @@ class GraphRelay:
     async def deliver_conversation(self, key: ConversationKey) -> None:
         """Bring there what everybody in the conversation remembers."""
         if self._deps.projection is not None:
-            for group in await self._deps.database.read(lambda s: _in_talk(s, key)):
-                await self.deliver(group)
+            row = await self._deps.database.read(lambda s: s.get(ConversationRow, key))
+            for person_id in sorted(row.person_ids if row else ()):
+                await self.deliver(Group(world_id=key.world_id, person_id=person_id))
 
     async def deliver(self, group: Group) -> None:
         """Bring there what the person remembers; where the graph is away, it waits."""
@@ -179,10 +177,3 @@ def _behind(session: Session, world_id: str | None, *, reads: bool, due: bool) -
         query = query.where(row.world_id == world_id)
     people = session.exec(query.order_by(col(row.world_id), col(row.person_id)))
     return [Group(world_id=world, person_id=person) for world, person in people]
-
-
-def _in_talk(session: Session, key: ConversationKey) -> list[Group]:
-    row = ParticipantRow
-    query = select(row.person_id).where(row.world_id == key.world_id, row.conversation_id == key.conversation_id)
-    people = session.exec(query.order_by(col(row.person_id)))
-    return [Group(world_id=key.world_id, person_id=person) for person in people]

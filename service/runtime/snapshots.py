@@ -108,8 +108,11 @@ def remove(session: Session, world_id: str, name: str) -> None:
     let_go(session, _row(session, world_id, name))
 
 
-async def rows_of(deps: ConversationDependencies, world_id: str, name: str | None, moment: PastMoment | None) -> Rows:
-    """The world as it stands, or as it was kept under that name; and of that what it held at an earlier moment.
+async def rows_of(
+    deps: ConversationDependencies, world_id: str, name: str | None = None, moment: PastMoment | None = None
+) -> Rows:
+    """The world as it stands (one to which nothing was written yet begins), or as it was kept under that name; and of
+    that what it held at an earlier moment.
 
     Raises:
         NotFound: it has no such snapshot, or no such turn.
@@ -117,9 +120,8 @@ async def rows_of(deps: ConversationDependencies, world_id: str, name: str | Non
         Invalid: the world has not lived that moment.
     """
     if name is None:
-        rows = await picture(deps, world_id)
-    else:
-        rows = await deps.database.read(partial(_read, world_id=world_id, name=name))
+        await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
+    rows = await deps.database.read(partial(_read, world_id=world_id, name=name))
     if moment is None:
         return rows
     then = await asyncio.to_thread(rewound, rows, moment)
@@ -132,12 +134,6 @@ def _count_people(then: Rows) -> None:
     (world,) = then[_WORLDS]
     if world["people_revision"]:
         world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
-
-
-async def picture(deps: ConversationDependencies, world_id: str) -> Rows:
-    """All there is of a world, of one moment; one to which nothing was written yet begins."""
-    await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
-    return await deps.database.read(partial(_read, world_id=world_id))
 
 
 def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
@@ -247,14 +243,13 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         rows[_EVENTS] = [*older, {**nobody, **restored, "id": told, "at": world["now"]}]
 
 
-def _read(session: Session, world_id: str, name: str | None = None) -> Rows:
+def _read(session: Session, world_id: str, name: str | None) -> Rows:
     one_picture(session)
     return read_rows(session, world_id) if name is None else read_snapshot(session, world_id, name)
 
 
 def _snapshot(row: SnapshotRow, size: int) -> WorldSnapshot:
-    kept = row.model_dump(include={"name", "made_at", "automatic"})
-    return WorldSnapshot(**kept, at=WorldTime(row.at), size=size)
+    return WorldSnapshot(name=row.name, at=WorldTime(row.at), made_at=row.made_at, automatic=row.automatic, size=size)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:

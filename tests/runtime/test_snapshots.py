@@ -20,7 +20,7 @@ from service.llm.choose import ROLES, Models
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.runtime.rewind import PastMoment, rewound
-from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, remove, restore, snapshots
+from service.runtime.snapshots import branch, keep, made_at, read_snapshot, remove, restore, rows_of, snapshots
 from service.store.phase import Phase
 from service.store.tables import (
     CommitmentRow,
@@ -52,7 +52,7 @@ def load(room: ConversationDependencies, name: str, world_id: str = "main") -> N
 
 
 def part(room: ConversationDependencies, to_world: str, moment: PastMoment | None = None) -> None:
-    found = asyncio.run(picture(room, "main"))
+    found = asyncio.run(rows_of(room, "main"))
     at = found if moment is None else rewound(found, moment)
     room.database.write_now(lambda s: branch(s, "main", at, made_at(s, "main", None), to_world))
 

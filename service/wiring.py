@@ -30,7 +30,6 @@ from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
-from service.runtime.memory_jobs import VectorFiller
 from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_runner import WorldRunner
@@ -121,10 +120,10 @@ class Wiring:
             models=speaking,
             quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
         )
-        vectors, engine = VectorFiller(conversation), Engine(conversation)
+        engine = Engine(conversation)
         world_runner = WorldRunner(
             WorldDependencies(
-                conversation=conversation, decision=decision, engine=engine, graph=runner.graph, vectors=vectors
+                conversation=conversation, decision=decision, engine=engine, memory_jobs=runner.memory_jobs
             )
         )
         directory = settings.content_dir or bundled_content()
@@ -135,7 +134,6 @@ class Wiring:
             runner=runner,
             world_runner=world_runner,
             clock_scheduler=ClockScheduler(world_runner),
-            vectors=vectors,
             content_reload=reload,
             lives=lives,
         )

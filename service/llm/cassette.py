@@ -248,8 +248,8 @@ class _Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asking:
-    """One asking of a request: the `call` that is recorded for it under that `number`; or None: it is to be kept under
-    it.
+    """A request that is asked once more. `call` is what was recorded under that `number` (None: nothing; the answer is
+    to be kept under it).
     """
 
     prompt: str

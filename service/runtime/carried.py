@@ -43,7 +43,7 @@ from service.memory.reflections import (
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import LOOKS_EVERY_SECONDS, MemoryJobs
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
@@ -72,7 +72,7 @@ class ConversationRunner:
         """Every `sweep_seconds` (machine time) it looks for conversations that nobody carries, and for memories that
         wait. With `carries` False somebody else decides what is spoken and closed when, as a replay does.
         """
-        self.graph = GraphRelay(deps)
+        self.memory_jobs = MemoryJobs(deps)
         self._deps = deps
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
@@ -88,8 +88,13 @@ class ConversationRunner:
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._deps.database.write(lambda s: _CARRIES.give_back(s, *_IS_DUE))
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        works = (self._sweep, self.graph.deliver_due) if self._carries else (self.graph.deliver_due,)
-        self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
+        jobs = self.memory_jobs
+        works = (self._sweep, jobs.deliver_due) if self._carries else (jobs.deliver_due,)
+        sweeps = [
+            *(repeat(work, self._sweep_seconds) for work in works),
+            repeat(jobs.fill, LOOKS_EVERY_SECONDS, jobs.wanted),
+        ]
+        self._sweepers = [asyncio.create_task(one) for one in sweeps]
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
@@ -159,7 +164,7 @@ class ConversationRunner:
             if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, LEASE_SECONDS, *due, **tries)):
                 if await self._engine.converse(key):
                     await self._engine.close(key)
-                    await self.graph.deliver_conversation(key)
+                    await self.memory_jobs.deliver_conversation(key)
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:

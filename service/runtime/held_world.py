@@ -268,7 +268,7 @@ class HeldWorld:
         What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
         has its vectors before the world moves, as far as they can be made.
         """
-        await self._deps.vectors.fill(self.world_id)
+        await self._deps.memory_jobs.fill(self.world_id)
         await self._open_talks()
         async with self._lived() as session:
             self._is_told_again = False

@@ -16,7 +16,6 @@ from service.memory.embedding.embedder import VectorSpace
 from service.memory.projection import Projection, adopt, postpone, projected, read_changes, unread
 from service.memory.record import Episode, Group
 from service.memory.revision import have_vectors, space_of, vectors_due
-from service.runtime.tasks import cancel, repeat
 from service.store.tables import ConversationKey, ConversationRow, MemoryOwnerRow, SummaryRow
 
 _log = logging.getLogger(__name__)
@@ -25,30 +24,26 @@ LOOKS_EVERY_SECONDS = 30.0
 """How long a memory whose vectors could not be made rests, in machine time."""
 
 
-class VectorFiller:
-    """Fills one memory at a time in the background. A run that cannot wait fills its own world itself.
+LONGEST_WAIT_SECONDS = 30.0
+READING_SECONDS = 300.0
+"""So long nobody else reads what a process has begun to read with a model."""
 
-    Replicas may make the same vectors at once, which does no harm.
+
+class MemoryJobs:
+    """Makes the vectors that memories lack, and brings what people remember to the graph, if there is one. A run that
+    cannot wait has the vectors of its own world made itself.
+
+    The same vectors may be made twice, and the graph takes the same again for nothing new: so a crash on the way, or
+    two replicas at once, do no harm.
     """
 
     def __init__(self, deps: ConversationDependencies) -> None:
-        self._deps = deps
-        self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._wanted = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Go on with what a former process left undone."""
-        self._task = asyncio.create_task(repeat(self.fill, LOOKS_EVERY_SECONDS, self._wanted))
-
-    async def stop(self) -> None:
-        """Let go; what is missing is made by the next process."""
-        if self._task is not None:
-            await cancel([self._task])
-
-    def wake(self) -> None:
+        self.wanted = asyncio.Event()
         """Something was written that lacks vectors."""
-        self._wanted.set()
+        self._deps = deps
+        # Apart from each other: a graph that is slow to answer must not hold up a world that waits for vectors.
+        self._filling: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._delivering: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def fill(self, world_id: str | None = None) -> None:
         """Make the vectors that memories of a world lack, or of all worlds. While the embedder or the store is away,
@@ -58,7 +53,7 @@ class VectorFiller:
             return
         database = self._deps.database
         for group, due in (await database.read(lambda s: vectors_due(s, world_id))).items():
-            async with self._locks[group]:
+            async with self._filling[group]:
                 try:
                     world = await database.read(partial(self._deps.worlds.open, world_id=group.world_id))
                     if not await self._deps.memory.fill_vectors(group, world.now):
@@ -67,22 +62,6 @@ class VectorFiller:
                     raise
                 except KataribeError as exc:
                     _log.warning("what %s remembers has no vectors for now: %s", group.id, exc)
-
-
-LONGEST_WAIT_SECONDS = 30.0
-READING_SECONDS = 300.0
-"""So long nobody else reads what a process has begun to read with a model."""
-
-
-class GraphRelay:
-    """Brings what people remember to the graph; nothing where there is none.
-
-    The graph takes the same again for nothing new, so a crash on the way, or two replicas at once, do no harm.
-    """
-
-    def __init__(self, deps: ConversationDependencies) -> None:
-        self._deps = deps
-        self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def deliver_due(self, world_id: str | None = None) -> None:
         """Bring all that is due there, of a world or of all."""
@@ -104,7 +83,7 @@ class GraphRelay:
         projection = self._deps.projection
         if projection is None:
             return
-        async with self._locks[group]:
+        async with self._delivering[group]:
             try:
                 await self._bring(projection, group)
                 while projection.reads_episodes and await self._read(projection, group):

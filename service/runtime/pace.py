@@ -218,7 +218,7 @@ class ExactRun(RunWindow):
         await cancel(tasks)
 
     def _go_on(self) -> bool:
-        """The slowest have come on, and so may the quickest; True: they may."""
+        """Let the quickest live farther, where the slowest have caught up. Answers whether they may."""
         horizon = _horizon(self.world_session, self.settled, self.until)
         if horizon <= self.ahead.until:
             return False
@@ -281,7 +281,7 @@ class ExactRun(RunWindow):
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
 
     def _take(self) -> None:
-        """What has come by now."""
+        """Take the answers that have arrived."""
         for task in [task for task in self._tasks if task.done()]:
             del self._tasks[task]
             task.result()()
@@ -324,7 +324,7 @@ class RealtimeStep(RunWindow):
         self._ask()
 
     def _release(self) -> None:
-        """Void what was asked of somebody to whom something else has happened since."""
+        """Drop the calls for characters to whom something else has happened since they were asked."""
         people, t = self.world_session.core.people, self.world_session.world.now
         for person_id, thought in list(self._calls.thoughts.items()):
             person = people.get(person_id)
@@ -342,7 +342,7 @@ class RealtimeStep(RunWindow):
             self.spend(t, Usage(calls=1, estimated=True), 1)
 
     async def _take(self) -> bool:
-        """Let happen what can happen. Answers True where there is so much that it should be written first."""
+        """Answer and take what needs no waiting. True: there is so much that it should be written first."""
         for _ in range(BATCH):
             call = self.ahead.take()
             if call is None:

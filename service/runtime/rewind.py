@@ -103,7 +103,7 @@ def standing(rows: Rows, cut: Cut) -> Rows:
 
 
 def going_along(kept: Rows) -> Rows:
-    """The rows, but for those that go with a memory that is not there."""
+    """The rows without those that belong to a memory which is not among them."""
     there = {
         (row[policy.whose or ""], row[policy.memory or ""])
         for name, policy in POLICIES.items()
@@ -154,7 +154,7 @@ def _cut(rows: Rows, moment: PastMoment) -> Cut:
 
 
 def _conversations(rows: Rows, payload: type, cut: Cut) -> set[str]:
-    """Of which such an event had been told."""
+    """Ids of the conversations of which such an event had been told."""
     return {
         event["data"]["conversation_id"]
         for event in of_world(rows["events"])
@@ -197,7 +197,9 @@ def _stood(row: Row, policy: Policy, cut: Cut) -> bool:
 
 
 def _was(of: str | None, at: int, cut: Cut) -> bool:
-    """It has an earlier minute, and came of no conversation that was not closed."""
+    """Whether something was known at the cut that is known since `at`: it is earlier, and its conversation, if it came
+    of one, was closed by then.
+    """
     known_later = of in cut.over and at == cut.over[of] + LATER_MINUTES
     is_known = at < cut.at or (of is not None and at == cut.at) or known_later
     return of not in cut.open and of not in cut.gone and is_known
@@ -228,7 +230,7 @@ _REOPENED: Row = {
 
 
 def _goes_on(row: Row) -> Row:
-    """What of a conversation is otherwise where it has not ended."""
+    """The columns of a conversation that are otherwise while it goes on."""
     stands = {"stands_at": 0} if row["form"] == TurnForm.SCENE else {}
     return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0, **stands}
 
@@ -304,7 +306,7 @@ def _was_told(event: Row, cut: Cut) -> bool:
 
 
 def _movements(rows: list[Row], policy: Policy, cut: Cut) -> list[Row]:
-    """Who was on the way has come as far as it was by then."""
+    """The ways that had begun, each as far as it had been walked."""
     kept = []
     for row in rows:
         if row["starts_at"] <= cut.at:
@@ -323,7 +325,7 @@ _CUTS: Mapping[str, Callable[[list[Row], Policy, Cut], list[Row]]] = {
 
 
 def _world(world: Row, events: Iterable[Row], cut: Cut) -> Row:
-    """What authors and games had said of it by then; it stands."""
+    """The world's row: weather, flags and notices as they had been set by then. Its clock is stopped."""
     told: Row = {"weather": "", "flags": {}, "notices": []}
     for event in events:
         hear_of_world(told, event["at"], event["kind"], event["data"])
@@ -338,7 +340,7 @@ def _world(world: Row, events: Iterable[Row], cut: Cut) -> Row:
 
 
 def _person(row: Row, undone: list[Row]) -> Row:
-    """It has slept, and been given, only what it had by then."""
+    """The person's row, without the nights and the things that came after the cut."""
     mine = [event for event in reversed(undone) if event["person_id"] == row["person_id"]]
     items = list(row["items"])
     for event in mine:

@@ -24,7 +24,7 @@ from service.errors import WrongPhase
 from service.memory.episodes import overhear
 from service.memory.reflections import begin_reflections, due_reflections
 from service.people.person import person_row
-from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
 from service.store.event_kinds import (
@@ -70,8 +70,7 @@ class WorldDependencies:
     conversation: ConversationDependencies
     decision: DecisionDependencies
     engine: Engine
-    graph: GraphRelay
-    vectors: VectorFiller
+    memory_jobs: MemoryJobs
 
     @property
     def slots(self) -> int:
@@ -92,7 +91,7 @@ class WorldDependencies:
         if call.ask is Ask.TURN:
             return await self.engine.turn(key, call.index, at)
         await self.engine.close(key)
-        await self.graph.deliver_conversation(key)
+        await self.memory_jobs.deliver_conversation(key)
 
         def work(session: Session) -> None:
             world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)

@@ -119,7 +119,7 @@ _BEFORE_ITS_END = (CommitmentMade.kind, CommitmentDue.kind)
 
 
 def _events(kept: Rows, cut: _SceneCut) -> list[Row]:
-    """The log without what came of it: it has begun, and some came and went before that turn."""
+    """The events that stay: the scene has begun, and of who came and went only what was before that turn."""
     moves = _moves(kept, cut)
     found = [event for event in kept["events"] if event["audience"] != Audience.WORLD]
     for event in sorted(of_world(kept["events"]), key=itemgetter("id")):

@@ -130,7 +130,7 @@ async def rows_of(
 
 
 def _count_people(then: Rows) -> None:
-    """Its people are those of an earlier moment."""
+    """Give the people's revision a number it never had: they are those of an earlier moment."""
     (world,) = then[_WORLDS]
     if world["people_revision"]:
         world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
@@ -201,8 +201,8 @@ def made_at(session: Session, world_id: str, name: str | None) -> float:
 
 
 def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
-    """Nobody works on what is in the rows, `passed` seconds after they were read. No number by which somebody knows
-    what was there `before` comes again.
+    """Make the rows ready to be written, `passed` seconds after they were read: no process holds them, deadlines are as
+    far off as they were, and no revision, epoch or event number is one that was in use `before`.
     """
     (world,) = rows[_WORLDS]
     was = before.get(_WORLDS, [world])[0]

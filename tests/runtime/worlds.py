@@ -17,7 +17,7 @@ from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
 from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
-from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep
 from service.runtime.world_edits import announce
@@ -68,8 +68,7 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
                 conversation=room,
                 decision=desk,
                 engine=Engine(room),
-                graph=GraphRelay(room),
-                vectors=VectorFiller(room),
+                memory_jobs=MemoryJobs(room),
             )
         )
         await world_runner.start()

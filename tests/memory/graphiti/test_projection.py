@@ -29,7 +29,7 @@ from service.memory.graphiti.vendor import (
 from service.memory.projection import read_changes
 from service.memory.record import Kind, Mode, Source, Support
 from service.runtime.made_people import forget_world
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.snapshots import branch, rows_of
 from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
@@ -313,7 +313,7 @@ def test_replicas_that_write_the_same_at_once_write_it_once(
     remember(replicas[0], BOAT, FISH, episode=talked("c1"))
 
     async def work() -> None:
-        await asyncio.gather(*(GraphRelay(one).deliver(AOI) for one in replicas))
+        await asyncio.gather(*(MemoryJobs(one).deliver(AOI) for one in replicas))
         for one in replicas:
             await graph_of(one).aclose()
 

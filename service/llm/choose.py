@@ -170,7 +170,6 @@ def _guarded(
         Limited(chat, limit),
         attempts=llm.attempts,
         backoff_seconds=llm.backoff_seconds,
-        max_retry_after_seconds=llm.max_retry_after_seconds,
         rng=random.Random(),  # unseeded: replicas must not wait the same seconds
         sleep=asyncio.sleep if waits else _no_sleep,
     )

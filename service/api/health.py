@@ -76,6 +76,6 @@ def _models_fault(deps: ApiDependencies, language: Language) -> str | None:
     if "none" in deps.conversation.models.names().values():
         return ModelNotConfigured().sentence(language)
     roles: dict[str, list[str]] = {}
-    for role, error in sorted(deps.conversation.models.failing().items()):
+    for role, error in sorted(deps.conversation.models.health.failing().items()):
         roles.setdefault(error.sentence(language), []).append(role)
     return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in roles.items()) or None

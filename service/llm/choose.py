@@ -68,15 +68,11 @@ class Models:
         if self._cassette is not None:
             self._cassette.rewind(world_id)
 
-    def failing(self) -> dict[Role, ModelError]:
-        """The roles whose last calls have all failed, and how the last one did."""
-        return self.health.failing()
-
     async def probe(self) -> None:
         """Ask each role that fails for a word: one that answers is well again, and no talk has to pay for finding out.
         What a probe meets is noted as of any call.
         """
-        for role in self.failing():
+        for role in self.health.failing():
             with suppress(ModelError):
                 await self._by_role[role].complete(_probe(role))
 

@@ -141,13 +141,10 @@ class OpenAIChat:
             except (json.JSONDecodeError, UnicodeDecodeError) as exc:
                 raise ModelBroken(model=self.name, reason=Phrase("llm.response_no_json")) from exc
             else:
-                self._learn(dialect, work.reply)
+                # another answer, meanwhile, may have taught something too
+                thinks = dialect.thinks or self._dialect.thinks or work.reply.thought or "<think>" in work.reply.content
+                self._dialect = replace(dialect, thinks=thinks, explain=False)
                 return dialect
-
-    def _learn(self, dialect: Dialect, reply: Reply) -> None:
-        known = self._dialect  # another answer, meanwhile, may have taught something too
-        thinks = dialect.thinks or known.thinks or reply.thought or "<think>" in reply.content
-        self._dialect = replace(dialect, thinks=thinks, explain=False)
 
     async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: ReplyProgress) -> None:
         body = dialect.request(work.prompt, model, self._temperature)

@@ -176,8 +176,10 @@ def do(
     option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
     if option is None:
         refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
-        not_there = Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
-        raise _not_possible(world, refusal or not_there)
+        refusal = refusal or Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+        facts = {"action_id": action_id, "facility_id": refusal.facility_id, **refusal.facts}
+        name, words = action_name(world, action_id), why(world, refusal)
+        raise NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
     take_control(session, world_session, character_id)
     _do(session, world_session, character_id, option)
     return option
@@ -229,12 +231,6 @@ def _do(session: Session, world_session: WorldSession, character_id: str, option
 
 def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:
     return one.action_id == action_id and facility_id in (None, one.facility_id)
-
-
-def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:
-    facts = {"action_id": refusal.action_id, "facility_id": refusal.facility_id, **refusal.facts}
-    name, words = action_name(world, refusal.action_id), why(world, refusal)
-    return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
 
 
 def _path(

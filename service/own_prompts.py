@@ -12,7 +12,7 @@ from service.content.check import examine
 from service.content.fields import ContentProblem, hint, problem, quote
 from service.content.load import Content, ContentRefused, load_content
 from service.conversation import prompt as speaking
-from service.conversation.memory_share import PERSONA_TOKENS
+from service.conversation.context_selection import PERSONA_TOKENS
 from service.conversation.prompt import PromptContext
 from service.decision import context as deciding
 from service.llm.chat import OwnPrompts, Templates, estimate_tokens

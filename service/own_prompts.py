@@ -18,8 +18,8 @@ from service.content.fields import ContentProblem, hint, problem, quote
 from service.content.load import Content, ContentRefused, load_content
 from service.content.profile import Mood, NpcProfile
 from service.conversation import prompt as speaking
+from service.conversation.context_selection import PERSONA_TOKENS
 from service.conversation.long_term import LongTermContext
-from service.conversation.memory_share import PERSONA_TOKENS
 from service.conversation.moderator import AttitudeContext, ModeratorContext, ModulatorContext
 from service.conversation.prompt import Outcome, PromptContext
 from service.conversation.surveys import AnswerForm, ScanContext, SurveyContext

@@ -25,7 +25,7 @@ from service.runtime.rewind import PastMoment
 from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
-from service.store.commands import Asked
+from service.store.events import Asked
 from service.store.idempotency import Once, once
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow

@@ -39,7 +39,7 @@ from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
-from service.store.commands import Asked, Command
+from service.store.events import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage

@@ -19,9 +19,8 @@ from service.errors import KataribeError, NotFound, RestoredMeanwhile, WrongPhas
 from service.llm.chat import Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
-from service.store.commands import Command, log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
-from service.store.events import publish
+from service.store.events import Command, log_in, publish
 from service.store.insert import insert_rows
 from service.store.perception import perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm

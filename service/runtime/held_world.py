@@ -21,7 +21,7 @@ from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
-from service.store.commands import log_look
+from service.store.events import log_look
 from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import LATEST, WorldTime, iso

@@ -21,7 +21,7 @@ from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.client_actions import hold
 from service.runtime.world_session import WorldSession
-from service.store.commands import log_command
+from service.store.events import log_command
 from service.store.ids import id_at
 from service.store.phase import OpenedFor
 from service.store.tables import ConversationRow, ParticipantRow, PersonRow, engaged_in

@@ -36,7 +36,7 @@ from service.runtime.world_clock import (
     want,
 )
 from service.runtime.world_session import WorldSession
-from service.store.commands import Asked, log_command
+from service.store.events import Asked, log_command
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.session import is_full

@@ -23,9 +23,8 @@ from service.runtime.snapshots import keep
 from service.runtime.world_edits import announce
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
-from service.store.commands import log_command
 from service.store.event_kinds import Forgot
-from service.store.events import events_after, tell_clients
+from service.store.events import events_after, log_command, tell_clients
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationKey, DecisionRow, EventRow
 from tests.conversation.talks import meet, replies, rows, says, talk_of_family

@@ -41,7 +41,7 @@ from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
 from service.runtime.world_session import WorldSession
-from service.store.commands import Asked
+from service.store.events import Asked
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.phase import EndReason, Phase, Speaker

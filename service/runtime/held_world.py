@@ -163,7 +163,10 @@ class HeldWorld:
 
         try:
             answer, revision = await self._database.write(transaction)
-        except (LivedAhead, KataribeError):  # a refusal mostly changes nothing
+        except LivedAhead:
+            self._session = changed  # those who live go on knowing what they knew, also in a replay
+            raise
+        except KataribeError:  # a refusal mostly changes nothing
             self._session = None if changed is None or changed.is_changed else changed
             raise
         except BaseException:

@@ -6,7 +6,17 @@ from enum import StrEnum
 from typing import Any
 
 from service.public.errors import NotFound
-from service.public.files import CharacterProfile, Content, Lore, NpcProfile, PersonFile, Text, problem, with_fragments
+from service.public.files import (
+    CharacterProfile,
+    Content,
+    KnownByEntry,
+    LoreEntry,
+    NpcProfile,
+    PersonFile,
+    Text,
+    problem,
+    with_fragments,
+)
 from service.public.words import Language
 from studio.exchange.draft import Report
 
@@ -47,8 +57,9 @@ def give(content: Content, person_id: str, form: Format, language: Language) -> 
         values = _agent(person, {one: known.name for one, known in cast.everybody.items()}, language)
         left = ["lines"]
     else:
-        lore = [one for one in cast.lore if one.people == {person_id} and not (one.maps or one.when)]
-        values, left = _card(cast.actor(person_id), lore, form), []
+        own = KnownByEntry(people=(person_id,))
+        lore = [one for one in cast.lore if one.known_by == own and not one.when]
+        values, left = _card(cast.actor(person_id), lore, form, language), []
     return Given(values=values, report=[*_left_out(file, person, left)])
 
 
@@ -92,7 +103,9 @@ def _agent(person: PersonFile, names: dict[str, str], language: Language) -> dic
     return {"type": "TinyPerson", "persona": {name: value for name, value in persona.items() if value}}
 
 
-def _card(person: CharacterProfile | NpcProfile, lore: list[Lore], form: Format) -> dict[str, Any]:
+def _card(
+    person: CharacterProfile | NpcProfile, lore: list[LoreEntry], form: Format, language: Language
+) -> dict[str, Any]:
     """As the specifications of version 2 and 3 have it; studio/exchange/card.py names them."""
     wishes = (goal.goal for goal in person.goals)
     lines = [*person.facts, *person.identity, *(one.told for one in person.persona), *person.tendencies, *wishes]
@@ -114,24 +127,25 @@ def _card(person: CharacterProfile | NpcProfile, lore: list[Lore], form: Format)
         "extensions": {},
     }
     if lore:
-        entries = [*_entries(person.name, lore, is_third=form is Format.CARD_V3)]
+        entries = [*_entries(person.name, lore, language, is_third=form is Format.CARD_V3)]
         data["character_book"] = {"extensions": {}, "entries": entries}
     if form is Format.CARD_V3:
         return {"spec": "chara_card_v3", "spec_version": "3.0", "data": data | {"group_only_greetings": []}}
     return {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
 
 
-def _entries(name: str, lore: list[Lore], *, is_third: bool) -> Iterator[dict[str, Any]]:
+def _entries(name: str, lore: list[LoreEntry], language: Language, *, is_third: bool) -> Iterator[dict[str, Any]]:
     """Each is called up by what it is called, else whenever there is talk of the person."""
     for number, one in enumerate(lore):
-        heading, parted, _ = one.text.partition(":")
+        text = one.text.of(language)
+        heading, parted, _ = text.partition(":")
         entry: dict[str, Any] = {
             "keys": [heading.strip() if parted and len(heading) <= LONGEST_HEADING else name],
-            "content": one.text,
+            "content": text,
             "extensions": {},
             "enabled": True,
             "insertion_order": number,
-            "constant": one.is_always,
+            "constant": one.tell == "always",
         }
         yield entry | ({"use_regex": False} if is_third else {})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from world.agent_index import AgentIndex
-from world.life import Talk, node_at
+from world.life import TalkState, node_at
 from world.time import WorldTime
 
 
@@ -91,7 +91,7 @@ def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Itera
         )
 
 
-def _may_join(lives: AgentIndex, person_id: str, talk: Talk, t: WorldTime) -> bool:
+def _may_join(lives: AgentIndex, person_id: str, talk: TalkState, t: WorldTime) -> bool:
     """Whether there is room, as S(t) shows it. Nobody comes back to a talk that it has left."""
     return len(talk.seen(t)) < lives.setting.rules.table and person_id not in talk.members_before(t)
 
@@ -122,7 +122,7 @@ def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, s
     return free
 
 
-def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
+def overheard(world: AgentIndex, talk: TalkState) -> dict[str, list[int]]:
     """The turns that each person overheard, by the id of a person who took no part in them. For a talk that is over,
     when nobody lags behind its end.
 
@@ -136,7 +136,7 @@ def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
     return found
 
 
-def _hear(world: AgentIndex, talk: Talk, turn: int) -> Iterator[str]:
+def _hear(world: AgentIndex, talk: TalkState, turn: int) -> Iterator[str]:
     t, there = WorldTime(talk.start + turn), talk.hears(turn)
     nodes = {node_at(world.people[i].during(t).segment, t) for i in there if i in world.people}
     for person, activity, _ in sorted(world.near(nodes, t), key=lambda near: near[0].id):

@@ -10,7 +10,6 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from service.content.actions import ActionsFile
-from service.content.check_actions import check_actions, check_game_actions, check_plans, check_tags
 from service.content.fields import ContentModel, ContentProblem, Text, problem, quote, schema_errors
 from service.content.files import (
     ACTIONS_FILE,
@@ -36,14 +35,18 @@ from service.content.lore import LoreFile, groups_of
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.references import (
+    check_actions,
     check_connectivity,
+    check_game_actions,
     check_homes,
     check_ids,
     check_lore,
     check_maps,
     check_npcs,
     check_people,
+    check_plans,
     check_posts,
+    check_tags,
 )
 from service.content.scenes import Scene, check_scenes, named
 from service.locales import Language, Listed, languages

@@ -8,22 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     PlainSerializer,
     PlainValidator,
     Strict,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import no_info_wrap_validator_function, plain_serializer_function_ser_schema
 
 from service.locales import Language, Listed, Phrase, languages, room
 from world.actions import BUILT_IN
@@ -161,15 +164,13 @@ class ContentModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", alias_generator=to_camel)
 
-    def in_language(self, language: Language) -> dict[str, Any]:
-        """Its values under their Python names, every text in that language."""
-        return {name: _in_language(value, language) for name, value in self}
+    def in_language(self, language: Language) -> Self:
+        """It, with every text in that language alone."""
+        return self.model_copy(update={name: _in_language(value, language) for name, value in self})
 
 
-class Text(ContentModel):
-    """What people read: one string for all languages, or a mapping from some of them (`en`, `ja`). Empty: not
-    written.
-    """
+class TextForm(ContentModel):
+    """A text as it stands in a file: one string for all languages, or a mapping from some of them (`en`, `ja`)."""
 
     __annotations__ = dict.fromkeys(languages(), Annotated[Words, Field(default="")])
 
@@ -177,9 +178,8 @@ class Text(ContentModel):
     @classmethod
     def _from_string(cls, value: Any) -> Any:
         if isinstance(value, str):
-            words = _words(value)
-            return dict.fromkeys(languages(), words)
-        if not isinstance(value, Text) and (not isinstance(value, dict) or not value):
+            return dict.fromkeys(languages(), _words(value))
+        if not isinstance(value, TextForm) and (not isinstance(value, dict) or not value):
             raise refusal("text")
         return value
 
@@ -187,16 +187,55 @@ class Text(ContentModel):
         """The text in that language, else in the first that there is."""
         return next(filter(None, (getattr(self, one) for one in (language, *languages()))), "")
 
+    def in_language(self, language: Language) -> Self:
+        """It, with the words of that language in all of them."""
+        return self.model_copy(update=dict.fromkeys(languages(), self.of(language)))
 
-def _in_language(value: object, language: Language) -> object:
+
+class Text(str):
+    """What people read: the words in the first language that they were written in. Empty: not written."""
+
+    form: TextForm
+
+    def __new__(cls, written: str | TextForm) -> Self:
+        """A string is said in every language."""
+        form = TextForm.model_validate(written)
+        text = super().__new__(cls, form.of(languages()[0]))
+        text.form = form
+        return text
+
+    def __deepcopy__(self, memo: object) -> Self:  # pydantic copies defaults
+        return self
+
+    def of(self, language: Language) -> str:
+        """The words in that language, else in the first that there is."""
+        return self.form.of(language)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: object, form: ValidatorFunctionWrapHandler) -> Text:
+            return value if isinstance(value, Text) else cls(form(value))
+
+        shown = plain_serializer_function_ser_schema(lambda text: getattr(text, "form", text))
+        return no_info_wrap_validator_function(read, handler.generate_schema(TextForm), serialization=shown)
+
+    def __eq__(self, other: object) -> bool:
+        return self.form == other.form if isinstance(other, Text) else str(self) == other
+
+    __hash__ = str.__hash__
+
+
+def _in_language(value: Any, language: Language) -> Any:
     if isinstance(value, Text):
         return value.of(language)
     if isinstance(value, ContentModel):
         return value.in_language(language)
+    if isinstance(value, dict):
+        return {name: _in_language(inside, language) for name, inside in value.items()}
     return tuple(_in_language(item, language) for item in value) if isinstance(value, tuple) else value
 
 
-UNWRITTEN = Text.model_construct()
+UNWRITTEN = Text(TextForm.model_construct())
 """The text of a key that was left out."""
 
 
@@ -406,6 +445,8 @@ def _keys_of(model: type[BaseModel], key: Key) -> list[str]:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
+    if annotation is Text:
+        return TextForm
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from service.content.actions import GameAction, catalogue, game_actions
+from service.content.actions import GameAction, catalogue
 from service.content.check import CheckedContent, examine, parse
 from service.content.fields import ContentModel, ContentProblem, Problems
 from service.content.fragments import Fragments, with_fragments
@@ -177,10 +177,10 @@ def load_content(directory: Path) -> Content:
                 world_name=maps.name.of(language),
                 world_map=world_map(maps, language, {npc.id for npc in npcs if npc.may_leave}),
                 catalogue=catalogue(actions, language),
-                npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
-                characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
+                npcs={npc.id: NpcProfile(**npc.told(language)) for npc in npcs},
+                characters={person.id: CharacterProfile(**person.told(language)) for person in characters},
                 own_prompts=checked.own_prompts.get(language, ()),
-                game_actions=game_actions(actions.game_actions, language) if checked.own_actions else {},
+                game_actions={one.id: one.in_language(language) for one in actions.game_actions if checked.own_actions},
                 lore=tuple(entry for file in checked.lore.values() for entry in file.entries),
                 groups=groups_of(checked.lore),
                 fragments=checked.fragments,

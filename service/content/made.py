@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from service.content.check import CheckedContent, cross_checked
-from service.content.fields import MARKUP, ContentProblem, Key, found, problem, quote, schema_errors
+from service.content.fields import MARKUP, ContentProblem, Key, Text, found, problem, quote, schema_errors
 from service.content.files import Unreadable, values_of
 from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
@@ -24,7 +24,6 @@ from service.content.profile import (
     NpcProfile,
     PersonKind,
     PlayerProfile,
-    importance_word,
 )
 from service.content.references import check_ids
 from service.errors import ProfileWrong, WrongLine
@@ -39,9 +38,9 @@ class PostedNpcFile(NpcFile):
 
     node_id: str = Field(alias="node_id", description="the node it stands on; nobody walks over it / 立つノード")
 
-    def in_language(self, language: Language) -> dict[str, Any]:
+    def told(self, language: Language) -> dict[str, Any]:
         """Its values but the node: that is the map's."""
-        return {name: value for name, value in super().in_language(language).items() if name != "node_id"}
+        return {name: value for name, value in super().told(language).items() if name != "node_id"}
 
 
 _FILES: Mapping[PersonKind, type[PersonFile]] = {
@@ -160,11 +159,7 @@ def _with(person: Any, lasting: Sequence[Lasting], language: Language) -> Any:
         for one in lasting
         if one.kind == "experience" or one.weight <= SMALL
     ]
-    goals = [
-        LifeGoal(goal=one.text, importance=importance_word(one.weight), weight=one.weight)
-        for one in lasting
-        if one.kind == "goal"
-    ]
+    goals = [LifeGoal(goal=Text(one.text), importance=one.weight) for one in lasting if one.kind == "goal"]
     reached = {one.text for one in lasting if one.kind == "reached"}
     left = tuple(one for one in (*person.goals, *goals) if one.goal not in reached)
     return person.model_copy(update={"persona": (*person.persona, *lines), "goals": left})
@@ -269,4 +264,4 @@ def _profile_of(made: Made, language: Language) -> Any:
 
 
 def _told(kind: PersonKind, person: PersonFile, language: Language) -> Any:
-    return _PROFILES[kind](**person.in_language(language))
+    return _PROFILES[kind](**person.told(language))

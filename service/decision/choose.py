@@ -30,9 +30,8 @@ from service.decision.context import (
     plan_fault,
     plan_prompt,
 )
-from service.decision.day import at_home, starts_between
 from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
-from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
+from service.decision.routine import at_home, by_routine, earliest, in_time, keeping, starts_between, wake_for
 from service.decision.situation import AgentState, DecisionDependencies, LastAsked, Situation, recalled, situation_of
 from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.people.commitment import Commitment

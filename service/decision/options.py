@@ -9,12 +9,11 @@ from itertools import islice
 from operator import attrgetter
 
 from service.content.profile import RoutineBlock
-from service.decision.day import DaySlot, at_home
-from service.decision.routine import Keeping, keeping
+from service.decision.routine import DaySlot, Keeping, at_home, keeping
 from service.locales import Language, Listed, Phrase
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
-from service.store.event_kinds import PlannedBlock
+from service.store.event_kinds import DayBlock
 from world.actions import BUILT_IN, GO, HOLD, TALK, WAIT, ActionDef, Option, Reason, Refusal, Where
 from world.errors import Unreachable
 from world.life import Because
@@ -330,9 +329,9 @@ def _subject(world: WorldView, refusal: Refusal) -> str:
     return world.say("common.aside", what=name, inside=place.name)
 
 
-def told_block(block: RoutineBlock) -> PlannedBlock:
+def told_block(block: RoutineBlock) -> DayBlock:
     """A block of the day as events and clients are told of it."""
-    return PlannedBlock(
+    return DayBlock(
         starts=clock(block.starts),
         activity=block.activity,
         facility_id=block.facility_id,

@@ -1,11 +1,13 @@
-"""Owns what somebody does without being asked: by its day's blocks, its needs, the hour, the map, its appointments."""
+"""Owns the day's blocks, planned or routine, each of which lasts until the next one, the last one past midnight; and
+what somebody does without being asked: by its blocks, its needs, the hour, the map, its appointments.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from operator import attrgetter
 
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.day import DaySlot, at_home, day_blocks, slot_at
 from service.people.commitment import EARLY_MINUTES, Commitment, around
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Where
 from world.errors import Unreachable
@@ -21,6 +23,49 @@ _LATE = 22 * 60
 _EARLY = 4 * 60
 _WORK = "work"
 """The tag of actions that are somebody's work, done before others where no action is named."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DaySlot:
+    """The block a moment lies in: number `index` of its day, from `since` until before `until`."""
+
+    index: int
+    block: RoutineBlock
+    since: WorldTime
+    until: WorldTime
+
+
+def day_blocks(setting: Setting, profile: CharacterProfile, plan: tuple[RoutineBlock, ...]) -> tuple[RoutineBlock, ...]:
+    """The plan, else the routine, in order; blocks whose facility the map does not have are passed over."""
+    blocks = plan or profile.routine
+    facilities = setting.world_map.facilities
+    return tuple(
+        sorted((b for b in blocks if b.facility_id is None or b.facility_id in facilities), key=attrgetter("starts"))
+    )
+
+
+def slot_at(blocks: tuple[RoutineBlock, ...], t: WorldTime) -> DaySlot | None:
+    """The slot that holds `t`; None when the day has no blocks. `blocks` are in order."""
+    if not blocks:
+        return None
+    minute = minute_of_day(t)
+    index = sum(block.starts <= minute for block in blocks) - 1
+    block, following = blocks[index], blocks[(index + 1) % len(blocks)]
+    since = t - (minute - block.starts) % MINUTES_PER_DAY
+    until = t + ((following.starts - minute) % MINUTES_PER_DAY or MINUTES_PER_DAY)
+    return DaySlot(index=index % len(blocks), block=block, since=WorldTime(since), until=WorldTime(until))
+
+
+def starts_between(blocks: Iterable[RoutineBlock], after: WorldTime, until: WorldTime) -> int:
+    """How many blocks begin after `after` and at `until` or before."""
+    return sum(
+        (until - block.starts) // MINUTES_PER_DAY - (after - block.starts) // MINUTES_PER_DAY for block in blocks
+    )
+
+
+def at_home(setting: Setting, block: RoutineBlock, home: str) -> bool:
+    """Whether the block is spent at home: nowhere else, or in the facility the home lies in."""
+    return block.facility_id is None or home in setting.world_map.facilities[block.facility_id].node_ids
 
 
 def by_routine(

@@ -22,7 +22,6 @@ from service.decision.context import (
     PlanLine,
     PlanPlace,
 )
-from service.decision.day import DaySlot, day_blocks, slot_at
 from service.decision.options import (
     Offered,
     action_name,
@@ -36,7 +35,7 @@ from service.decision.options import (
     offer_line,
     refusal_lines,
 )
-from service.decision.routine import helps
+from service.decision.routine import DaySlot, day_blocks, helps, slot_at
 from service.llm.choose import Models
 from service.locales import Listed
 from service.memory.memory_store import MemoryStore

@@ -48,8 +48,8 @@ from service.content.load import Cast, Content, ContentRefused, load_content, re
 from service.content.lore import KnownByEntry, LoreEntry, LoreFile
 from service.content.made import LONGEST_NAME
 from service.content.maps import MapsFile
-from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile, Weight
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
+from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
 from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
 from service.content.scenes import Scene, SceneParticipant, StagedScene, named
 from service.memory.secrets import discretion

@@ -47,7 +47,7 @@ from world.time import WorldTime
 T = TypeVar("T")
 
 
-class Work(Protocol[T]):
+class Improvable(Protocol[T]):
     """Something that is made, marked and made again. Each call of a model is counted in `tally`, one that fails too."""
 
     tally: Tally
@@ -74,7 +74,7 @@ class Tried(Generic[T]):
     outcome: QualityOutcome
 
 
-async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) -> Checked[T]:
+async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: Any) -> Checked[T]:
     """The first of all that reaches the threshold, else the best; without marks where the judge failed at once. `of`
     says in its row of what it is; the row's `model` is set by whoever knows the judge.
     """
@@ -106,7 +106,7 @@ async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) ->
     return Checked(value=best.value, row=row, tally=tally)
 
 
-async def _try_all(work: Work[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
+async def _try_all(work: Improvable[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
     """Add to `tried` what was made and marked, until something passes.
 
     Raises:

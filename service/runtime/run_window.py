@@ -31,7 +31,7 @@ from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import Reason, Refusal
 from world.events import Event, EventKind
-from world.life import Talk
+from world.life import TalkState
 from world.perception import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
@@ -248,7 +248,7 @@ class RunWindow:
         self.is_wanted = is_wanted(row)
         return revision, settled
 
-    def _begin(self, session: Session, talk: Talk) -> None:
+    def _begin(self, session: Session, talk: TalkState) -> None:
         agent_state = self.world_session.agent_state(talk.person_id)
         goal = None
         if agent_state.goal and agent_state.success_criteria:
@@ -269,7 +269,7 @@ class RunWindow:
             deps.models.names(),
         )
 
-    def _seat(self, session: Session, talk: Talk, joined: Sequence[tuple[str, int]]) -> None:
+    def _seat(self, session: Session, talk: TalkState, joined: Sequence[tuple[str, int]]) -> None:
         """They take part from those turns on."""
         for person_id, turn in joined:
             row = session.get_one(ConversationRow, self.world_session.key_of(talk.id))

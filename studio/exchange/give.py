@@ -13,7 +13,6 @@ from service.public.files import (
     LoreEntry,
     NpcProfile,
     PersonFile,
-    Text,
     problem,
     with_fragments,
 )
@@ -71,34 +70,27 @@ def _left_out(file: str, person: PersonFile, more: list[str]) -> Report:
     return told + [problem(file, ("facts", i), "exchange.notes.secret_stays") for i in secrets]
 
 
-def _agent(person: PersonFile, names: dict[str, str], language: Language) -> dict[str, Any]:
+def _agent(file: PersonFile, names: dict[str, str], language: Language) -> dict[str, Any]:
     """As microsoft/TinyTroupe has it in examples/agents."""
-
-    def texts(said: tuple[Text, ...]) -> list[str]:
-        return [one.of(language) for one in said]
-
-    work = person.occupation
-    facts = [fact for fact in person.facts if not fact.secret]
-    lived = [one.event for one in person.experiences]
-    traits = person.big_five
+    person, traits = file.in_language(language), file.big_five
+    facts = [fact.of(language) for fact in person.facts if not fact.secret]
     big_five = {name: f"{degree.capitalize()}." for name, degree in traits if name in traits.model_fields_set}
     persona: dict[str, Any] = {
-        "name": person.name.of(language),
+        "name": person.name,
         "age": person.age,
-        **{name: getattr(person, name).of(language) for name in ("gender", "nationality", "residence", "education")},
-        "long_term_goals": texts(tuple(one.goal for one in person.goals)),
-        "occupation": work and {name: text.of(language) for name, text in work},
-        "style": " ".join(texts((*person.tendencies, person.custom_prompt))).strip(),
-        "personality": {"traits": [person.personality.of(language)], "big_five": big_five},
-        "preferences": {name: texts(said) for name, said in person.preferences},
-        "skills": texts(person.skills),
-        "beliefs": texts(person.beliefs),
-        "behaviors": {"general": texts(person.behaviors)},
+        **{name: getattr(person, name) for name in ("gender", "nationality", "residence", "education")},
+        "long_term_goals": [one.goal for one in person.goals],
+        "occupation": person.occupation and dict(person.occupation),
+        "style": " ".join((*person.tendencies, person.custom_prompt)).strip(),
+        "personality": {"traits": [person.personality], "big_five": big_five},
+        "preferences": dict(person.preferences),
+        "skills": person.skills,
+        "beliefs": person.beliefs,
+        "behaviors": {"general": person.behaviors},
         "relationships": [
-            {"name": names.get(one.person, one.person), "description": one.description.of(language)}
-            for one in person.relationships
+            {"name": names.get(one.person, one.person), "description": one.description} for one in person.relationships
         ],
-        "other_facts": texts((*facts, *lived)),
+        "other_facts": [*facts, *(one.event for one in person.experiences)],
     }
     return {"type": "TinyPerson", "persona": {name: value for name, value in persona.items() if value}}
 

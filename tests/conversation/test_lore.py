@@ -80,7 +80,7 @@ def test_a_parrot_hears_no_lore_of_others(village: Content, tmp_path: Path, lang
     lore = tuple(
         LoreEntry(
             id=name,
-            text=Text.model_validate(f"Shione {mark} Taro Hamako Aoi Nagi 太郎 浜子 葵"),
+            text=Text(f"Shione {mark} Taro Hamako Aoi Nagi 太郎 浜子 葵"),
             knownBy=KnownByEntry(people=tuple(MUTE)) if name != "later" else None,
             when={"later": True} if name == "later" else {},
             tell="recalled" if name == "recalled" else "always",

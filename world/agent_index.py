@@ -83,9 +83,9 @@ class AgentIndex:
     later.
 
     `engaged`: the NPCs in a conversation that is not held here, and with whom: nobody can speak to them. Replace it
-    only when nobody lags behind the moment it changes at. `now`: the time others know of; what went on then, or later,
-    or while a talk was held that ends then or later, is remembered however far everybody has run ahead of it (None: it
-    may be forgotten).
+    only when nobody lags behind the moment it changes at. `now`: the world time that clients see. The index keeps
+    everything from then on, and everything since the beginning of talks that end then or later, however far everybody
+    has run ahead (None: clients see nothing, and it keeps nothing for them).
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class AgentIndex:
 
     @property
     def now(self) -> WorldTime | None:
-        """See above."""
+        """The world time that clients see (see the class)."""
         return self._now
 
     @now.setter

@@ -72,7 +72,7 @@ def perceive(lives: AgentIndex, person_id: str, at: WorldTime | None = None) -> 
 
 
 def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Iterator[Seen]:
-    sight = lives.setting.distances.in_sight(here)
+    sight, most = lives.setting.distances.in_sight(here), lives.setting.rules.table
     for person, activity, node_id in lives.near(sight, t):
         if person.id == person_id:
             continue
@@ -87,13 +87,9 @@ def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Itera
             # Who is cut at t is still free to be spoken to in S(t).
             approachable=seen and activity.interruptible,
             talks_with=tuple(i for i in table if i != person.id),
-            talk_id=talk.id if talk and _may_join(lives, person_id, talk, t) else None,
+            # Where there is room, as S(t) shows it. Nobody comes back to a talk that it has left.
+            talk_id=talk.id if talk and len(table) < most and person_id not in talk.members_before(t) else None,
         )
-
-
-def _may_join(lives: AgentIndex, person_id: str, talk: TalkState, t: WorldTime) -> bool:
-    """Whether there is room, as S(t) shows it. Nobody comes back to a talk that it has left."""
-    return len(talk.seen(t)) < lives.setting.rules.table and person_id not in talk.members_before(t)
 
 
 def _npcs(lives: AgentIndex, here: str, t: WorldTime) -> Iterator[Seen]:

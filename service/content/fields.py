@@ -39,10 +39,10 @@ FORMS = (
     *("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
     *("<think>", "</think>", "{{user}}", "{{char}}"),
 )
-"""What the templates of models and of chat programs leave behind, besides ``<|...|>``."""
+"""Marks that chat templates of models and chat programs leave in texts, besides ``<|...|>``."""
 MARKS = rf"<[|｜][^|｜<>]{{1,40}}[|｜]>|{'|'.join(map(re.escape, FORMS))}"
 MARKUP = re.compile(rf"</?\s*context\s*>|{MARKS}", re.IGNORECASE)
-"""What frames prompts, here or in those templates."""
+"""Our own ``<context>`` tags, and those marks: they would frame a prompt anew."""
 
 T = TypeVar("T")
 
@@ -260,7 +260,7 @@ def ids_named(value: object, mark: Names | None = None, key: Key = ()) -> Iterat
 
 @cache
 def _marks(model: type[ContentModel]) -> Mapping[str, Names | None]:
-    """How each field of the model is marked."""
+    """The mark of each field of the model; None: it has none."""
     hints = get_type_hints(model, include_extras=True)
     return {name: next(_marks_in(hints[name]), None) for name in model.model_fields}
 

@@ -38,10 +38,6 @@ class PostedNpcFile(NpcFile):
 
     node_id: str = Field(alias="node_id", description="the node it stands on; nobody walks over it / 立つノード")
 
-    def told(self, language: Language) -> dict[str, Any]:
-        """Its values but the node: that is the map's."""
-        return {name: value for name, value in super().told(language).items() if name != "node_id"}
-
 
 _FILES: Mapping[PersonKind, type[PersonFile]] = {
     "player": PlayerFile,
@@ -174,7 +170,7 @@ def place_of(made: Made) -> str | None:
 
 
 def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
-    """A player says nothing of the map: what can be wrong with it is quickly found, however large the world is."""
+    """Checks a player against people and fragments only, as it names no place: quick however large the world is."""
     if kind == "player":
         known = {name: content.known[name] for name in ("person", "fragment")}
         return chain(check_ids(content.players, known), check_fragments(content.players, content.fragments))
@@ -253,15 +249,11 @@ def _file_of(made: Made) -> PersonFile:
 
 def _in_language(made: Made, language: Language, fragments: Fragments) -> Any:
     person = _file_of(made)
-    return (
-        _profile_of(made, language) if not person.use else _told(made.kind, with_fragments(person, fragments), language)
-    )
+    if not person.use:
+        return _profile_of(made, language)
+    return _PROFILES[made.kind](**with_fragments(person, fragments).told(language))
 
 
 @lru_cache(maxsize=10_000)
 def _profile_of(made: Made, language: Language) -> Any:
-    return _told(made.kind, _file_of(made), language)
-
-
-def _told(kind: PersonKind, person: PersonFile, language: Language) -> Any:
-    return _PROFILES[kind](**person.told(language))
+    return _PROFILES[made.kind](**_file_of(made).told(language))

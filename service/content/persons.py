@@ -183,9 +183,9 @@ class PersonaFile(ContentModel):
 
 _TOLD = frozenset(
     "age gender appearance nationality residence education occupation big_five preferences beliefs skills behaviors "
-    "relationships experiences use aliases".split()
+    "relationships experiences use aliases node_id".split()
 )
-"""What a profile holds as what is told of it, and the fragments that are in it already."""
+"""Keys that a profile holds as sentences, has taken in (fragments), or leaves to the map."""
 
 
 def _identity(person: PersonaFile, language: Language) -> Iterator[str]:

@@ -16,7 +16,7 @@ from service.content.lore import LoreFile
 from service.content.maps import FacilityEntry, MapEntry, MapsFile, world_map
 from service.content.persons import CharacterFile, NpcFile, PersonFile
 from world.actions import Where
-from world.time import MINUTES_PER_HOUR
+from world.time import clock
 
 Npcs = Mapping[str, NpcFile]
 """NPCs by their files."""
@@ -79,14 +79,10 @@ def check_people(people: People) -> Iterator[ContentProblem]:
         yield from named_once(file, "knows", character.knows)
         for i, (before, block) in enumerate(pairwise(character.routine)):
             if block.starts <= before.starts:
-                times = {"found": _clock(block.starts), "earlier": _clock(before.starts)}
+                times = {"found": quote(clock(block.starts)), "earlier": quote(clock(before.starts))}
                 yield problem(
                     file, ("routine", i + 1, "starts"), "content.routine_order", **times, there=f"routine[{i}].starts"
                 )
-
-
-def _clock(minutes: int) -> str:
-    return f'"{minutes // MINUTES_PER_HOUR:02d}:{minutes % MINUTES_PER_HOUR:02d}"'
 
 
 def entries(maps: MapsFile, name: str) -> Iterator[tuple[Key, Any]]:

@@ -19,7 +19,7 @@ from world.errors import Unreachable
 from world.life import Because
 from world.perception import Snapshot
 from world.possible import possible, possible_one
-from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
+from world.time import MINUTES_PER_HOUR, WorldTime, clock, minute_of_day
 
 NEAREST = 2
 """NPCs offered beside all characters in sight; of each action only the nearest place is kept."""
@@ -155,18 +155,13 @@ _UNTOLD = (Reason.BUSY, Reason.TOO_MUCH)
 _STOPS, _STOPS_JA = re.compile(r'[.?!]"?(?=\s)'), re.compile("[。?!]")
 
 
-def clock(minute: int) -> str:
-    """``06:30`` for a minute of the day."""
-    return f"{minute // MINUTES_PER_HOUR:02d}:{minute % MINUTES_PER_HOUR:02d}"
-
-
 def minute_of(clock: str) -> int:
     """The minute of the day of ``06:30``."""
     return int(clock[:2]) * MINUTES_PER_HOUR + int(clock[3:])
 
 
 def clock_of(t: WorldTime) -> str:
-    """The same for a world time."""
+    """``06:30`` for a world time."""
     return clock(minute_of_day(t))
 
 

@@ -313,7 +313,7 @@ MARGIN_MINUTES = 5
 
 
 STANDS_MINUTES = 3650 * MINUTES_PER_DAY
-"""How long a person stands that nobody tells anything else: ten world years, then it decides to stand again."""
+"""An NPC that has nowhere to go stands for ten world years, then it decides to stand again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -370,7 +370,7 @@ def in_time(setting: Setting, snapshot: Snapshot, option: Option, wake_at: World
 
 
 def _keeps(setting: Setting, option: Option, arrival: int, one: Commitment) -> bool:
-    """Whether the option is to be there for it."""
+    """Whether the option is to wait at the meeting place until the appointment, or until it is over."""
     if option.action_id != WAIT or _meeting_node(setting, option.node_id, one) != option.node_id:
         return False
     return arrival + option.minutes in (one.appointment, one.waits_until)
@@ -421,7 +421,7 @@ def _meeting_node(setting: Setting, start: str, one: Commitment) -> str | None:
 
 
 def _are_together(setting: Setting, snapshot: Snapshot, one: Commitment) -> bool:
-    """Whether both are there already."""
+    """Whether both who have the appointment are already there."""
     assert one.node_id is not None  # noqa: S101  it has a place where one can go
     near, other = around(setting, one.node_id), one.other(snapshot.person_id)
     post = setting.world_map.posts.get(other)

@@ -5,8 +5,7 @@ from typing import Any
 
 from sqlmodel import Session, func, select
 
-from service.decision.basis import KEPT
-from service.decision.choose import Chosen
+from service.decision.choose import KEPT, Chosen
 from service.decision.options import told_block
 from service.memory.reflections import begin_reflections
 from service.people.person import person_row

@@ -238,7 +238,7 @@ def test_poor_content_never_breaks_a_speaker(
     known: tuple[str, ...],
 ) -> None:
     npc = NpcProfile(id="npc_taro", name=names[0], personality="", facts=facts, lines=lines)
-    goals = tuple(LifeGoal(goal=Text(fact), importance=5) for fact in facts)
+    goals = tuple(LifeGoal(goal=Text(fact), importance=5) for fact in facts if fact.strip())
     character = CharacterProfile(
         id="alice", name=names[1], personality="", facts=facts, lines=lines, home="", goals=goals
     )

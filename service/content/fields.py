@@ -396,10 +396,6 @@ def _at(where: str) -> str:
     return f"{where}: " if where else ""
 
 
-_BUILT_IN = ", ".join(sorted(BUILT_IN))
-_LANGUAGES = Listed(map(quote, languages()), last="common.or")
-
-
 def schema_errors(model: type[BaseModel], file: str, error: ValidationError) -> Iterator[ContentProblem]:
     """Every way in which a file's values are not in the model's form."""
     errors = error.errors(include_url=False)
@@ -420,14 +416,17 @@ def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentP
         return problem(file, key, "content.missing", name=quote(str(key[-1])))
     if kind in {"extra_forbidden", "invalid_key"}:
         name, known = str(key[-1]), _keys_of(model, key[:-1])
-        hinted = hint(name, known)
-        return problem(
-            file, (*key[:-1], name), "content.unknown_key", name=quote(name), known=", ".join(known), hint=hinted
-        )
-    facts = error.get("ctx", {})
-    choices = str(facts.get("expected")).replace("'", '"')
-    facts = {**facts, "choices": choices, "most": SLUG_MAX, "built_in": _BUILT_IN, "languages": _LANGUAGES}
-    expected = Phrase(f"content.expected.{kind}", **facts)
+        facts = {"name": quote(name), "known": ", ".join(known), "hint": hint(name, known)}
+        return problem(file, (*key[:-1], name), "content.unknown_key", **facts)
+    bounds = error.get("ctx", {})
+    expected = Phrase(
+        f"content.expected.{kind}",
+        **bounds,
+        choices=str(bounds.get("expected")).replace("'", '"'),
+        most=SLUG_MAX,
+        built_in=", ".join(sorted(BUILT_IN)),
+        languages=Listed(map(quote, languages()), last="common.or"),
+    )
     return problem(file, key, "content.mismatch", found=found(error["input"]), expected=expected)
 
 

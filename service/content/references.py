@@ -18,12 +18,8 @@ from service.content.persons import CharacterFile, NpcFile, PersonFile
 from world.actions import Where
 from world.time import clock
 
-Npcs = Mapping[str, NpcFile]
-"""NPCs by their files."""
 Characters = Mapping[str, CharacterFile]
 """Characters by their files."""
-People = Mapping[str, PersonFile]
-"""Everybody by their files."""
 
 
 def unknown(file: str, key: Key, sentence: str, word: str, known: Iterable[str]) -> ContentProblem:
@@ -72,7 +68,7 @@ def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProble
             )
 
 
-def check_people(people: People) -> Iterator[ContentProblem]:
+def check_people(people: Mapping[str, PersonFile]) -> Iterator[ContentProblem]:
     """Every id that two people share, every routine out of order, and whoever a character knows twice."""
     yield from declared_once((file, ("id",), person.id) for file, person in people.items())
     for file, character in ((file, person) for file, person in people.items() if isinstance(person, CharacterFile)):
@@ -151,7 +147,7 @@ def check_posts(maps: MapsFile) -> Iterator[ContentProblem]:
         holders.setdefault(node, npc)
 
 
-def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
+def check_npcs(npcs: Mapping[str, NpcFile], characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
     """Every post of nobody, and every NPC without a post. `npcs` are all there are."""
     ids = {npc.id for npc in npcs.values()}
     walkers = {character.id for character in characters.values()}

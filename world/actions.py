@@ -2,7 +2,7 @@
 their reasons.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -82,6 +82,11 @@ class ActionDef:
         """The effects as rates, points an hour."""
         return {need_id: points * MINUTES_PER_HOUR / self.minutes for need_id, points in self.effects.items()}
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The needs that it asks for, costs or moves."""
+        return (*self.cost, *self.effects, *(bound.need_id for bound in self.requires))
+
     def may_begin(self, t: WorldTime) -> bool:
         """Whether its own hours allow it."""
         return any(h.contain(minute_of_day(t)) for h in self.hours)
@@ -103,9 +108,9 @@ class Catalogue:
         ids = [action.id for action in self.actions]
         if len(set(ids)) != len(ids):
             raise ValueError(f"two actions of one id: {ids}")
-        for name, need_id in self._named_needs():
-            if need_id not in self.needs:
-                raise ValueError(f"{name} names the need {need_id!r}, which there is not")
+        named = {*self.talk_effects, *(need_id for action in self.actions for need_id in action.needs)}
+        if unknown := sorted(need_id for need_id in named if need_id not in self.needs):
+            raise ValueError(f"actions name needs which there are not: {unknown}")
 
     def action(self, action_id: str) -> ActionDef:
         """Raises: KeyError."""
@@ -118,13 +123,6 @@ class Catalogue:
     @cached_property
     def _by_id(self) -> Mapping[str, ActionDef]:
         return {action.id: action for action in self.actions}
-
-    def _named_needs(self) -> Iterable[tuple[str, str]]:
-        for need_id in self.talk_effects:
-            yield "talking", need_id
-        for action in self.actions:
-            for need_id in (*action.cost, *action.effects, *(bound.need_id for bound in action.requires)):
-                yield f"action {action.id!r}", need_id
 
 
 Facts = dict[str, str | int | float]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from types import MappingProxyType
 
-from world.life import Activity, Person, Talk, node_at
+from world.life import Activity, Person, TalkState, node_at
 from world.setting import Setting
 from world.time import WorldTime
 
@@ -83,16 +83,16 @@ class AgentIndex:
     later.
 
     `engaged`: the NPCs in a conversation that is not held here, and with whom: nobody can speak to them. Replace it
-    only when nobody lags behind the moment it changes at. `now`: the time others know of; what went on then, or later,
-    or while a talk was held that ends then or later, is remembered however far everybody has run ahead of it (None: it
-    may be forgotten).
+    only when nobody lags behind the moment it changes at. `now`: the world time that clients see. The index keeps
+    everything from then on, and everything since the beginning of talks that end then or later, however far everybody
+    has run ahead (None: clients see nothing, and it keeps nothing for them).
     """
 
     def __init__(
         self,
         setting: Setting,
         people: Iterable[Person],
-        talks: Iterable[Talk] = (),
+        talks: Iterable[TalkState] = (),
         *,
         remember: int | None = 0,
         engaged: Mapping[str, str] = MappingProxyType({}),
@@ -102,7 +102,7 @@ class AgentIndex:
         self.engaged = engaged
         self._now = now
         self.people: dict[str, Person] = {}
-        self.talks: dict[str, Talk] = {}
+        self.talks: dict[str, TalkState] = {}
         self.agenda = Agenda()
         self.sighted = Agenda()
         """Of these, those who can speak to a character. A scripted character perceives nobody."""
@@ -129,7 +129,7 @@ class AgentIndex:
 
     @property
     def now(self) -> WorldTime | None:
-        """See above."""
+        """The world time that clients see (see the class)."""
         return self._now
 
     @now.setter
@@ -172,7 +172,7 @@ class AgentIndex:
         """Everybody who had, has or will have one of these seats, in remembered and committed times; in no order."""
         return (self.people[person_id] for person_id in self._seated.get(seat, ()))
 
-    def npc_talk(self, npc_id: str, t: WorldTime, *, seen: bool) -> Talk | None:
+    def npc_talk(self, npc_id: str, t: WorldTime, *, seen: bool) -> TalkState | None:
         """The talk the NPC is in at `t`; `seen`: as the snapshot of `t` shows it, else after what has begun at `t`."""
         for talk_id in reversed(self._npc_talks.get(npc_id, ())):
             talk = self.talks[talk_id]
@@ -215,7 +215,7 @@ class AgentIndex:
         del self.node_indexes[person_id]
         self.changed_people.add(person_id)
 
-    def put_talk(self, talk: Talk) -> None:
+    def put_talk(self, talk: TalkState) -> None:
         """A talk, new or changed."""
         if talk.with_npc and talk.id not in self.talks:
             self._npc_talks.setdefault(talk.partner_id, []).append(talk.id)

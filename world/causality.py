@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from world.actions import TALK, Option
 from world.distance import WalkRow
-from world.life import Activity, Person, Talk, node_at
+from world.life import Activity, Person, TalkState, node_at
 from world.simulation import Simulation
 from world.time import WorldTime
 
@@ -52,7 +52,7 @@ class Causality:
             return self._to_speak_to_npc(person, claim.target_id)
         return self._to_speak(person, claim.target_id)
 
-    def to_turn(self, talk: Talk) -> str | None:
+    def to_turn(self, talk: TalkState) -> str | None:
         """Gate 3: whether it is known who hears the next turn of a talk; a person that joins at that minute does.
         Nobody joins in the minute in which it begins, for nobody has seen it before.
         """
@@ -68,7 +68,7 @@ class Causality:
                 return other
         return None
 
-    def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
+    def _may_join(self, person_id: str, talk: TalkState, t: WorldTime) -> bool:
         """Whether a person that can be there by `t` may claim a seat at the table at `t`: not if it is known to claim
         something else then. One that left the talk never comes back, but may speak to somebody who would come, and is
         free after a talk.
@@ -108,7 +108,7 @@ class Causality:
         """
         sight = self.world.setting.distances.in_sight(person.node_id)
         found: list[tuple[str, WalkRow]] = []
-        talks = dict[str, Talk]()
+        talks = dict[str, TalkState]()
         for other, activity, node_id in self.world.near(sight, t):
             if activity.talk_id is not None:
                 talks[activity.talk_id] = self.world.talks[activity.talk_id]
@@ -152,11 +152,11 @@ class Causality:
         rows = self._table_rows(talk)
         return self._lagging(rows, t) or self._before_me(person, rows, target_id)
 
-    def _table_rows(self, talk: Talk) -> list[WalkRow]:
+    def _table_rows(self, talk: TalkState) -> list[WalkRow]:
         """The minutes to where the talk can be joined, a row for each member that may be addressed."""
         return [self.talk_row(self.world.people[i].node_id) for i in talk.characters]
 
-    def _is_behind(self, talk: Talk, t: WorldTime) -> bool:
+    def _is_behind(self, talk: TalkState, t: WorldTime) -> bool:
         """Whether turns of an open talk are still to be spoken that come before `t`: it may be over then. Of one that a
         clock that does not wait has overtaken nobody can tell.
         """

@@ -255,7 +255,7 @@ class Person:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Talk:
+class TalkState:
     """A conversation from `start` on, a turn a minute, `shortest` minutes at least. `closed`: all is remembered.
 
     `joined` are those who came to it later, and `left` those who went before it was over, each with the first turn that

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from world.agent_index import AgentIndex
-from world.life import Talk, node_at
+from world.life import TalkState, node_at
 from world.time import WorldTime
 
 
@@ -72,7 +72,7 @@ def perceive(lives: AgentIndex, person_id: str, at: WorldTime | None = None) -> 
 
 
 def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Iterator[Seen]:
-    sight = lives.setting.distances.in_sight(here)
+    sight, most = lives.setting.distances.in_sight(here), lives.setting.rules.table
     for person, activity, node_id in lives.near(sight, t):
         if person.id == person_id:
             continue
@@ -87,13 +87,9 @@ def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Itera
             # Who is cut at t is still free to be spoken to in S(t).
             approachable=seen and activity.interruptible,
             talks_with=tuple(i for i in table if i != person.id),
-            talk_id=talk.id if talk and _may_join(lives, person_id, talk, t) else None,
+            # Where there is room, as S(t) shows it. Nobody comes back to a talk that it has left.
+            talk_id=talk.id if talk and len(table) < most and person_id not in talk.members_before(t) else None,
         )
-
-
-def _may_join(lives: AgentIndex, person_id: str, talk: Talk, t: WorldTime) -> bool:
-    """Whether there is room, as S(t) shows it. Nobody comes back to a talk that it has left."""
-    return len(talk.seen(t)) < lives.setting.rules.table and person_id not in talk.members_before(t)
 
 
 def _npcs(lives: AgentIndex, here: str, t: WorldTime) -> Iterator[Seen]:
@@ -122,7 +118,7 @@ def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, s
     return free
 
 
-def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
+def overheard(world: AgentIndex, talk: TalkState) -> dict[str, list[int]]:
     """The turns that each person overheard, by the id of a person who took no part in them. For a talk that is over,
     when nobody lags behind its end.
 
@@ -136,7 +132,7 @@ def overheard(world: AgentIndex, talk: Talk) -> dict[str, list[int]]:
     return found
 
 
-def _hear(world: AgentIndex, talk: Talk, turn: int) -> Iterator[str]:
+def _hear(world: AgentIndex, talk: TalkState, turn: int) -> Iterator[str]:
     t, there = WorldTime(talk.start + turn), talk.hears(turn)
     nodes = {node_at(world.people[i].during(t).segment, t) for i in there if i in world.people}
     for person, activity, _ in sorted(world.near(nodes, t), key=lambda near: near[0].id):

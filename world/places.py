@@ -7,7 +7,7 @@ from functools import cached_property
 import networkx as nx
 
 from world.errors import UnknownPlace
-from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
+from world.time import MINUTES_PER_DAY, WorldTime, clock, minute_of_day
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class Hours:
     @property
     def label(self) -> str:
         """``06:00-22:00``."""
-        return f"{self.opens // 60:02d}:{self.opens % 60:02d}-{self.closes // 60:02d}:{self.closes % 60:02d}"
+        return f"{clock(self.opens)}-{clock(self.closes)}"
 
     def contain(self, minute: int) -> bool:
         """Whether the minute of the day (0..1439) lies within."""

@@ -12,7 +12,7 @@ from world.actions import GO, HOLD, TALK, WAIT, WALK, Option, Reason
 from world.errors import OutOfTurn
 from world.events import Effect, Event, EventKind
 from world.interventions import Interventions
-from world.life import Activity, Because, LifeState, Person, Segment, Talk, node_at
+from world.life import Activity, Because, LifeState, Person, Segment, TalkState, node_at
 from world.needs import Levels
 from world.perception import Snapshot, perceive
 from world.setting import Setting
@@ -161,7 +161,7 @@ class Simulation(Interventions):
             self.put(replace(person, state=LifeState.DECIDES, version=person.version + 1))
         return Effect(touched=touched)
 
-    def _leave(self, talk: Talk, person_id: str) -> Event:
+    def _leave(self, talk: TalkState, person_id: str) -> Event:
         """The member goes no earlier than any talk may end, as everybody has reckoned with."""
         if person_id not in talk.present:
             raise OutOfTurn(person_id, f"is not in {talk.id!r}", "leave it")
@@ -172,7 +172,7 @@ class Simulation(Interventions):
             self.put(replace(person, past=past, ready=t, state=LifeState.DECIDES, version=person.version + 1))
         return Event(time=t, kind=EventKind.TALK_LEFT, person_id=person_id, data={"talk_id": talk.id})
 
-    def _go_on(self, talk: Talk) -> Effect:
+    def _go_on(self, talk: TalkState) -> Effect:
         """The talk has changed, and those in it are in it for as long as it lasts now."""
         self.put_talk(talk)
         for person_id in talk.characters:
@@ -204,7 +204,7 @@ class Simulation(Interventions):
                 return self._fail(person, option, Reason.GONE)
             if not now.approachable(t):
                 return self._fail(person, option, Reason.BUSY)
-        talk = Talk(
+        talk = TalkState(
             id=f"{t}-{person.id}",
             start=t,
             shortest=self.setting.rules.talk_min,
@@ -245,7 +245,7 @@ class Simulation(Interventions):
         joined = Event(time=t, kind=EventKind.TALK_JOINED, person_id=person.id, data={"talk_id": talk.id})
         return Effect(events=(joined,), touched=talk.characters)
 
-    def _talk_on(self, person: Person, talk: Talk, t: WorldTime, *, seat: tuple[str, str] | None) -> None:
+    def _talk_on(self, person: Person, talk: TalkState, t: WorldTime, *, seat: tuple[str, str] | None) -> None:
         """The person talks from `t` on."""
         catalogue = self.setting.catalogue
         activity = Activity(

@@ -52,6 +52,11 @@ def day_end(t: WorldTime, *, day_starts: int = 0) -> WorldTime:
     return WorldTime((day_of(t, day_starts=day_starts) + 1) * MINUTES_PER_DAY + day_starts)
 
 
+def clock(minute: int) -> str:
+    """``06:30`` for a minute of the day."""
+    return f"{minute // MINUTES_PER_HOUR:02d}:{minute % MINUTES_PER_HOUR:02d}"
+
+
 def minute_of_day(t: WorldTime) -> int:
     """Minutes since midnight, 0..1439."""
     return t % MINUTES_PER_DAY

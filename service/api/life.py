@@ -15,7 +15,7 @@ from service.decision.situation import AGENT_STATE, AgentState
 from service.people.person import STORED_TALK, levels_of, read_person
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
-from service.store.event_kinds import Decided, PlannedBlock
+from service.store.event_kinds import DayBlock, Decided
 from service.store.events import told_to
 from service.store.phase import Audience
 from service.store.tables import ConversationRow, EventRow, ParticipantRow, PersonRow, TalkRow, engaged_in
@@ -57,8 +57,8 @@ class LifeOut(Out):
     needs: list[NeedOut] = Field(description="its needs and their levels now")
     activity: ActivityOut | None = Field(description="null: it decides next")
     thought: str = Field(description="what it thought when it last decided; empty while a client decides")
-    plan: list[PlannedBlock] = Field(description="what it means to do today; empty: its routine is the plan")
-    routine: list[PlannedBlock] = Field(description="what it does on any day, as its author wrote")
+    plan: list[DayBlock] = Field(description="what it means to do today; empty: its routine is the plan")
+    routine: list[DayBlock] = Field(description="what it does on any day, as its author wrote")
     items: list[str] = Field(description="things it carries, in words")
 
 

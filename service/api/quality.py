@@ -11,7 +11,7 @@ from service.api.schemas import CostOut
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.quality.checks import DIMENSIONS, Dimension, Mark
-from service.quality.summary import Summary, summed
+from service.quality.summary import QualitySummary, summed
 from service.settings import SCORED, QualitySettings
 from service.store.quality import QualityOutcome, quality_rows
 from service.store.tables import QualityRow
@@ -68,7 +68,7 @@ class WorstLineOut(Out, of=QualityRow, shows="person_id line conversation_id tur
     refused: list[RefusedLineOut] = Field(description="what else was made, and was not taken")
 
 
-class QualityOut(Out, of=Summary, shows="checked means spans failures"):
+class QualityOut(Out, of=QualitySummary, shows="checked means spans failures"):
     """How good it was found to be."""
 
     rules: QualityRulesOut = Field(description="what is checked from now on")

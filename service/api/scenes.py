@@ -39,7 +39,7 @@ from service.api.scene_schemas import (
     TurnsIn,
 )
 from service.api.schemas import FailureOut
-from service.content.scenes import Effect, Scene
+from service.content.scenes import Scene, SceneEffect
 from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
 from service.conversation.scene_log import (
@@ -346,7 +346,7 @@ def _authored(world: WorldView, scene_id: str | None) -> Scene:
     return scene
 
 
-def _effect(body: InterventionIn) -> Effect:
+def _effect(body: InterventionIn) -> SceneEffect:
     """Raises: Invalid: something is missing, or of no use with that kind."""
     takes = {
         "person_id": body.kind in ("add_person", "remove_person", "revelation", "long_term_update_request"),
@@ -365,7 +365,7 @@ def _effect(body: InterventionIn) -> Effect:
         "revelation": {"person": body.person_id, "content": body.text},
         "end_scene": True,
     }
-    return Effect.model_validate({to_camel(body.kind): said.get(body.kind, body.person_id or body.text)})
+    return SceneEffect.model_validate({to_camel(body.kind): said.get(body.kind, body.person_id or body.text)})
 
 
 def _kept_as(session: Session, key: ConversationKey, scene_id: str, turn: int) -> str:

@@ -10,7 +10,7 @@ from service.api.schemas import EVENTS, AnyEventOut, MessageOut
 from service.content.profile import Mood
 from service.conversation import why as turns
 from service.conversation.prompt import Knowledge
-from service.decision.basis import Basis
+from service.decision.choose import Basis
 from service.locales import Language, language_named
 from service.memory.telling import Remembered
 from service.people.worlds import WorldView

@@ -2,7 +2,7 @@
 (`gameActions`)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
@@ -79,7 +79,7 @@ class ScopeEntry(ContentModel):
     maps: ListOf[MapId] = Field(default=(), description="ids of maps; left out: any / マップのid。なければどこでも")
 
 
-class GameActionEntry(ContentModel):
+class GameAction(ContentModel):
     """Something that the game does for a person who talks with a player."""
 
     id: Slug = Field(description="the id the game knows it by / ゲームが知っているid")
@@ -112,50 +112,25 @@ class GameActionEntry(ContentModel):
         "プレイヤーの次の発言への返事は、ゲームの返事を待つ",
     )
 
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class GameAction:
-    """An action of the game in one language. `arguments` is the form of its arguments, by the author's names; `item` is
-    "" where nothing must be carried.
-    """
-
-    id: str
-    description: str
-    arguments: type[BaseModel]
-    item: str
-    entry: GameActionEntry
+    def __hash__(self) -> int:
+        return hash(self.id)
 
     @property
     def told(self) -> str:
         """The line of a prompt that says what it is."""
         return f"{self.id}: {self.description}"
 
-
-def game_actions(entries: tuple[GameActionEntry, ...], language: Language) -> dict[str, GameAction]:
-    """What people may ask for, by id."""
-    return {
-        one.id: GameAction(
-            id=one.id,
-            description=one.description.of(language),
-            arguments=_form(one, language),
-            item=one.requires.item.of(language),
-            entry=one,
-        )
-        for one in entries
-    }
+    @cached_property
+    def form(self) -> type[BaseModel]:
+        """Its arguments as a model whose fields are called by number: an author's names may be anything."""
+        fields: dict[str, Any] = {
+            f"argument_{number}": _field(name, one, is_required=name in self.arguments.required)
+            for number, (name, one) in enumerate(self.arguments.properties.items())
+        }
+        return create_model(f"{self.id}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def _form(entry: GameActionEntry, language: Language) -> type[BaseModel]:
-    """A model whose fields are called by number: an author's names may be anything."""
-    arguments = entry.arguments
-    fields: dict[str, Any] = {
-        f"argument_{number}": _field(name, one, language, is_required=name in arguments.required)
-        for number, (name, one) in enumerate(arguments.properties.items())
-    }
-    return create_model(f"{entry.id}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def _field(name: str, entry: ArgumentEntry, language: Language, *, is_required: bool) -> tuple[Any, Any]:
+def _field(name: str, entry: ArgumentEntry, *, is_required: bool) -> tuple[Any, Any]:
     kind: Any = Literal[entry.enum] if entry.enum else _TYPES[entry.type]
     bounds: dict[str, Any] = {}
     if entry.type in ("integer", "number"):
@@ -167,7 +142,7 @@ def _field(name: str, entry: ArgumentEntry, language: Language, *, is_required: 
     elif entry.type == "string" and not entry.enum:
         bounds = {"max_length": entry.max_length or LONGEST_ARGUMENT}
     kind = Annotated[kind, Field(**bounds)] if bounds else kind
-    told: dict[str, Any] = {"alias": name, "description": entry.description.of(language) or None}
+    told: dict[str, Any] = {"alias": name, "description": entry.description or None}
     return (kind, Field(**told)) if is_required else (kind | None, Field(default=None, **told))
 
 
@@ -269,7 +244,7 @@ class ActionsFile(ContentModel):
     needs: ListOf[NeedEntry] = Field(description="what a character has more or less of / キャラクターの欲求")
     talk: TalkEntry = Field(default=TalkEntry(), description="what talking does to needs / 会話が欲求に及ぼす効果")
     actions: NonEmpty[ActionEntry] = Field(description="what a character can do / キャラクターにできること")
-    game_actions: ListOf[GameActionEntry] = Field(
+    game_actions: ListOf[GameAction] = Field(
         default=(),
         description="what people may ask of the game while they talk with a player / "
         "プレイヤーと話す人物がゲームに頼めること",
@@ -283,7 +258,7 @@ def catalogue(file: ActionsFile, language: Language) -> Catalogue:
         ValueError: an id is there twice, a need is not there, or a level lies out of bounds.
     """
     return Catalogue(
-        needs=Needs(all=tuple(Need(**need.in_language(language)) for need in file.needs)),
+        needs=Needs(all=tuple(Need(**dict(need.in_language(language))) for need in file.needs)),
         actions=tuple(_action(action, language) for action in file.actions),
         talk_effects=file.talk.effects_per_hour,
     )
@@ -294,4 +269,6 @@ def _action(entry: ActionEntry, language: Language) -> ActionDef:
         Between(need_id=need_id, at_least=bounds.at_least, at_most=bounds.at_most)
         for need_id, bounds in entry.requires.items()
     )
-    return ActionDef(**{**entry.in_language(language), "tags": frozenset(entry.tags), "requires": tuple(requires)})
+    return ActionDef(
+        **{**dict(entry.in_language(language)), "tags": frozenset(entry.tags), "requires": tuple(requires)}
+    )

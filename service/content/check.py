@@ -1,16 +1,15 @@
 """The check of a content directory, in two passes: the form of every file, then what the files say of each other."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from service.content.actions import ActionsFile
-from service.content.check_actions import check_actions, check_game_actions, check_plans, check_tags
 from service.content.fields import ContentModel, ContentProblem, Text, problem, quote, schema_errors
 from service.content.files import (
     ACTIONS_FILE,
@@ -36,28 +35,41 @@ from service.content.lore import LoreFile, groups_of
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.references import (
+    check_actions,
     check_connectivity,
+    check_game_actions,
     check_homes,
     check_ids,
     check_lore,
     check_maps,
     check_npcs,
     check_people,
+    check_plans,
     check_posts,
+    check_tags,
 )
 from service.content.scenes import Scene, check_scenes, named
 from service.locales import Language, Listed, languages
 
 W = TypeVar("W", bound=ContentModel)
 
+_FOLDERS: Mapping[str, type[ContentModel]] = {
+    NPCS: NpcFile,
+    CHARACTERS: CharacterFile,
+    FRAGMENTS: FragmentFile,
+    LORE: LoreFile,
+    SCENES: Scene,
+    GROUPS: GroupsFile,
+}
+"""What is in each folder of a game."""
+
 
 @dataclass(kw_only=True)
 class CheckedContent:
     """What could be read, people by their files in the order of names; all there is if there are no `problems`.
 
-    `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read;
-    `all_people`: and every one of characters/. `players` are made at run time, by what stands for a file.
-    `fragments` are by their files; `all_fragments`: every one could be read.
+    `own_actions`: it has an actions.json, else the bundled one serves. `partly_read` are the folders of which a file
+    could not be read. `players` are made at run time, by what stands for a file.
     `own_prompts`: the game's own prompts by their language, each with its name and source; who knows how prompts are
     made checks what is in them.
     """
@@ -66,12 +78,10 @@ class CheckedContent:
     actions: ActionsFile | None = None
     own_actions: bool = True
     npcs: dict[str, NpcFile] = field(default_factory=dict)
-    all_npcs: bool = True
     characters: dict[str, CharacterFile] = field(default_factory=dict)
-    all_people: bool = True
     players: dict[str, PlayerFile] = field(default_factory=dict)
     fragments: dict[str, FragmentFile] = field(default_factory=dict)
-    all_fragments: bool = True
+    partly_read: frozenset[str] = frozenset()
     lore: dict[str, LoreFile] = field(default_factory=dict)
     scenes: dict[str, Scene] = field(default_factory=dict)
     groups: dict[str, GroupsFile] = field(default_factory=dict)
@@ -106,10 +116,10 @@ class CheckedContent:
         if self.actions is not None:
             found["need"] = [need.id for need in self.actions.needs]
             found["action"] = [action.id for action in self.actions.actions]
-        if self.all_people:
+        if self.partly_read.isdisjoint((NPCS, CHARACTERS)):
             found["person"] = [person.id for person in self.everybody.values()]
             found["who"] = [*found["person"], "npc", "character"]
-        return found | ({"fragment": [*map(name_of, self.fragments)]} if self.all_fragments else {})
+        return found | ({"fragment": [*map(name_of, self.fragments)]} if FRAGMENTS not in self.partly_read else {})
 
     def file_of(self, person_id: str) -> str | None:
         """The file that says who the person is; None: there is none."""
@@ -139,28 +149,25 @@ def _parsed(directory: Path) -> CheckedContent:
     maps = parse(MapsFile, directory, MAPS_FILE, found)
     actions = parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
 
-    def parse_all(model: type[W], folder: str, *, is_needed: bool = False) -> tuple[dict[str, W], bool]:
-        is_there = is_needed or os.path.lexists(directory / folder)
-        return _parse_all(model, directory, folder, found) if is_there else ({}, True)
-
-    npcs, all_npcs = parse_all(NpcFile, NPCS, is_needed=maps is None or any(area.npcs for area in maps.maps))
-    characters, all_characters = parse_all(CharacterFile, CHARACTERS)
-    fragments, all_fragments = parse_all(FragmentFile, FRAGMENTS)
+    read = dict[str, dict[str, Any]]()
+    partly_read = set[str]()
+    for folder, model in _FOLDERS.items():
+        before, is_needed = len(found), folder == NPCS and (maps is None or any(area.npcs for area in maps.maps))
+        files = _listed(directory, folder, found) if is_needed or os.path.lexists(directory / folder) else []
+        formed = {file: parse(model, directory, file, found) for file in files if file.endswith(PERSON_SUFFIXES)}
+        read[folder] = {file: one for file, one in formed.items() if one is not None}
+        if len(found) > before:
+            partly_read.add(folder)
+    read[SCENES] = {file: named(file, scene) for file, scene in read[SCENES].items()}
+    prompts = dict(_own_prompts(directory, found))
     return CheckedContent(
         maps=maps,
         actions=actions,
         own_actions=own_actions,
-        npcs=npcs,
-        all_npcs=all_npcs,
-        characters=characters,
-        all_people=all_npcs and all_characters,
-        fragments=fragments,
-        all_fragments=all_fragments,
-        lore=parse_all(LoreFile, LORE)[0],
-        scenes={file: named(file, scene) for file, scene in parse_all(Scene, SCENES)[0].items()},
-        groups=parse_all(GroupsFile, GROUPS)[0],
-        own_prompts=dict(_own_prompts(directory, found)),
+        own_prompts=prompts,
+        partly_read=frozenset(partly_read),
         problems=found,
+        **read,
     )
 
 
@@ -180,14 +187,6 @@ def parse(model: type[W], directory: Path, file: str, found: list[ContentProblem
 def _formed(model: type[W], text: str, suffix: str) -> W:
     """The same object for the same text: of a game that is read anew, only what was changed is parsed."""
     return model.model_validate(values_of(text, suffix))
-
-
-def _parse_all(model: type[W], directory: Path, folder: str, found: list[ContentProblem]) -> tuple[dict[str, W], bool]:
-    """What is in the files of a folder, and whether this is all of it."""
-    before = len(found)
-    files = [file for file in _listed(directory, folder, found) if file.endswith(PERSON_SUFFIXES)]
-    parsed = {file: parse(model, directory, file, found) for file in files}
-    return {file: one for file, one in parsed.items() if one is not None}, len(found) == before
 
 
 def _own_prompts(
@@ -233,14 +232,14 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         wrong = [*check_maps(maps), *check_posts(maps)]
         yield from wrong or check_connectivity(maps)
         yield from check_homes(characters, maps)
-        if content.all_npcs:
+        if NPCS not in content.partly_read:
             yield from check_npcs(npcs, characters, maps)
-    if content.all_people:
+    if content.partly_read.isdisjoint((NPCS, CHARACTERS)):
         yield from check_lore(content.lore)
         yield from check_scenes(content.scenes, content.nodes)
         for file, groups in content.groups.items():
             yield from check_groups(file, groups, content.names, content.nodes)
-    if content.all_fragments:
+    if FRAGMENTS not in content.partly_read:
         yield from check_fragments(everybody, content.fragments)
     if actions is not None:
         if content.own_actions:

@@ -8,22 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     PlainSerializer,
     PlainValidator,
     Strict,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import no_info_wrap_validator_function, plain_serializer_function_ser_schema
 
 from service.locales import Language, Listed, Phrase, languages, room
 from world.actions import BUILT_IN
@@ -36,10 +39,10 @@ FORMS = (
     *("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
     *("<think>", "</think>", "{{user}}", "{{char}}"),
 )
-"""What the templates of models and of chat programs leave behind, besides ``<|...|>``."""
+"""Marks that chat templates of models and chat programs leave in texts, besides ``<|...|>``."""
 MARKS = rf"<[|｜][^|｜<>]{{1,40}}[|｜]>|{'|'.join(map(re.escape, FORMS))}"
 MARKUP = re.compile(rf"</?\s*context\s*>|{MARKS}", re.IGNORECASE)
-"""What frames prompts, here or in those templates."""
+"""Our own ``<context>`` tags, and those marks: they would frame a prompt anew."""
 
 T = TypeVar("T")
 
@@ -161,15 +164,13 @@ class ContentModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", alias_generator=to_camel)
 
-    def in_language(self, language: Language) -> dict[str, Any]:
-        """Its values under their Python names, every text in that language."""
-        return {name: _in_language(value, language) for name, value in self}
+    def in_language(self, language: Language) -> Self:
+        """It, with every text in that language alone."""
+        return self.model_copy(update={name: _in_language(value, language) for name, value in self})
 
 
-class Text(ContentModel):
-    """What people read: one string for all languages, or a mapping from some of them (`en`, `ja`). Empty: not
-    written.
-    """
+class TextForm(ContentModel):
+    """A text as it stands in a file: one string for all languages, or a mapping from some of them (`en`, `ja`)."""
 
     __annotations__ = dict.fromkeys(languages(), Annotated[Words, Field(default="")])
 
@@ -177,9 +178,8 @@ class Text(ContentModel):
     @classmethod
     def _from_string(cls, value: Any) -> Any:
         if isinstance(value, str):
-            words = _words(value)
-            return dict.fromkeys(languages(), words)
-        if not isinstance(value, Text) and (not isinstance(value, dict) or not value):
+            return dict.fromkeys(languages(), _words(value))
+        if not isinstance(value, TextForm) and (not isinstance(value, dict) or not value):
             raise refusal("text")
         return value
 
@@ -187,16 +187,55 @@ class Text(ContentModel):
         """The text in that language, else in the first that there is."""
         return next(filter(None, (getattr(self, one) for one in (language, *languages()))), "")
 
+    def in_language(self, language: Language) -> Self:
+        """It, with the words of that language in all of them."""
+        return self.model_copy(update=dict.fromkeys(languages(), self.of(language)))
 
-def _in_language(value: object, language: Language) -> object:
+
+class Text(str):
+    """What people read: the words in the first language that they were written in. Empty: not written."""
+
+    form: TextForm
+
+    def __new__(cls, written: str | TextForm) -> Self:
+        """A string is said in every language."""
+        form = TextForm.model_validate(written)
+        text = super().__new__(cls, form.of(languages()[0]))
+        text.form = form
+        return text
+
+    def __deepcopy__(self, memo: object) -> Self:  # pydantic copies defaults
+        return self
+
+    def of(self, language: Language) -> str:
+        """The words in that language, else in the first that there is."""
+        return self.form.of(language)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: object, form: ValidatorFunctionWrapHandler) -> Text:
+            return value if isinstance(value, Text) else cls(form(value))
+
+        shown = plain_serializer_function_ser_schema(lambda text: getattr(text, "form", text))
+        return no_info_wrap_validator_function(read, handler.generate_schema(TextForm), serialization=shown)
+
+    def __eq__(self, other: object) -> bool:
+        return self.form == other.form if isinstance(other, Text) else str(self) == other
+
+    __hash__ = str.__hash__
+
+
+def _in_language(value: Any, language: Language) -> Any:
     if isinstance(value, Text):
         return value.of(language)
     if isinstance(value, ContentModel):
         return value.in_language(language)
+    if isinstance(value, dict):
+        return {name: _in_language(inside, language) for name, inside in value.items()}
     return tuple(_in_language(item, language) for item in value) if isinstance(value, tuple) else value
 
 
-UNWRITTEN = Text.model_construct()
+UNWRITTEN = Text(TextForm.model_construct())
 """The text of a key that was left out."""
 
 
@@ -221,7 +260,7 @@ def ids_named(value: object, mark: Names | None = None, key: Key = ()) -> Iterat
 
 @cache
 def _marks(model: type[ContentModel]) -> Mapping[str, Names | None]:
-    """How each field of the model is marked."""
+    """The mark of each field of the model; None: it has none."""
     hints = get_type_hints(model, include_extras=True)
     return {name: next(_marks_in(hints[name]), None) for name in model.model_fields}
 
@@ -357,10 +396,6 @@ def _at(where: str) -> str:
     return f"{where}: " if where else ""
 
 
-_BUILT_IN = ", ".join(sorted(BUILT_IN))
-_LANGUAGES = Listed(map(quote, languages()), last="common.or")
-
-
 def schema_errors(model: type[BaseModel], file: str, error: ValidationError) -> Iterator[ContentProblem]:
     """Every way in which a file's values are not in the model's form."""
     errors = error.errors(include_url=False)
@@ -381,14 +416,17 @@ def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentP
         return problem(file, key, "content.missing", name=quote(str(key[-1])))
     if kind in {"extra_forbidden", "invalid_key"}:
         name, known = str(key[-1]), _keys_of(model, key[:-1])
-        hinted = hint(name, known)
-        return problem(
-            file, (*key[:-1], name), "content.unknown_key", name=quote(name), known=", ".join(known), hint=hinted
-        )
-    facts = error.get("ctx", {})
-    choices = str(facts.get("expected")).replace("'", '"')
-    facts = {**facts, "choices": choices, "most": SLUG_MAX, "built_in": _BUILT_IN, "languages": _LANGUAGES}
-    expected = Phrase(f"content.expected.{kind}", **facts)
+        facts = {"name": quote(name), "known": ", ".join(known), "hint": hint(name, known)}
+        return problem(file, (*key[:-1], name), "content.unknown_key", **facts)
+    bounds = error.get("ctx", {})
+    expected = Phrase(
+        f"content.expected.{kind}",
+        **bounds,
+        choices=str(bounds.get("expected")).replace("'", '"'),
+        most=SLUG_MAX,
+        built_in=", ".join(sorted(BUILT_IN)),
+        languages=Listed(map(quote, languages()), last="common.or"),
+    )
     return problem(file, key, "content.mismatch", found=found(error["input"]), expected=expected)
 
 
@@ -406,6 +444,8 @@ def _keys_of(model: type[BaseModel], key: Key) -> list[str]:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
+    if annotation is Text:
+        return TextForm
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from service.content.fields import ContentModel, ContentProblem, Key, Text, problem
+from service.content.fields import ContentModel, ContentProblem, Key, TextForm, problem
 from service.content.persons import PersonaFile, PersonFile
 from service.content.references import declared_once
 
@@ -50,7 +50,7 @@ def _joined(own: M, others: Sequence[ContentModel]) -> M:
 
 
 def _has_keys(value: object) -> bool:
-    return isinstance(value, ContentModel) and not isinstance(value, Text)
+    return isinstance(value, ContentModel) and not isinstance(value, TextForm)
 
 
 def check_fragments(people: Mapping[str, PersonFile], fragments: Fragments) -> Iterator[ContentProblem]:

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from service.content.actions import GameAction, catalogue, game_actions
+from service.content.actions import GameAction, catalogue
 from service.content.check import CheckedContent, examine, parse
 from service.content.fields import ContentModel, ContentProblem, Problems
 from service.content.fragments import Fragments, with_fragments
-from service.content.lore import Lore, groups_of, lore_of
+from service.content.lore import LoreEntry, groups_of
 from service.content.maps import world_map
 from service.content.profile import CharacterProfile, NpcProfile, PersonKind, PlayerProfile
 from service.content.scenes import Scene
@@ -44,7 +44,7 @@ class Cast:
     removed: Mapping[str, str] = field(default_factory=dict)
     own_prompts: tuple[tuple[str, str], ...] = ()
     game_actions: Mapping[str, GameAction] = field(default_factory=dict)
-    lore: tuple[Lore, ...] = ()
+    lore: tuple[LoreEntry, ...] = ()
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fragments: Fragments = field(default_factory=dict)
     scenes: Mapping[str, Scene] = field(default_factory=dict)
@@ -177,11 +177,11 @@ def load_content(directory: Path) -> Content:
                 world_name=maps.name.of(language),
                 world_map=world_map(maps, language, {npc.id for npc in npcs if npc.may_leave}),
                 catalogue=catalogue(actions, language),
-                npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
-                characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
+                npcs={npc.id: NpcProfile(**npc.told(language)) for npc in npcs},
+                characters={person.id: CharacterProfile(**person.told(language)) for person in characters},
                 own_prompts=checked.own_prompts.get(language, ()),
-                game_actions=game_actions(actions.game_actions, language) if checked.own_actions else {},
-                lore=lore_of(checked.lore, language),
+                game_actions={one.id: one.in_language(language) for one in actions.game_actions if checked.own_actions},
+                lore=tuple(entry for file in checked.lore.values() for entry in file.entries),
                 groups=groups_of(checked.lore),
                 fragments=checked.fragments,
                 scenes={scene.scene_id: scene for scene in checked.scenes.values()},

@@ -1,7 +1,6 @@
-"""lore/*.yaml: what people know without having lived it, and groups of people. Their form, and what a cast holds."""
+"""lore/*.yaml: what people know without having lived it, and groups of people: their form."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -60,6 +59,17 @@ class LoreEntry(ContentModel):
         "recalled は話題に出たとき思い出す",
     )
 
+    def is_known(
+        self, person_id: str, map_id: str | None, flags: Mapping[str, Flag], groups: Mapping[str, Sequence[str]]
+    ) -> bool:
+        """Whether a person who lives on that map (None: on none) knows it; `groups` are their members by name."""
+        if not all(same_flag(flags.get(name, False), value) for name, value in self.when.items()):
+            return False
+        who = self.known_by
+        if who is None or person_id in who.people or map_id in who.maps:
+            return True
+        return any(person_id in groups[name] for name in who.groups)
+
 
 class LoreFile(ContentModel):
     """lore/*.yaml."""
@@ -71,45 +81,6 @@ class LoreFile(ContentModel):
     entries: ListOf[LoreEntry] = Field(default=(), description="what is known / 知られていること")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lore:
-    """Something that `people` know, and whoever lives on one of the `maps` (both empty: everybody), while each flag is
-    as `when` says. `is_always`: it stands in their prompts; else it comes to mind.
-    """
-
-    id: str
-    text: str
-    people: frozenset[str] = frozenset()
-    maps: frozenset[str] = frozenset()
-    when: Mapping[str, Flag] = field(default_factory=dict)
-    is_always: bool = False
-
-    def is_known(self, person_id: str, map_id: str | None, flags: Mapping[str, Flag]) -> bool:
-        """Whether a person who lives on that map (None: on none) knows it."""
-        if not all(same_flag(flags.get(name, False), value) for name, value in self.when.items()):
-            return False
-        return not (self.people or self.maps) or person_id in self.people or map_id in self.maps
-
-
 def groups_of(files: Mapping[str, LoreFile]) -> dict[str, tuple[str, ...]]:
     """The people of each group, by its name."""
     return {name: people for file in files.values() for name, people in file.groups.items()}
-
-
-def lore_of(files: Mapping[str, LoreFile], language: str) -> tuple[Lore, ...]:
-    """All that is to be known, in that language and the order of the files."""
-    groups = groups_of(files)
-    return tuple(_lore(entry, groups, language) for file in files.values() for entry in file.entries)
-
-
-def _lore(entry: LoreEntry, groups: Mapping[str, tuple[str, ...]], language: str) -> Lore:
-    known_by = entry.known_by or KnownByEntry.model_construct()
-    members = (person_id for name in known_by.groups for person_id in groups[name])
-    return Lore(
-        id=entry.id,
-        text=entry.text.of(language),
-        people=frozenset((*known_by.people, *members)),
-        maps=frozenset(known_by.maps),
-        when=entry.when,
-        is_always=entry.tell == "always",
-    )

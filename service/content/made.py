@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from service.content.check import CheckedContent, cross_checked
-from service.content.fields import MARKUP, ContentProblem, Key, found, problem, quote, schema_errors
+from service.content.fields import MARKUP, ContentProblem, Key, Text, found, problem, quote, schema_errors
 from service.content.files import Unreadable, values_of
 from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
@@ -24,7 +24,6 @@ from service.content.profile import (
     NpcProfile,
     PersonKind,
     PlayerProfile,
-    importance_word,
 )
 from service.content.references import check_ids
 from service.errors import ProfileWrong, WrongLine
@@ -38,10 +37,6 @@ class PostedNpcFile(NpcFile):
     """An NPC that is made at run time says itself where it stands."""
 
     node_id: str = Field(alias="node_id", description="the node it stands on; nobody walks over it / 立つノード")
-
-    def in_language(self, language: Language) -> dict[str, Any]:
-        """Its values but the node: that is the map's."""
-        return {name: value for name, value in super().in_language(language).items() if name != "node_id"}
 
 
 _FILES: Mapping[PersonKind, type[PersonFile]] = {
@@ -160,11 +155,7 @@ def _with(person: Any, lasting: Sequence[Lasting], language: Language) -> Any:
         for one in lasting
         if one.kind == "experience" or one.weight <= SMALL
     ]
-    goals = [
-        LifeGoal(goal=one.text, importance=importance_word(one.weight), weight=one.weight)
-        for one in lasting
-        if one.kind == "goal"
-    ]
+    goals = [LifeGoal(goal=Text(one.text), importance=one.weight) for one in lasting if one.kind == "goal"]
     reached = {one.text for one in lasting if one.kind == "reached"}
     left = tuple(one for one in (*person.goals, *goals) if one.goal not in reached)
     return person.model_copy(update={"persona": (*person.persona, *lines), "goals": left})
@@ -179,7 +170,7 @@ def place_of(made: Made) -> str | None:
 
 
 def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
-    """A player says nothing of the map: what can be wrong with it is quickly found, however large the world is."""
+    """Checks a player against people and fragments only, as it names no place: quick however large the world is."""
     if kind == "player":
         known = {name: content.known[name] for name in ("person", "fragment")}
         return chain(check_ids(content.players, known), check_fragments(content.players, content.fragments))
@@ -258,15 +249,11 @@ def _file_of(made: Made) -> PersonFile:
 
 def _in_language(made: Made, language: Language, fragments: Fragments) -> Any:
     person = _file_of(made)
-    return (
-        _profile_of(made, language) if not person.use else _told(made.kind, with_fragments(person, fragments), language)
-    )
+    if not person.use:
+        return _profile_of(made, language)
+    return _PROFILES[made.kind](**with_fragments(person, fragments).told(language))
 
 
 @lru_cache(maxsize=10_000)
 def _profile_of(made: Made, language: Language) -> Any:
-    return _told(made.kind, _file_of(made), language)
-
-
-def _told(kind: PersonKind, person: PersonFile, language: Language) -> Any:
-    return _PROFILES[kind](**person.in_language(language))
+    return _PROFILES[made.kind](**_file_of(made).told(language))

@@ -99,7 +99,7 @@ def world_map(file: MapsFile, language: Language, leaving: Collection[str] = ())
     posts = {post.npc_id: post.spawn_node_id for area in file.maps for post in area.npcs}
     return WorldMap(
         nodes=index_nodes(
-            Node(map_id=area.id, **node.in_language(language)) for area in file.maps for node in area.nodes
+            Node(map_id=area.id, **dict(node.in_language(language))) for area in file.maps for node in area.nodes
         ),
         edges=tuple(
             Edge(a=way.start, b=way.goal, minutes=way.minutes)

@@ -5,7 +5,7 @@ are all optional.
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from service.content.fields import (
     UNWRITTEN,
@@ -19,33 +19,15 @@ from service.content.fields import (
     PersonId,
     Slug,
     Text,
+    TextForm,
     refusal,
 )
-from service.content.profile import SMALL, Decides, Mood, PersonaLine, Secret, TellFrom, importance_word
+from service.content.profile import SMALL, Decides, LifeGoal, Mood, PersonaLine, Secret, TellFrom, Weight
 from service.locales import Language, languages, sentence
 from service.settings import ContextTokens
 
-_WEIGHTS = {"low": 3, "medium": 6, "high": 9}
 
-
-def _weight(value: object) -> int:
-    """Raises: PydanticCustomError."""
-    if isinstance(value, str) and value in _WEIGHTS:
-        return _WEIGHTS[value]
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10:
-        return value
-    raise refusal("importance")
-
-
-Weight = Annotated[
-    int,
-    PlainValidator(_weight),
-    WithJsonSchema({"anyOf": [{"enum": list(_WEIGHTS)}, {"type": "integer", "minimum": 1, "maximum": 10}]}),
-]
-"""How much something matters, from 1 to 10; or in a word."""
-
-
-class FactEntry(Text):
+class FactEntry(TextForm):
     """Something true of a person: a text; or `en`, `ja` with what makes it a secret beside them."""
 
     secret: bool = Field(
@@ -123,24 +105,6 @@ class ExperienceEntry(ContentModel):
     )
 
 
-class GoalEntry(ContentModel):
-    """Something it wants of life."""
-
-    goal: Text = Field(description="what it wants / 望むこと")
-    importance: Weight = Field(
-        description="how much it wants it: from 1 to 10, or `low`, `medium`, `high`; below 5 it is told when there is "
-        "talk of it / どれほど望むか。1〜10、または `low`、`medium`、`high`。5未満は話題に出たときだけ伝える"
-    )
-
-    def in_language(self, language: Language) -> dict[str, Any]:
-        """Its values; the importance both ways."""
-        return {
-            **super().in_language(language),
-            "importance": importance_word(self.importance),
-            "weight": self.importance,
-        }
-
-
 class PersonaFile(ContentModel):
     """The keys that files of people and fragments share. `identity` always stands in a prompt, in one line; the lines
     of a persona come in when the moment asks for them.
@@ -173,7 +137,7 @@ class PersonaFile(ContentModel):
         description="what others are to it; told in their presence alone / 人間関係。その相手がいるときだけ伝える",
     )
     experiences: ListOf[ExperienceEntry] = Field(default=(), description="what it has lived through / 経験してきたこと")
-    goals: ListOf[GoalEntry] = Field(default=(), description="what it wants of life / 人生で望むこと")
+    goals: ListOf[LifeGoal] = Field(default=(), description="what it wants of life / 人生で望むこと")
     tendencies: ListOf[Text] = Field(default=(), description="what it tends to do / しがちなこと")
     custom_prompt: Text = Field(
         default=UNWRITTEN,
@@ -200,12 +164,11 @@ class PersonaFile(ContentModel):
         "読み上げの声などクライアント用の値。発言と一緒にそのまま渡し、モデルには見せない",
     )
 
-    def in_language(self, language: Language) -> dict[str, Any]:
-        """Its values under their Python names, those of a persona as what is told of them; secrets stand apart from the
-        facts that anybody may be told.
+    def told(self, language: Language) -> dict[str, Any]:
+        """The values of its profile: those of a persona as what is told of them; secrets stand apart from the facts
+        that anybody may be told.
         """
-        values = super().in_language(language)
-        values = {name: value for name, value in values.items() if name not in _TOLD}
+        values = {name: value for name, value in self.in_language(language) if name not in _TOLD}
         values["facts"] = tuple(fact.of(language) for fact in self.facts if not fact.secret)
         values["secrets"] = tuple(
             Secret(fact=fact.of(language), tell_from=fact.tell_from)
@@ -220,9 +183,9 @@ class PersonaFile(ContentModel):
 
 _TOLD = frozenset(
     "age gender appearance nationality residence education occupation big_five preferences beliefs skills behaviors "
-    "relationships experiences use aliases".split()
+    "relationships experiences use aliases node_id".split()
 )
-"""What a profile holds as what is told of it, and the fragments that are in it already."""
+"""Keys that a profile holds as sentences, has taken in (fragments), or leaves to the map."""
 
 
 def _identity(person: PersonaFile, language: Language) -> Iterator[str]:
@@ -264,12 +227,12 @@ def _persona(person: PersonaFile, language: Language) -> Iterator[PersonaLine]:
         ("like", cares.likes),
         ("dislike", cares.dislikes),
     ):
-        yield from (persona_line(kind, text.of(language), language) for text in texts if text is not UNWRITTEN)
+        yield from (persona_line(kind, text.of(language), language) for text in texts if text)
     for one in person.experiences:
         yield persona_line("experience", one.event.of(language), language, weight=one.importance)
     for wish in person.goals:
-        if wish.importance <= SMALL:
-            yield persona_line("wish", wish.goal.of(language), language, weight=wish.importance)
+        if wish.weight <= SMALL:
+            yield persona_line("wish", wish.goal.of(language), language, weight=wish.weight)
     for other in person.relationships:
         text = other.description.of(language)
         yield PersonaLine(text=text, told=text, person=other.person)
@@ -280,7 +243,7 @@ def persona_line(kind: str, text: str, language: Language, **more: int) -> Perso
     return PersonaLine(text=text, told=sentence(language, f"persona.{kind}", text=text), **more)
 
 
-class _Named(ContentModel):
+class _PersonHead(ContentModel):
     """What stands first in a person's file."""
 
     id: Slug = Field(description="the person's id, no other person's / 人物のid。ほかの誰とも違う")
@@ -292,7 +255,7 @@ class _Named(ContentModel):
     )
 
 
-class PersonFile(PersonaFile, _Named):
+class PersonFile(PersonaFile, _PersonHead):
     """What the files of NPCs and characters have in common."""
 
     aliases: ListOf[str] = Field(

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, JsonValue, model_validator
+from pydantic import BaseModel, Field, JsonValue, PlainValidator, WithJsonSchema, model_serializer, model_validator
 
-from service.content.fields import ContentModel, PersonId, refusal
+from service.content.fields import ContentModel, PersonId, Text, refusal
 
 Mood = Literal["happy", "neutral", "angry", "sad", "afraid", "ashamed", "moved"]
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -69,12 +69,44 @@ class PersonaLine(BaseModel, frozen=True, extra="forbid"):
     """whom it is about: told in its presence alone; null: nobody"""
 
 
-class LifeGoal(BaseModel, frozen=True, extra="forbid"):
-    """Something a person wants of life; `weight` is its importance from 1 to 10."""
+_WEIGHTS = {"low": 3, "medium": 6, "high": 9}
 
-    goal: str
-    importance: Importance = "medium"
-    weight: int = 5
+
+def _weight(value: object) -> int:
+    """Raises: PydanticCustomError."""
+    if isinstance(value, str) and value in _WEIGHTS:
+        return _WEIGHTS[value]
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10:
+        return value
+    raise refusal("importance")
+
+
+Weight = Annotated[
+    int,
+    PlainValidator(_weight),
+    WithJsonSchema({"anyOf": [{"enum": list(_WEIGHTS)}, {"type": "integer", "minimum": 1, "maximum": 10}]}),
+]
+"""How much something matters, from 1 to 10; or in a word."""
+
+
+class LifeGoal(ContentModel):
+    """Something it wants of life."""
+
+    goal: Text = Field(description="what it wants / 望むこと")
+    weight: Weight = Field(
+        alias="importance",
+        description="how much it wants it: from 1 to 10, or `low`, `medium`, `high`; below 5 it is told when there is "
+        "talk of it / どれほど望むか。1〜10、または `low`、`medium`、`high`。5未満は話題に出たときだけ伝える",
+    )
+
+    @property
+    def importance(self) -> Importance:
+        """How much it wants it, in a word."""
+        return importance_word(self.weight)
+
+    @model_serializer
+    def _as_given(self) -> dict[str, object]:  # the rehearsal draws its answers from these very bytes
+        return {"goal": self.goal, "importance": self.importance, "weight": self.weight}
 
 
 class Profile(BaseModel, frozen=True, extra="forbid"):
@@ -136,7 +168,7 @@ class NpcProfile(Profile):
         return "npc"
 
 
-class RoutineBlock(BaseModel, frozen=True, extra="forbid"):
+class RoutineBlock(BaseModel, frozen=True, extra="forbid", from_attributes=True):
     """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home). `action_id`
     names the action of actions.json that this is (None: what fits the place).
     """

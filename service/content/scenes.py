@@ -134,7 +134,7 @@ class Entrance(ContentModel):
         return {"person": value} if isinstance(value, str) else value
 
 
-class Effect(ContentModel):
+class SceneEffect(ContentModel):
     """What happens: one of the keys."""
 
     scene_situation_update: Text | None = Field(default=None, description="how things stand now / いまの状況")
@@ -166,7 +166,7 @@ class Effect(ContentModel):
     def person_id(self) -> str | None:
         """Whom it concerns; None: nobody alone."""
         value = getattr(self, self.kind)
-        return getattr(value, "person", value if isinstance(value, str) else None)
+        return getattr(value, "person", value if isinstance(value, str) and not isinstance(value, Text) else None)
 
     @property
     def text(self) -> Text:
@@ -185,7 +185,7 @@ class Intervention(ContentModel):
 
     id: Slug = Field(description="its id in the scene / 場面の中でのid")
     when: Condition = Field(description="what must be so / 起こる条件")
-    do: Effect = Field(description="what happens / 起こること")
+    do: SceneEffect = Field(description="what happens / 起こること")
     times: int = Field(default=1, ge=1, le=MOST_TURNS, description="how often at most / 最大の回数")
 
 

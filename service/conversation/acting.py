@@ -94,7 +94,7 @@ def _schema(actions: tuple[GameAction, ...]) -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "id": {"type": "string", "enum": [action.id]},
-                "args": action.arguments.model_json_schema(),
+                "args": action.form.model_json_schema(),
             },
         }
         for action in actions
@@ -110,7 +110,7 @@ def _read(actions: tuple[GameAction, ...], value: Any) -> Any:
     if action is None:
         return Act(id=str(asked.get("id", ""))[:SLUG_MAX], fault="not_offered")
     try:
-        args = action.arguments.model_validate(asked.get("args") or {})
+        args = action.form.model_validate(asked.get("args") or {})
     except ValidationError as exc:
         return Act(id=action.id, fault="arguments", why=_faults(exc))
     return Act(id=action.id, args=args.model_dump(mode="json", by_alias=True, exclude_none=True))

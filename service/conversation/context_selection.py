@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, cast
 
-from service.content.lore import Lore
+from service.content.lore import LoreEntry
 from service.content.profile import NpcProfile, Profile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import PromptContext, Record, render_record, was_told
@@ -336,7 +336,7 @@ LORE_TOKENS = 80
 """Most tokens of a prompt, by `estimate_tokens`, for lore that is always told: the first of it."""
 
 
-def known_lore(world: WorldView, person_id: str, *, is_always: bool) -> list[Lore]:
+def known_lore(world: WorldView, person_id: str, *, is_always: bool) -> list[LoreEntry]:
     """What the person knows at the moment of `world`, in the order of the files."""
     if not world.cast.lore:
         return []
@@ -344,28 +344,30 @@ def known_lore(world: WorldView, person_id: str, *, is_always: bool) -> list[Lor
     lives = character.home if character else world.map.npc_nodes.get(person_id)
     node = world.map.nodes.get(lives) if lives is not None else None
     map_id = node.map_id if node else None
-    known = (one for one in world.cast.lore if one.is_always == is_always)
-    return [one for one in known if one.is_known(person_id, map_id, world.flags)]
+    known = (one for one in world.cast.lore if (one.tell == "always") == is_always)
+    return [one for one in known if one.is_known(person_id, map_id, world.flags, world.cast.groups)]
 
 
 def always_told(world: WorldView, person_id: str) -> Told:
     """The lore that stands in every prompt of the person."""
-    return fitting(map(_line, known_lore(world, person_id, is_always=True)), LORE_TOKENS)
+    return fitting((_line(world, one) for one in known_lore(world, person_id, is_always=True)), LORE_TOKENS)
 
 
 def brought_to_mind(world: WorldView, person_id: str, query: str) -> list[Line]:
     """The lore that bears on the query, by the rarity of the words they share, as in a memory; best first."""
     known = known_lore(world, person_id, is_always=False)
-    return [_line(known[place]) for place in bearing(query, [one.text for one in known])]
+    lines = [_line(world, one) for one in known]
+    return [lines[place] for place in bearing(query, [line.text for line in lines])]
 
 
 def lore_candidates(world: WorldView, person_id: str, query: str) -> list[Candidate]:
     """What else of lore the person knows, for a context: what bears on the query is worth more."""
     bears = brought_to_mind(world, person_id, query)
-    rest = [line for line in map(_line, known_lore(world, person_id, is_always=False)) if line not in bears]
+    lines = (_line(world, one) for one in known_lore(world, person_id, is_always=False))
+    rest = [line for line in lines if line not in bears]
     told = [*((line, _USUAL + BEARS) for line in bears), *((line, _USUAL - 1.0) for line in rest)]
     return [Candidate(section="persona", worth=worth, line=line) for line, worth in told[:MOST_LORE]]
 
 
-def _line(one: Lore) -> Line:
-    return Line(one.text, ref(MemoryKind.LORE, one.id))
+def _line(world: WorldView, one: LoreEntry) -> Line:
+    return Line(one.text.of(world.language), ref(MemoryKind.LORE, one.id))

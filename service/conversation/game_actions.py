@@ -43,9 +43,9 @@ def allowed(world: WorldView, row: ConversationRow, person_id: str) -> tuple[Gam
     return tuple(
         one
         for one in world.cast.game_actions.values()
-        if (not one.entry.who or who.intersection(one.entry.who))
-        and (not one.entry.scope.nodes or place.id in one.entry.scope.nodes)
-        and (not one.entry.scope.maps or place.map_id in one.entry.scope.maps)
+        if (not one.who or who.intersection(one.who))
+        and (not one.scope.nodes or place.id in one.scope.nodes)
+        and (not one.scope.maps or place.map_id in one.scope.maps)
         and (row.actions is None or one.id in row.actions)
     )
 
@@ -94,14 +94,14 @@ def ask_game(session: Session, world: WorldView, row: ConversationRow, turn: Tur
         state=CallState.REQUESTED if is_asked else CallState.FAILED,
         reason=fault,
         why=act.why,
-        awaited=is_asked and action is not None and action.entry.await_result,
+        awaited=is_asked and action is not None and action.await_result,
         deadline=time.time() + world.settings.action_seconds if is_asked else 0.0,
         at=turn.at,
     )
     insert_rows(session, [call])
     if is_asked:
         tell_asked(session, row, world, call)
-    if action is not None and is_asked and not action.entry.confirm:
+    if action is not None and is_asked and not action.confirm:
         call = session.get_one(ActionCallRow, (call.world_id, call.id))
         call.state = CallState.DONE
     if call.state != CallState.REQUESTED:
@@ -146,7 +146,7 @@ def _possible(
     other = next((one for one in others if one.speaker == Speaker.HUMAN), others[0])
     likes = attitude(session, world.id, person_id, other.person_id, world.now).affinity
     person = session.get(PersonRow, (world.id, person_id))
-    lately = world.now - max(one.entry.cooldown_minutes for one in actions)
+    lately = world.now - max(one.cooldown_minutes for one in actions)
     query = select(ActionCallRow).where(
         ActionCallRow.world_id == world.id,
         ActionCallRow.person_id == person_id,
@@ -157,7 +157,7 @@ def _possible(
 
     def rests(action: GameAction) -> bool:
         return any(
-            call.state == CallState.REQUESTED or world.now < call.at + action.entry.cooldown_minutes
+            call.state == CallState.REQUESTED or world.now < call.at + action.cooldown_minutes
             for call in calls
             if call.action_id == action.id
         )
@@ -165,8 +165,8 @@ def _possible(
     return tuple(
         one
         for one in actions
-        if (one.entry.requires.affinity is None or likes >= one.entry.requires.affinity)
-        and (not one.item or (person is not None and one.item in person.items))
-        and all(same_flag(world.flags.get(name, False), value) for name, value in one.entry.requires.flags.items())
+        if (one.requires.affinity is None or likes >= one.requires.affinity)
+        and (not one.requires.item or (person is not None and one.requires.item in person.items))
+        and all(same_flag(world.flags.get(name, False), value) for name, value in one.requires.flags.items())
         and not rests(one)
     )

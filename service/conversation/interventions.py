@@ -11,7 +11,7 @@ from typing import Any
 from sqlmodel import Session
 
 from service.content.fields import Flag, same_flag
-from service.content.scenes import MOST_PEOPLE, Condition, Effect, Intervention, NeedLevel, Said
+from service.content.scenes import MOST_PEOPLE, Condition, Intervention, NeedLevel, Said, SceneEffect
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.long_term import due_requests, propose
 from service.conversation.scenes import definition_of, join, leave
@@ -62,7 +62,7 @@ def is_due(rule: Intervention, state: SceneState) -> bool:
     )
 
 
-def _can_be_done(effect: Effect, there: Collection[str]) -> bool:
+def _can_be_done(effect: SceneEffect, there: Collection[str]) -> bool:
     if effect.kind == COMES_IN:
         return effect.person_id not in there and len(there) < MOST_PEOPLE
     return effect.kind not in OF_ONE or effect.person_id in there
@@ -96,7 +96,7 @@ def _folded(text: str) -> str:
 
 
 def intervene(
-    session: Session, worlds: WorldRepository, key: ConversationKey, effect: Effect, before_turn: int | None = None
+    session: Session, worlds: WorldRepository, key: ConversationKey, effect: SceneEffect, before_turn: int | None = None
 ) -> InterventionRow:
     """Do to the scene what its writer wants, from turn `before_turn` (None: the next one) on; the caller commits.
 
@@ -170,7 +170,7 @@ def write_down(session: Session, row: ConversationRow, world: WorldView, done: M
 
 
 def _do(
-    session: Session, row: ConversationRow, world: WorldView, effect: Effect, said: int, rule: str | None = None
+    session: Session, row: ConversationRow, world: WorldView, effect: SceneEffect, said: int, rule: str | None = None
 ) -> InterventionRow:
     spot = effect.add_person.spot.of(world.language) if effect.add_person else ""
     details: dict[str, Any] = {TEXTS[effect.kind]: effect.text.of(world.language)} if effect.kind in TEXTS else {}

@@ -21,7 +21,7 @@ from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, OpenedFor, Phase, Speaker
 from service.store.tables import ConversationRow, ParticipantRow, engaged_in
 from world.errors import Unreachable
-from world.life import Talk, node_at, walking_at
+from world.life import TalkState, node_at, walking_at
 from world.time import iso
 
 
@@ -125,7 +125,7 @@ def open_to_player(session: Session, world: WorldView, wanted: Start, models: di
 def start_talk(
     session: Session,
     world: WorldView,
-    talk: Talk,
+    talk: TalkState,
     wanted: Start,
     node_id: str,
     models: dict[Role, str],

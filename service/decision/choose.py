@@ -1,4 +1,5 @@
-"""Owns a character's decision: plan the day if that is due, go on with its block, or ask the model what it does.
+"""Owns a character's decision: plan the day if that is due, go on with its block, or ask the model what it does; and
+what is kept of a question to its model: what its prompt held, in a few hundred bytes, and what it cost.
 
 It goes on without a question only if all of this holds, each for a reason of its own:
 
@@ -14,10 +15,13 @@ It goes on without a question only if all of this holds, each for a reason of it
 import hashlib
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-from service.decision.basis import offer_in_short, question_row, refusal_in_short
+from pydantic import BaseModel
+
 from service.decision.context import (
+    BaseContext,
     DayPlan,
     Decision,
     ModelReply,
@@ -30,9 +34,8 @@ from service.decision.context import (
     plan_fault,
     plan_prompt,
 )
-from service.decision.day import at_home, starts_between
 from service.decision.options import LONGEST_WAIT, action_name, failed_line, obstacle, offered, told_refusals, why
-from service.decision.routine import by_routine, earliest, in_time, keeping, wake_for
+from service.decision.routine import at_home, by_routine, earliest, in_time, keeping, starts_between, wake_for
 from service.decision.situation import AgentState, DecisionDependencies, LastAsked, Situation, recalled, situation_of
 from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.people.commitment import Commitment
@@ -41,7 +44,7 @@ from service.store.event_kinds import DecidedBy, FailedCall
 from service.store.quality import CheckedAnswer
 from service.store.tables import DecisionRow
 from service.usage import Usage
-from world.actions import TALK, WAIT, Option, Where
+from world.actions import TALK, WAIT, Option, Reason, Refusal, Where
 from world.life import Because
 from world.perception import Snapshot
 from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
@@ -83,7 +86,7 @@ async def plan_ahead(
 
 
 def _is_away(plan: ModelReply[DayPlan]) -> bool:
-    """Whether the model could not be asked at all: the plan is still due."""
+    """Whether the model could not be reached: the plan is still due."""
     return plan.failure is not None and not isinstance(plan.failure, _ANSWERED)
 
 
@@ -201,7 +204,13 @@ async def choose(
             thought=asked.value.thought.strip(),
             goal=asked.value.goal.strip() if talks else None,
             success_criteria=asked.value.success_criteria.strip() if talks else None,
-            last_asked=last_asked(situation, offer.option),
+            last_asked=LastAsked(
+                action_id=offer.option.action_id,
+                facility_id=offer.option.facility_id,
+                block_since=situation.slot.since if situation.slot else None,
+                seen=tuple(_in_sight(situation)),
+                news=_news(situation),
+            ),
         ),
         by="model",
         usage=plan.usage + asked.usage,
@@ -268,19 +277,8 @@ MOST = 3
 _LEISURE = (Where.HOME, Where.ANYWHERE)
 
 
-def last_asked(situation: Situation, option: Option) -> LastAsked:
-    """What to remember of a question that was answered with `option`."""
-    return LastAsked(
-        action_id=option.action_id,
-        facility_id=option.facility_id,
-        block_since=situation.slot.since if situation.slot else None,
-        seen=tuple(_in_sight(situation)),
-        news=_news(situation),
-    )
-
-
 def carry_on(situation: Situation) -> Chosen | None:
-    """What the character goes on with; None: its model is to be asked."""
+    """The choice to go on as before; None: its model must be asked."""
     last = situation.agent_state.last_asked
     if last is None or last.continuations >= MOST or not _is_quiet(situation, last) or _could_meet(situation):
         return None
@@ -350,3 +348,89 @@ def _news(situation: Situation) -> str:
     announced = (f"\n{notice.text}" for notice in world.notices if notice.at <= world.now < notice.until)
     told = "\0".join((world.weather, "".join(announced), *situation.items))
     return hashlib.sha256(told.encode()).hexdigest()[:12] if told.strip("\0") else ""
+
+
+KEPT = tuple(name for name in DecisionRow.model_fields if name not in ("world_id", "person_id", "at", "call"))
+"""Columns that are overwritten when somebody is asked again for the same minute."""
+
+_UNTOLD_FACTS = ("arrival",)
+"""Facts of a refusal that no sentence tells: they are not kept."""
+
+
+class Basis(BaseModel, frozen=True):
+    """What the prompt of a decision, or of a day's plan, held. `memories` are references (memory/telling.py).
+
+    `offered` are the options, `refused` what was told to be impossible, each in short; `chosen` counts the offered
+    ones from 1 (None: no answer could be used). `broken` is why the last plan did not hold ("": it is a new day's).
+    """
+
+    memories: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+    refused: tuple[tuple[str, Reason, str | None, str | None, dict[str, str | int | float]], ...] = ()
+    chosen: int | None = None
+    needs: dict[str, int] = {}
+    """how its needs stood, by id"""
+    places: tuple[str, ...] = ()
+    """of a plan: ids of the facilities it might name"""
+    broken: str = ""
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What was offered."""
+        return tuple(map(_option, self.offered))
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What was told to be impossible."""
+        return tuple(
+            Refusal(action_id=action_id, reason=reason, facility_id=facility_id, target_id=target_id, facts=facts)
+            for action_id, reason, facility_id, target_id, facts in self.refused
+        )
+
+
+def question_row(
+    situation: Situation, call: FailedCall, context: BaseContext, asked: ModelReply[Any], **held: Any
+) -> DecisionRow:
+    """The row of a question that was asked; `held` are fields of its Basis beside the needs."""
+    basis, usage = Basis(needs={need.need_id: need.level for need in context.needs}, **held), asked.usage
+    return DecisionRow(
+        world_id=situation.world.id,
+        person_id=situation.snapshot.person_id,
+        at=situation.snapshot.time,
+        call=call,
+        basis=basis.model_dump(mode="json", exclude_defaults=True),
+        model=asked.model,
+        calls=usage.calls,
+        failures=asked.failures,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cached_tokens=usage.cached_tokens,
+        duration_ms=usage.milliseconds,
+        prompt=[asdict(one) for one in asked.messages],
+    )
+
+
+def offer_in_short(option: Option) -> str:
+    """``work 4 56 inn``: the action, both minutes, and its facility; a person has ``@`` before it, a node ``#``."""
+    where = option.facility_id or (f"@{option.target_id}" if option.target_id else f"#{option.node_id}")
+    return f"{option.action_id} {option.walk_minutes} {option.minutes} {where}"
+
+
+def _option(row: str) -> Option:
+    """What `offer_in_short` wrote; of what is done in a facility, or with somebody, the node is not kept."""
+    action_id, walk, minutes, where = row.split(" ", 3)
+    mark, name = where[0], where[1:]
+    return Option(
+        action_id=action_id,
+        node_id=name if mark == "#" else "",
+        walk_minutes=int(walk),
+        minutes=int(minutes),
+        facility_id=where if mark not in "@#" else None,
+        target_id=name if mark == "@" else None,
+    )
+
+
+def refusal_in_short(one: Refusal) -> tuple[str, Reason, str | None, str | None, dict[str, str | int | float]]:
+    """Its fields in their order, without the facts that no sentence tells."""
+    facts = {name: fact for name, fact in one.facts.items() if name not in _UNTOLD_FACTS}
+    return one.action_id, one.reason, one.facility_id, one.target_id, facts

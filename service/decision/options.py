@@ -9,18 +9,17 @@ from itertools import islice
 from operator import attrgetter
 
 from service.content.profile import RoutineBlock
-from service.decision.day import DaySlot, at_home
-from service.decision.routine import Keeping, keeping
+from service.decision.routine import DaySlot, Keeping, at_home, keeping
 from service.locales import Language, Listed, Phrase
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
-from service.store.event_kinds import PlannedBlock
+from service.store.event_kinds import DayBlock
 from world.actions import BUILT_IN, GO, HOLD, TALK, WAIT, ActionDef, Option, Reason, Refusal, Where
 from world.errors import Unreachable
 from world.life import Because
 from world.perception import Snapshot
 from world.possible import possible, possible_one
-from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
+from world.time import MINUTES_PER_HOUR, WorldTime, clock, minute_of_day
 
 NEAREST = 2
 """NPCs offered beside all characters in sight; of each action only the nearest place is kept."""
@@ -156,18 +155,13 @@ _UNTOLD = (Reason.BUSY, Reason.TOO_MUCH)
 _STOPS, _STOPS_JA = re.compile(r'[.?!]"?(?=\s)'), re.compile("[。?!]")
 
 
-def clock(minute: int) -> str:
-    """``06:30`` for a minute of the day."""
-    return f"{minute // MINUTES_PER_HOUR:02d}:{minute % MINUTES_PER_HOUR:02d}"
-
-
 def minute_of(clock: str) -> int:
     """The minute of the day of ``06:30``."""
     return int(clock[:2]) * MINUTES_PER_HOUR + int(clock[3:])
 
 
 def clock_of(t: WorldTime) -> str:
-    """The same for a world time."""
+    """``06:30`` for a world time."""
     return clock(minute_of_day(t))
 
 
@@ -330,9 +324,9 @@ def _subject(world: WorldView, refusal: Refusal) -> str:
     return world.say("common.aside", what=name, inside=place.name)
 
 
-def told_block(block: RoutineBlock) -> PlannedBlock:
+def told_block(block: RoutineBlock) -> DayBlock:
     """A block of the day as events and clients are told of it."""
-    return PlannedBlock(
+    return DayBlock(
         starts=clock(block.starts),
         activity=block.activity,
         facility_id=block.facility_id,

@@ -1,11 +1,13 @@
-"""Owns what somebody does without being asked: by its day's blocks, its needs, the hour, the map, its appointments."""
+"""Owns the day's blocks, planned or routine, each of which lasts until the next one, the last one past midnight; and
+what somebody does without being asked: by its blocks, its needs, the hour, the map, its appointments.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from operator import attrgetter
 
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.day import DaySlot, at_home, day_blocks, slot_at
 from service.people.commitment import EARLY_MINUTES, Commitment, around
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Where
 from world.errors import Unreachable
@@ -21,6 +23,49 @@ _LATE = 22 * 60
 _EARLY = 4 * 60
 _WORK = "work"
 """The tag of actions that are somebody's work, done before others where no action is named."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DaySlot:
+    """The block a moment lies in: number `index` of its day, from `since` until before `until`."""
+
+    index: int
+    block: RoutineBlock
+    since: WorldTime
+    until: WorldTime
+
+
+def day_blocks(setting: Setting, profile: CharacterProfile, plan: tuple[RoutineBlock, ...]) -> tuple[RoutineBlock, ...]:
+    """The plan, else the routine, in order; blocks whose facility the map does not have are passed over."""
+    blocks = plan or profile.routine
+    facilities = setting.world_map.facilities
+    return tuple(
+        sorted((b for b in blocks if b.facility_id is None or b.facility_id in facilities), key=attrgetter("starts"))
+    )
+
+
+def slot_at(blocks: tuple[RoutineBlock, ...], t: WorldTime) -> DaySlot | None:
+    """The slot that holds `t`; None when the day has no blocks. `blocks` are in order."""
+    if not blocks:
+        return None
+    minute = minute_of_day(t)
+    index = sum(block.starts <= minute for block in blocks) - 1
+    block, following = blocks[index], blocks[(index + 1) % len(blocks)]
+    since = t - (minute - block.starts) % MINUTES_PER_DAY
+    until = t + ((following.starts - minute) % MINUTES_PER_DAY or MINUTES_PER_DAY)
+    return DaySlot(index=index % len(blocks), block=block, since=WorldTime(since), until=WorldTime(until))
+
+
+def starts_between(blocks: Iterable[RoutineBlock], after: WorldTime, until: WorldTime) -> int:
+    """How many blocks begin after `after` and at `until` or before."""
+    return sum(
+        (until - block.starts) // MINUTES_PER_DAY - (after - block.starts) // MINUTES_PER_DAY for block in blocks
+    )
+
+
+def at_home(setting: Setting, block: RoutineBlock, home: str) -> bool:
+    """Whether the block is spent at home: nowhere else, or in the facility the home lies in."""
+    return block.facility_id is None or home in setting.world_map.facilities[block.facility_id].node_ids
 
 
 def by_routine(
@@ -268,7 +313,7 @@ MARGIN_MINUTES = 5
 
 
 STANDS_MINUTES = 3650 * MINUTES_PER_DAY
-"""How long a person stands that nobody tells anything else: ten world years, then it decides to stand again."""
+"""An NPC that has nowhere to go stands for ten world years, then it decides to stand again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -325,7 +370,7 @@ def in_time(setting: Setting, snapshot: Snapshot, option: Option, wake_at: World
 
 
 def _keeps(setting: Setting, option: Option, arrival: int, one: Commitment) -> bool:
-    """Whether the option is to be there for it."""
+    """Whether the option is to wait at the meeting place until the appointment, or until it is over."""
     if option.action_id != WAIT or _meeting_node(setting, option.node_id, one) != option.node_id:
         return False
     return arrival + option.minutes in (one.appointment, one.waits_until)
@@ -376,7 +421,7 @@ def _meeting_node(setting: Setting, start: str, one: Commitment) -> str | None:
 
 
 def _are_together(setting: Setting, snapshot: Snapshot, one: Commitment) -> bool:
-    """Whether both are there already."""
+    """Whether both who have the appointment are already there."""
     assert one.node_id is not None  # noqa: S101  it has a place where one can go
     near, other = around(setting, one.node_id), one.other(snapshot.person_id)
     post = setting.world_map.posts.get(other)

@@ -22,11 +22,9 @@ from service.decision.context import (
     PlanLine,
     PlanPlace,
 )
-from service.decision.day import DaySlot, day_blocks, slot_at
 from service.decision.options import (
     Offered,
     action_name,
-    clock,
     clock_of,
     ended_line,
     failed_line,
@@ -36,7 +34,7 @@ from service.decision.options import (
     offer_line,
     refusal_lines,
 )
-from service.decision.routine import helps
+from service.decision.routine import DaySlot, day_blocks, helps, slot_at
 from service.llm.choose import Models
 from service.locales import Listed
 from service.memory.memory_store import MemoryStore
@@ -56,7 +54,7 @@ from world.actions import BUILT_IN, WAIT, ActionDef, Option, Refusal, Where
 from world.distance import FAR
 from world.perception import Snapshot
 from world.places import Facility
-from world.time import WorldTime
+from world.time import WorldTime, clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,15 +100,15 @@ AGENT_STATE = TypeAdapter(AgentState)
 
 
 class DecisionQuality(Protocol):
-    """Whoever says how good a decision is before it counts."""
+    """Checks a decision before it counts (service/quality/checked.py)."""
 
     def wants(self, world_id: str, person_id: str, at: WorldTime) -> bool:
-        """Whether that decision is checked: the same whenever it is asked."""
+        """Whether that decision is checked: the same at every call."""
 
     async def best(
         self, situation: "Situation", context: DecisionContext, first: ModelReply[Decision]
     ) -> CheckedAnswer[ModelReply[Decision]]:
-        """What is decided after the check, which may be the `first` decision."""
+        """Returns the decision that counts: `first` if it passes, else the best attempt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +162,7 @@ class Situation:
 
     @property
     def thread(self) -> str:
-        """What its questions belong to."""
+        """Names the character among all worlds: its model calls are kept apart by it."""
         return f"{self.world.id}/{self.snapshot.person_id}"
 
     @cached_property
@@ -198,7 +196,7 @@ class Situation:
         )
 
     def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionContext:
-        """What a decision is made from."""
+        """The values of the prompt that asks for a decision."""
         ended = ended_line(self.world, self.snapshot)
         if self.agent_state.failed is not None:
             ended = failed_line(self.world, self.agent_state.failed)
@@ -222,7 +220,7 @@ class Situation:
         )
 
     def planning(self, broken: str) -> PlanContext:
-        """What a plan is made from; `broken` says why the last one broke."""
+        """The values of the prompt that asks for a plan; `broken` says why the last one broke."""
         home = (a for a in self.world.setting.catalogue.actions if a.where is not Where.FACILITY)
         return PlanContext(
             **self._shared(),

@@ -293,7 +293,8 @@ async def look_up(database: Database, world: WorldView, person_id: str, refs: Se
     wanted = [(MemoryKind(kind), item_id) for kind, _, item_id in (one.partition(":") for one in refs)]
     found = dict(await database.read(lambda s: _in_sql(s, world, person_id, wanted)))
     for one in world.cast.lore:
-        found[MemoryKind.LORE, one.id] = _known(MemoryKind.LORE, one.id, one.text, world.started_at, None)
+        text = one.text.of(world.language)
+        found[MemoryKind.LORE, one.id] = _known(MemoryKind.LORE, one.id, text, world.started_at, None)
     return tuple(found.get(key) or Remembered(kind=key[0], id=key[1]) for key in wanted)
 
 

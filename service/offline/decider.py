@@ -13,10 +13,10 @@ from service.decision.context import (
     PlanLine,
     PlannedBlock,
 )
-from service.decision.options import clock, minute_of
+from service.decision.options import minute_of
 from service.offline.phrases import phrases, set_goal
 from world.actions import TALK, WAIT
-from world.time import MINUTES_PER_DAY
+from world.time import MINUTES_PER_DAY, clock
 
 _NEAR = 3
 """Minutes somebody walks for a talk, or for what no plan asks for."""

@@ -247,7 +247,7 @@ def act(context: PromptContext) -> dict[str, Any] | None:
     wanted = max(context.can_do, key=lambda one: likeness(heard, one.description), default=None)
     if wanted is None or likeness(heard, wanted.description) < _MEANT:
         return None
-    form = wanted.arguments.model_json_schema()
+    form = wanted.form.model_json_schema()
     told = {name: _argument(form["properties"][name], heard, context) for name in form.get("required", ())}
     return {"id": wanted.id, "args": told}
 

@@ -9,7 +9,7 @@ from sqlmodel import Session, col, func, select
 
 from service.people.worlds import WorldView
 from service.store.tables import MovementRow, PersonRow
-from world.life import Activity, Person, Position, Segment, Talk, position_at
+from world.life import Activity, Person, Position, Segment, TalkState, position_at
 from world.needs import Levels, Needs
 from world.time import WorldTime
 
@@ -41,7 +41,7 @@ def night_of(world: WorldView, row: PersonRow) -> int:
 
 
 _PERSON = TypeAdapter(Person)
-STORED_TALK = TypeAdapter(Talk)
+STORED_TALK = TypeAdapter(TalkState)
 """How a talk is stored."""
 
 

@@ -45,11 +45,11 @@ from service.content.files import (
 from service.content.fragments import FragmentFile, with_fragments
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
 from service.content.load import Cast, Content, ContentRefused, load_content, read_form
-from service.content.lore import Lore, LoreFile
+from service.content.lore import KnownByEntry, LoreEntry, LoreFile
 from service.content.made import LONGEST_NAME
 from service.content.maps import MapsFile
-from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile, Weight
-from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile
+from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
 from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
 from service.content.scenes import Scene, SceneParticipant, StagedScene, named
 from service.memory.secrets import discretion
@@ -96,8 +96,9 @@ __all__ = [
     "GroupEntry",
     "GroupsFile",
     "Key",
+    "KnownByEntry",
     "ListOf",
-    "Lore",
+    "LoreEntry",
     "LoreFile",
     "MapsFile",
     "Moment",

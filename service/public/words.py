@@ -3,7 +3,6 @@ compared.
 """
 
 from service.conversation.repetition import breaks_character, is_foreign, is_repetition
-from service.decision.options import clock
 from service.locales import (
     Language,
     Listed,
@@ -20,7 +19,7 @@ from service.locales import (
 from service.memory.lexical import grams, is_named, jaccard, squeezed
 from service.memory.lexical import sentences as sentences_of
 from world.life import Because
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of, iso, parse_time, to_datetime
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, clock, day_of, iso, parse_time, to_datetime
 
 __all__ = [
     "MINUTES_PER_DAY",

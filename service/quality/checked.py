@@ -1,6 +1,6 @@
-"""Owns what is checked before it counts: which turns and decisions, by what each is judged, and how one is made anew.
-What does not do is made again with what was found wrong, then corrected, where that is allowed; else the best of it is
-taken. A judge that fails spoils nothing.
+"""Owns the checks of turns and decisions before they count: which ones are checked, how they are judged, and how they
+are improved. One below the threshold is made again with its faults named, then corrected, where the settings allow it;
+else the best attempt is taken. A judge that fails spoils nothing.
 """
 
 import hashlib
@@ -47,36 +47,37 @@ from world.time import WorldTime
 T = TypeVar("T")
 
 
-class Work(Protocol[T]):
-    """Something that is made, marked and made again. Each call of a model is counted in `tally`, one that fails too."""
+class Improvable(Protocol[T]):
+    """A turn or decision that can be marked and made again. `tally` counts every call of a model, failed ones too."""
 
     tally: Tally
 
     def line(self, value: T) -> str:
-        """Its words, as they are judged."""
+        """The words that are judged."""
 
     async def marks(self, value: T) -> Marks:
-        """How good it is. Raises: ModelError: the judge failed."""
+        """Marks the value. Raises: ModelError: the judge failed."""
 
     async def again(self, value: T, reasons: Sequence[str]) -> T | None:
-        """It, made anew; None: what came cannot be used. Raises: ModelError."""
+        """Makes it anew; None: the model's answer cannot be used. Raises: ModelError."""
 
     async def correct(self, value: T, reasons: Sequence[str]) -> T | None:
-        """It, with what is wrong taken out; None: what came cannot be used. Raises: ModelError."""
+        """Has its faults taken out; None: the model's answer cannot be used. Raises: ModelError."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(Generic[T]):
-    """Something that was marked, and what it is if it passes."""
+    """An attempt with its marks; `outcome` is recorded if it passes."""
 
     value: T
     marks: Marks
     outcome: QualityOutcome
 
 
-async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) -> CheckedAnswer[T]:
-    """The first of all that reaches the threshold, else the best; without marks where the judge failed at once. `of`
-    says in its row of what it is; the row's `model` is set by whoever knows the judge.
+async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: Any) -> CheckedAnswer[T]:
+    """Tries until an attempt reaches the threshold, else takes the best; without marks if the judge failed at once.
+
+    `of` are columns of its row that say what was checked; the caller sets the row's `model`.
     """
     tried: list[Tried[T]] = []
     failure: ModelError | None = None
@@ -106,8 +107,8 @@ async def improve(work: Work[T], first: T, rules: QualitySettings, **of: Any) ->
     return CheckedAnswer(value=best.value, row=row, tally=tally)
 
 
-async def _try_all(work: Work[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
-    """Add to `tried` what was made and marked, until something passes.
+async def _try_all(work: Improvable[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
+    """Adds each marked attempt to `tried`, until one passes.
 
     Raises:
         ModelError: a model failed.
@@ -138,7 +139,7 @@ _ALL = 2**64
 
 
 def is_sampled(share: float, *what: object) -> bool:
-    """Whether the thing of that name is one of the `share` (0..1) of all things."""
+    """Whether the thing with that name falls into the `share` (0 to 1) that is checked: the same at every call."""
     if share <= 0:
         return False
     name = "/".join(map(str, what)).encode()
@@ -146,9 +147,9 @@ def is_sampled(share: float, *what: object) -> bool:
 
 
 _SAID = ("think", "act", "talk", "utterance")
-"""What of an answer is heard or seen, and may be corrected."""
+"""Fields of an answer that others perceive: these may be corrected."""
 _LONGEST = 2000
-"""More than these may have together."""
+"""Letters: more than those fields may have together."""
 
 
 class _Checks:
@@ -167,7 +168,7 @@ class TurnChecks(_Checks):
         return is_sampled(self._rules.of(role), *key, turn)
 
     async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> CheckedAnswer[Answer[Any]]:
-        """What is said instead of, or as, the `first`."""
+        """Returns the answer that is spoken: `first` if it passes, else the best attempt."""
         work = _Turn(self._models, spoken, again, tally)
         checked = await improve(
             work,
@@ -213,7 +214,7 @@ class _Turn:
         self._before, self._said = _exchanges(context)
 
     def line(self, value: Answer[Any]) -> str:
-        """What others perceive of it; of what nobody does, what is thought."""
+        """What others perceive of the turn; its thought, if they perceive nothing."""
         answer = value.value
         act = getattr(answer, "act", "").strip()
         return told_of_turn(act, answer.utterance.strip()) or str(answer.think).strip()
@@ -232,7 +233,7 @@ class _Turn:
 
 
 def _exchanges(context: PromptContext) -> tuple[list[Exchange], str]:
-    """What the speaker heard and said, time after time, and what it has heard since."""
+    """What the speaker heard before each of its turns and what it said then; and what it has heard since the last."""
     before, heard = list[Exchange](), list[str]()
     for line in context.lines:
         if line.speaker_id == context.speaker.id:
@@ -244,7 +245,7 @@ def _exchanges(context: PromptContext) -> tuple[list[Exchange], str]:
 
 
 _DECIDED = ("thought", "goal", "success_criteria")
-"""What of a decision may be corrected; what is done stays."""
+"""Fields of a decision that may be corrected: its choice stays."""
 
 
 class DecisionChecks(_Checks):
@@ -257,7 +258,7 @@ class DecisionChecks(_Checks):
     async def best(
         self, situation: Situation, context: DecisionContext, first: ModelReply[Decision]
     ) -> CheckedAnswer[ModelReply[Decision]]:
-        """What is decided after the check, which may be the `first` decision."""
+        """Returns the decision that counts: `first` if it passes, else the best attempt."""
         person_id, at = situation.snapshot.person_id, situation.snapshot.time
         work = _Choice(self._models, situation, context)
         checked = await improve(
@@ -351,7 +352,7 @@ def _made(value: ModelReply[Decision]) -> Decision:
 
 
 def _told(context: DecisionContext) -> str:
-    """What it was told of the moment, and its day."""
+    """What its prompt told of the moment, after its day."""
     (_, moment) = decide_prompt(replace(context, fault="")).messages
     day = "\n".join(f"{line.at} {line.activity}" for line in context.day)
     return data(f"{day}\n\n{moment.content}".strip())

@@ -88,7 +88,7 @@ def faults(talk: Sequence[Exchange], standard: Standard) -> list[Fault]:
 
 
 def comparable(one: Exchange, before: Sequence[Exchange]) -> list[str]:
-    """The answers that it should not be like. Who is asked the same again may answer the same again."""
+    """Earlier answers that it must not repeat: those to another question. The same question may get the same answer."""
     return [earlier.answer for earlier in before if not is_repetition(one.said, [earlier.said])]
 
 
@@ -155,17 +155,17 @@ Marks = Mapping[Dimension, Mark]
 
 
 def lowest(marks: Marks) -> int:
-    """By which a line stands or falls."""
+    """The lowest score: it decides whether a line passes."""
     return min(mark.score for mark in marks.values())
 
 
 def rank(marks: Marks) -> tuple[int, float]:
-    """The higher is better: by the lowest mark, then by all of them."""
+    """Sorts lines, the better ones higher: by their lowest score, then by the mean."""
     return lowest(marks), sum(mark.score for mark in marks.values()) / len(marks)
 
 
 def below(marks: Marks, threshold: int) -> list[str]:
-    """Why it does not do, the worst first."""
+    """The reasons of the marks below the threshold, the worst first."""
     found = sorted((mark for mark in marks.values() if mark.score < threshold), key=lambda mark: mark.score)
     return [mark.reason.rstrip("。. ") for mark in found]
 
@@ -187,11 +187,11 @@ _OF: Mapping[Check, Dimension] = {
 """Which dimension a fault is one of."""
 
 _UNLIKE = 0.2
-"""Two lines of one person are as like as that without anybody noticing."""
+"""A likeness that nobody notices between two lines of one person."""
 
 
 def by_rule(one: Exchange, before: Sequence[Exchange], standard: Standard) -> tuple[dict[Dimension, Mark], bool]:
-    """The marks, and whether one of them is for a fault: then nobody need be asked for the others."""
+    """The marks that rules give, and whether one is for a fault: then the model is not asked for the others."""
     found: dict[Dimension, Mark] = {}
     for check, about in wrong(one, before, standard):
         # who said it may not know the secret, and reads the reason

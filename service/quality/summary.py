@@ -38,7 +38,7 @@ class Span(Out):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
+class QualitySummary:
     """All of it; `outcomes` are in store/quality.py. `worst` are lines that were taken, the lowest first, the newest of
     equals.
     """
@@ -59,12 +59,12 @@ class Summary:
         return self.outcomes.total()
 
 
-def summed(rows: Sequence[QualityRow], *, worst: int) -> Summary:
+def summed(rows: Sequence[QualityRow], *, worst: int) -> QualitySummary:
     """Of these rows, which are in order of time; so many of the worst."""
     marked = sorted((row for row in rows if row.lowest is not None), key=lambda row: (row.lowest, -row.at, row.id))
     lived = rows[-1].at - rows[0].at if rows else 0
     minutes = MINUTES_PER_HOUR if lived < _BY_THE_HOUR else MINUTES_PER_DAY
-    return Summary(
+    return QualitySummary(
         outcomes=Counter(row.outcome for row in rows),
         means=_means(rows),
         spans=tuple(_spans(rows, minutes)),

@@ -15,8 +15,7 @@ from service.conversation.prompt import Goal
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
 from service.conversation.transcript import end
-from service.decision.basis import KEPT
-from service.decision.choose import Chosen, choose
+from service.decision.choose import KEPT, Chosen, choose
 from service.decision.options import told_block
 from service.decision.routine import by_appointments, by_routine
 from service.decision.situation import DecisionDependencies
@@ -57,7 +56,7 @@ from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.actions import BUILT_IN, HOLD, WAIT, WALK, Reason, Refusal
 from world.events import Event, EventKind
-from world.life import Segment, Talk
+from world.life import Segment, TalkState
 from world.perception import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.time import LATEST, WorldTime, day_of, iso
@@ -268,7 +267,7 @@ class RunWindow:
         self.is_wanted = is_wanted(row)
         return revision, settled
 
-    def _begin(self, session: Session, talk: Talk) -> None:
+    def _begin(self, session: Session, talk: TalkState) -> None:
         agent_state = self.world_session.agent_state(talk.person_id)
         goal = None
         if agent_state.goal and agent_state.success_criteria:
@@ -289,7 +288,7 @@ class RunWindow:
             deps.models.names(),
         )
 
-    def _seat(self, session: Session, talk: Talk, joined: Sequence[tuple[str, int]]) -> None:
+    def _seat(self, session: Session, talk: TalkState, joined: Sequence[tuple[str, int]]) -> None:
         """They take part from those turns on."""
         for person_id, turn in joined:
             row = session.get_one(ConversationRow, self.world_session.key_of(talk.id))

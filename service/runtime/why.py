@@ -9,7 +9,7 @@ from sqlmodel import Session, col, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import goal_of
-from service.decision.basis import Basis
+from service.decision.choose import Basis
 from service.decision.options import action_name, clock_of, need_name, option_line, refusal_lines
 from service.errors import NotFound
 from service.locales import Listed, Phrase

@@ -35,7 +35,7 @@ from service.store.tables import (
 from world import simulation
 from world.actions import HOLD, Option
 from world.events import Effect
-from world.life import LifeState, Person, Talk, node_at
+from world.life import LifeState, Person, TalkState, node_at
 from world.time import WorldTime, iso
 
 DecidingBy = Literal["model", "routine", "client"]
@@ -130,7 +130,7 @@ class WorldSession:
         self.core.changed_talks.clear()
         self.revision = revision
 
-    def conversation_id(self, talk: Talk) -> str:
+    def conversation_id(self, talk: TalkState) -> str:
         """The id of the talk's conversation: the same whenever the same story is told."""
         known = self.conversations.get(talk.id)
         if known is None:
@@ -260,8 +260,8 @@ def _reached(session: Session, row: WorldRow | None) -> WorldTime:
 
 
 def _lasting(
-    world: WorldView, known: Mapping[str, Person], talks: Mapping[str, Talk]
-) -> tuple[dict[str, Person], dict[str, Talk]]:
+    world: WorldView, known: Mapping[str, Person], talks: Mapping[str, TalkState]
+) -> tuple[dict[str, Person], dict[str, TalkState]]:
     """The lives and talks that can go on. The author may have taken away a person, a place or an action meanwhile."""
     homes = world.cast.homes
     here = homes.keys() | world.cast.players.keys()

@@ -213,7 +213,7 @@ class CommitmentMade(OfCommitment, OfConversation):
     """The person promised something."""
 
 
-class PlannedBlock(BaseModel, frozen=True, extra="forbid"):
+class DayBlock(BaseModel, frozen=True, extra="forbid"):
     """What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home."""
 
     starts: str = Field(description="the time of day", examples=["07:30"])
@@ -225,7 +225,7 @@ class PlannedBlock(BaseModel, frozen=True, extra="forbid"):
 class Planned(Payload):
     """The person has made, or changed, its plan of the day."""
 
-    blocks: tuple[PlannedBlock, ...] = Field(description="from now to the end of the day, in order")
+    blocks: tuple[DayBlock, ...] = Field(description="from now to the end of the day, in order")
 
 
 class Decided(OfActivity):

@@ -955,7 +955,7 @@ class DecisionRow(_Answered, OfPerson, table=True):
     """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
     cost.
 
-    `basis` is what its prompt held, as decision/basis.py reads it; `prompt` are the messages of the last try, where
+    `basis` is what its prompt held, as decision/choose.py reads it; `prompt` are the messages of the last try, where
     KATARIBE_KEEP_PROMPTS keeps them. `failures` are answers that could not be used.
     """
 

@@ -6,7 +6,16 @@ from enum import StrEnum
 from typing import Any
 
 from service.public.errors import NotFound
-from service.public.files import CharacterProfile, Content, Lore, NpcProfile, PersonFile, Text, problem, with_fragments
+from service.public.files import (
+    CharacterProfile,
+    Content,
+    KnownByEntry,
+    LoreEntry,
+    NpcProfile,
+    PersonFile,
+    problem,
+    with_fragments,
+)
 from service.public.words import Language
 from studio.exchange.draft import Report
 
@@ -47,8 +56,9 @@ def give(content: Content, person_id: str, form: Format, language: Language) -> 
         values = _agent(person, {one: known.name for one, known in cast.everybody.items()}, language)
         left = ["lines"]
     else:
-        lore = [one for one in cast.lore if one.people == {person_id} and not (one.maps or one.when)]
-        values, left = _card(cast.actor(person_id), lore, form), []
+        own = KnownByEntry(people=(person_id,))
+        lore = [one for one in cast.lore if one.known_by == own and not one.when]
+        values, left = _card(cast.actor(person_id), lore, form, language), []
     return Given(values=values, report=[*_left_out(file, person, left)])
 
 
@@ -60,39 +70,34 @@ def _left_out(file: str, person: PersonFile, more: list[str]) -> Report:
     return told + [problem(file, ("facts", i), "exchange.notes.secret_stays") for i in secrets]
 
 
-def _agent(person: PersonFile, names: dict[str, str], language: Language) -> dict[str, Any]:
+def _agent(file: PersonFile, names: dict[str, str], language: Language) -> dict[str, Any]:
     """As microsoft/TinyTroupe has it in examples/agents."""
-
-    def texts(said: tuple[Text, ...]) -> list[str]:
-        return [one.of(language) for one in said]
-
-    work = person.occupation
-    facts = [fact for fact in person.facts if not fact.secret]
-    lived = [one.event for one in person.experiences]
-    traits = person.big_five
+    person, traits = file.in_language(language), file.big_five
+    facts = [fact.of(language) for fact in person.facts if not fact.secret]
     big_five = {name: f"{degree.capitalize()}." for name, degree in traits if name in traits.model_fields_set}
     persona: dict[str, Any] = {
-        "name": person.name.of(language),
+        "name": person.name,
         "age": person.age,
-        **{name: getattr(person, name).of(language) for name in ("gender", "nationality", "residence", "education")},
-        "long_term_goals": texts(tuple(one.goal for one in person.goals)),
-        "occupation": work and {name: text.of(language) for name, text in work},
-        "style": " ".join(texts((*person.tendencies, person.custom_prompt))).strip(),
-        "personality": {"traits": [person.personality.of(language)], "big_five": big_five},
-        "preferences": {name: texts(said) for name, said in person.preferences},
-        "skills": texts(person.skills),
-        "beliefs": texts(person.beliefs),
-        "behaviors": {"general": texts(person.behaviors)},
+        **{name: getattr(person, name) for name in ("gender", "nationality", "residence", "education")},
+        "long_term_goals": [one.goal for one in person.goals],
+        "occupation": person.occupation and dict(person.occupation),
+        "style": " ".join((*person.tendencies, person.custom_prompt)).strip(),
+        "personality": {"traits": [person.personality], "big_five": big_five},
+        "preferences": dict(person.preferences),
+        "skills": person.skills,
+        "beliefs": person.beliefs,
+        "behaviors": {"general": person.behaviors},
         "relationships": [
-            {"name": names.get(one.person, one.person), "description": one.description.of(language)}
-            for one in person.relationships
+            {"name": names.get(one.person, one.person), "description": one.description} for one in person.relationships
         ],
-        "other_facts": texts((*facts, *lived)),
+        "other_facts": [*facts, *(one.event for one in person.experiences)],
     }
     return {"type": "TinyPerson", "persona": {name: value for name, value in persona.items() if value}}
 
 
-def _card(person: CharacterProfile | NpcProfile, lore: list[Lore], form: Format) -> dict[str, Any]:
+def _card(
+    person: CharacterProfile | NpcProfile, lore: list[LoreEntry], form: Format, language: Language
+) -> dict[str, Any]:
     """As the specifications of version 2 and 3 have it; studio/exchange/card.py names them."""
     wishes = (goal.goal for goal in person.goals)
     lines = [*person.facts, *person.identity, *(one.told for one in person.persona), *person.tendencies, *wishes]
@@ -114,24 +119,25 @@ def _card(person: CharacterProfile | NpcProfile, lore: list[Lore], form: Format)
         "extensions": {},
     }
     if lore:
-        entries = [*_entries(person.name, lore, is_third=form is Format.CARD_V3)]
+        entries = [*_entries(person.name, lore, language, is_third=form is Format.CARD_V3)]
         data["character_book"] = {"extensions": {}, "entries": entries}
     if form is Format.CARD_V3:
         return {"spec": "chara_card_v3", "spec_version": "3.0", "data": data | {"group_only_greetings": []}}
     return {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
 
 
-def _entries(name: str, lore: list[Lore], *, is_third: bool) -> Iterator[dict[str, Any]]:
+def _entries(name: str, lore: list[LoreEntry], language: Language, *, is_third: bool) -> Iterator[dict[str, Any]]:
     """Each is called up by what it is called, else whenever there is talk of the person."""
     for number, one in enumerate(lore):
-        heading, parted, _ = one.text.partition(":")
+        text = one.text.of(language)
+        heading, parted, _ = text.partition(":")
         entry: dict[str, Any] = {
             "keys": [heading.strip() if parted and len(heading) <= LONGEST_HEADING else name],
-            "content": one.text,
+            "content": text,
             "extensions": {},
             "enabled": True,
             "insertion_order": number,
-            "constant": one.is_always,
+            "constant": one.tell == "always",
         }
         yield entry | ({"use_regex": False} if is_third else {})
 

@@ -170,7 +170,7 @@ def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
 def ids_in(content: CheckedContent) -> dict[str, str]:
     """Everybody's id by it, by the person's names, and by its ids in other programs' files, in small letters."""
     people = [*content.npcs.values(), *content.characters.values()]
-    names = {name.casefold(): one.id for one in people for _, name in one.name if name}
+    names = {name.casefold(): one.id for one in people for _, name in one.name.form if name}
     return names | {name.casefold(): one.id for one in people for name in (one.id, *one.aliases)}
 
 

@@ -377,12 +377,12 @@ def test_game_actions_are_told_in_each_language_with_the_form_of_their_arguments
     content = load_content(village.write(tmp_path))
     give, ja = (content.cast(language).game_actions["give_item"] for language in ("en", "ja"))
     assert (give.told, ja.told) == ("give_item: hand over something you carry", "give_item: 持っているものを渡す")
-    assert (give.entry.requires.affinity, give.item, ja.item, *give.entry.who) == (-5, "bread", "パン", "npc")
-    told = give.arguments.model_json_schema()
+    assert (give.requires.affinity, give.requires.item, ja.requires.item, *give.who) == (-5, "bread", "パン", "npc")
+    told = give.form.model_json_schema()
     assert set(told["properties"]) == {"item", "count"}
     assert told["properties"]["item"]["enum"] == ["rye bread", "bun"]
-    assert ja.arguments.model_json_schema()["properties"]["item"]["description"] == "何を"
-    assert give.arguments.model_validate({"item": "bun", "count": 2}).model_dump(by_alias=True) == {
+    assert ja.form.model_json_schema()["properties"]["item"]["description"] == "何を"
+    assert give.form.model_validate({"item": "bun", "count": 2}).model_dump(by_alias=True) == {
         "item": "bun",
         "count": 2,
     }

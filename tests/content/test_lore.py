@@ -32,8 +32,13 @@ def written(directory: Path, lore: dict[str, Any]) -> Path:
 def test_lore_is_read_with_its_groups(tmp_path: Path) -> None:
     cast = load_content(written(tmp_path, LORE)).cast("ja")
     (oven,) = cast.lore
-    assert (oven.id, oven.text, oven.is_always) == ("oven", "窯は夜も温かい。", True)
-    assert (oven.people, oven.maps) == (frozenset(("hermit", "baker", "sora")), frozenset(("village",)))
+    assert (oven.id, oven.text.of("ja"), oven.tell) == ("oven", "窯は夜も温かい。", "always")
+    known = {
+        one
+        for one in ("hermit", "baker", "sora", "ken")
+        if oven.is_known(one, None, {"open": True, "stage": 2}, cast.groups)
+    }
+    assert known == {"hermit", "baker", "sora"}
     assert cast.groups == {"bakers": ("baker", "sora")}
 
 
@@ -51,8 +56,9 @@ def test_lore_is_read_with_its_groups(tmp_path: Path) -> None:
 def test_lore_is_known_to_who_is_named_while_the_flags_hold(
     tmp_path: Path, person_id: str, map_id: str | None, flags: dict[str, Any], knows: bool
 ) -> None:
-    (oven,) = load_content(written(tmp_path, LORE)).cast("en").lore
-    assert oven.is_known(person_id, map_id, flags) is knows
+    cast = load_content(written(tmp_path, LORE)).cast("en")
+    (oven,) = cast.lore
+    assert oven.is_known(person_id, map_id, flags, cast.groups) is knows
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,8 @@ def test_the_village_has_an_example_that_init_copies_and_that_waits_for_its_flag
     for directory in (bundled_content(), tmp_path / "mine"):
         content = load_content(directory)
         for language in languages():
-            lore = content.cast(language).lore
-            assert {one.is_always for one in lore} == {True, False}
-            assert not any(one.is_known("npc_genzo", "shrine_hill", {}) for one in lore)
-            assert all(one.is_known("npc_genzo", "harbour", {"bell_repaired": True}) for one in lore)
+            cast = content.cast(language)
+            lore = cast.lore
+            assert {one.tell for one in lore} == {"always", "recalled"}
+            assert not any(one.is_known("npc_genzo", "shrine_hill", {}, cast.groups) for one in lore)
+            assert all(one.is_known("npc_genzo", "harbour", {"bell_repaired": True}, cast.groups) for one in lore)

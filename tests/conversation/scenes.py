@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from service.content.scenes import Effect, Scene, StagedScene
+from service.content.scenes import Scene, SceneEffect, StagedScene
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.moderator import AttitudeContext
@@ -32,14 +32,14 @@ def a_scene(*people: str | dict[str, str], **more: Any) -> Scene:
     return StagedScene.model_validate({**usual, "participants": people, **more})
 
 
-def effect(kind: str, person_id: str | None = None, text: str = "", **more: str) -> Effect:
+def effect(kind: str, person_id: str | None = None, text: str = "", **more: str) -> SceneEffect:
     """What happens to a scene, as its file says it."""
     said: dict[str, Any] = {
         "add_person": {"person": person_id, **more},
         "revelation": {"person": person_id, "content": text},
         "end_scene": True,
     }
-    return Effect.model_validate({to_camel(kind): said.get(kind, person_id or text)})
+    return SceneEffect.model_validate({to_camel(kind): said.get(kind, person_id or text)})
 
 
 def begin_scene(room: ConversationDependencies, *people: str | dict[str, str], **more: Any) -> str:

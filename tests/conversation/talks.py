@@ -24,7 +24,7 @@ from service.store.tables import ConversationRow, EventRow, ParticipantRow, Pers
 from tests.memory.answers import NOTHING, Fields, closing, memory
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import conversation_row, main
-from world.life import Segment, Talk
+from world.life import Segment, TalkState
 from world.time import MINUTES_PER_DAY, WorldTime
 
 GOAL = Goal(goal="Ask Taro about his family", success_criteria="Taro tells who is in his family")
@@ -227,7 +227,7 @@ def begin_living(
     def work(session: Session) -> WorldTime:
         world = room.worlds.open(session, "main", lock=True)
         starts = WorldTime(world.now + ahead)
-        held = Talk(
+        held = TalkState(
             id=f"aoi@{starts}",
             start=starts,
             shortest=3,

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
-from service.content.actions import GameActionEntry, game_actions
+from service.content.actions import GameAction
 from service.conversation.acting import NpcTurn
 from service.conversation.action_results import settle
 from service.conversation.dependencies import ConversationDependencies
@@ -44,9 +44,10 @@ def with_actions(
     """A room with players, in which people may ask these of the game."""
     played = with_players(room, *people, **settings)
     content = played.worlds.content
-    forms = tuple(map(GameActionEntry.model_validate, entries))
+    actions = [GameAction.model_validate(one) for one in entries]
     casts = {
-        language: replace(cast, game_actions=game_actions(forms, language)) for language, cast in content.casts.items()
+        language: replace(cast, game_actions={one.id: one.in_language(language) for one in actions})
+        for language, cast in content.casts.items()
     }
     return replace(room, worlds=WorldRepository(replace(content, casts=casts), played.worlds.settings))
 

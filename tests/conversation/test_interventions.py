@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.content.scenes import Effect, Intervention
+from service.content.scenes import Intervention, SceneEffect
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.interventions import SceneState, intervene, is_due
@@ -97,7 +97,7 @@ def test_what_concerns_somebody_waits_until_it_can_be_done(kind: Any, person_id:
     assert is_due(rule("one", 0, effect(kind, person_id, "A bell rings.")), NOW) is can
 
 
-def rule(name: str, turn: int, do: Effect, /, **more: Any) -> Intervention:
+def rule(name: str, turn: int, do: SceneEffect, /, **more: Any) -> Intervention:
     when = ({"turn": turn} if turn else {}) | {key: value for key, value in more.items() if key != "times"}
     return Intervention.model_validate({"id": name, "when": when, "do": do, "times": more.get("times", 1)})
 
@@ -247,7 +247,7 @@ def test_a_writer_steps_in_before_the_next_turn_and_only_there(
     script.enqueue(acts("Good evening."))
     play(room, scene_id, 1)
 
-    def step_in(does: Effect, before_turn: int | None = None) -> None:
+    def step_in(does: SceneEffect, before_turn: int | None = None) -> None:
         room.database.write_now(lambda s: intervene(s, room.worlds, key, does, before_turn))
 
     step_in(EVENT, 1)

@@ -9,8 +9,9 @@ import yaml
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.content.fields import Text
 from service.content.load import Content
-from service.content.lore import Lore
+from service.content.lore import KnownByEntry, LoreEntry
 from service.conversation.context_selection import LORE_TOKENS
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
@@ -77,12 +78,12 @@ def test_a_parrot_hears_no_lore_of_others(village: Content, tmp_path: Path, lang
     """Those who know it never speak of it, so that whoever else has it in a prompt was given it."""
     marks = {"always": "zanzibar", "recalled": "quetzal", "later": "cordelia"}
     lore = tuple(
-        Lore(
+        LoreEntry(
             id=name,
-            text=f"Shione {mark} Taro Hamako Aoi Nagi 太郎 浜子 葵",
-            people=frozenset(MUTE) if name != "later" else frozenset(),
+            text=Text(f"Shione {mark} Taro Hamako Aoi Nagi 太郎 浜子 葵"),
+            knownBy=KnownByEntry(people=tuple(MUTE)) if name != "later" else None,
             when={"later": True} if name == "later" else {},
-            is_always=name != "recalled",
+            tell="recalled" if name == "recalled" else "always",
         )
         for name, mark in marks.items()
     )

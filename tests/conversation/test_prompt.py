@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 import service.conversation.prompt
+from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.moderator import (
@@ -61,7 +62,10 @@ WORDS: dict[Language, dict[str, Any]] = {
             personality="Shy but persistent.",
             tendencies=("Apologises before she asks", "Writes names down"),
             custom_prompt="Twenty-four, a bookbinder.",
-            goals=(LifeGoal(goal="Open a bindery"), LifeGoal(goal="Find the letter", importance="high")),
+            goals=(
+                LifeGoal(goal=Text("Open a bindery"), importance=5),
+                LifeGoal(goal=Text("Find the letter"), importance=9),
+            ),
             facts=("came by ferry a week ago", "rents a room"),
             lines=("Hello, do you have a moment?", "Thank you so much."),
         ),
@@ -103,7 +107,10 @@ WORDS: dict[Language, dict[str, Any]] = {
             personality="引っ込み思案なのに粘り強い。",
             tendencies=("先に謝ってから訊く", "名前を書きとめる"),
             custom_prompt="二十四歳の製本職人。",
-            goals=(LifeGoal(goal="工房を開く"), LifeGoal(goal="手紙を見つける", importance="high")),
+            goals=(
+                LifeGoal(goal=Text("工房を開く"), importance=5),
+                LifeGoal(goal=Text("手紙を見つける"), importance=9),
+            ),
             facts=("一週間前に船で着いた", "長屋を借りている"),
             lines=("少しだけよろしいですか。", "ありがとうございます。"),
         ),

@@ -3,7 +3,7 @@
 import pytest
 
 from service.content.profile import RoutineBlock
-from service.decision.day import slot_at, starts_between
+from service.decision.routine import slot_at, starts_between
 from world.time import WorldTime, iso, parse_time
 
 DAY: tuple[RoutineBlock, ...] = tuple(

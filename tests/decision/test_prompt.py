@@ -13,6 +13,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import service.decision.context
+from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal
 from service.decision.context import (
     DecisionContext,
@@ -46,7 +47,10 @@ WORDS: dict[Language, dict[str, Any]] = {
             tendencies=("Apologises before she asks", "Writes names down"),
             custom_prompt="Twenty-four, a bookbinder.",
             facts=("came by ferry a week ago", "rents a room"),
-            goals=(LifeGoal(goal="Find her grandmother's friends"), LifeGoal(goal="Hear the bell")),
+            goals=(
+                LifeGoal(goal=Text("Find her grandmother's friends"), importance=5),
+                LifeGoal(goal=Text("Hear the bell"), importance=5),
+            ),
         ),
         "now": "Wed 1 Apr, 12:40. Light rain",
         "place": "Inn Hall",
@@ -82,7 +86,10 @@ WORDS: dict[Language, dict[str, Any]] = {
             tendencies=("先に謝ってから訊く", "名前を書きとめる"),
             custom_prompt="二十四歳の製本職人。",
             facts=("一週間前に船で着いた", "長屋を借りている"),
-            goals=(LifeGoal(goal="祖母の友人を見つける"), LifeGoal(goal="鐘の音を聞く")),
+            goals=(
+                LifeGoal(goal=Text("祖母の友人を見つける"), importance=5),
+                LifeGoal(goal=Text("鐘の音を聞く"), importance=5),
+            ),
         ),
         "now": "4月1日(水) 12:40。小雨",
         "place": "宿の広間",

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from service.content.actions import ActionsFile
-from service.content.fields import UNWRITTEN, ContentModel, Text
+from service.content.fields import UNWRITTEN, ContentModel, TextForm
 from service.content.groups import GroupsFile
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
@@ -131,7 +131,7 @@ def keys(model: type[ContentModel], words: Words = ENGLISH, above: str = "") -> 
     """Every key that may stand in a file, those in lists and mappings too."""
     schema = model.model_json_schema()
     for name, field in model.model_fields.items():
-        if name in Text.model_fields:  # a text's languages are told once, above the tables
+        if name in TextForm.model_fields:  # a text's languages are told once, above the tables
             continue
         told = schema["properties"][field.alias]
         path = f"{above}{field.alias}"
@@ -172,7 +172,7 @@ def _default(field: FieldInfo, words: Words) -> str:
 def _type(schema: Mapping[str, Any], field: Mapping[str, Any], words: Words) -> str:
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[-1]
-        is_text = name in (Text.__name__, FactEntry.__name__)
+        is_text = name in (TextForm.__name__, FactEntry.__name__)
         return _kind("text", words) if is_text else _type(schema, schema["$defs"][name], words)
     if "anyOf" in field:
         return words.either.join(_type(schema, one, words) for one in field["anyOf"] if one != {"type": "null"})
@@ -207,7 +207,7 @@ def _step(field: Mapping[str, Any]) -> str:
 
 def _model_in(annotation: Any) -> type[ContentModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, ContentModel):
-        return None if annotation is Text else annotation
+        return annotation
     return next((model for part in getattr(annotation, "__args__", ()) if (model := _model_in(part))), None)
 
 

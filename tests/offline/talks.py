@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.acting import CharacterTurn, OpeningTurn
 from service.conversation.prompt import Goal, Line, PromptContext
@@ -24,7 +25,7 @@ PEOPLE: dict[Language, tuple[CharacterProfile, NpcProfile]] = {
             personality="好奇心旺盛",
             home="n1",
             facts=("薬草師の見習いである",),
-            goals=(LifeGoal(goal="薬草の図鑑を完成させる", importance="high"),),
+            goals=(LifeGoal(goal=Text("薬草の図鑑を完成させる"), importance=9),),
             lines=(
                 "こんにちは。少しお時間をいただけますか。",
                 "川べりの薬草を集めているところなんです。",
@@ -53,7 +54,7 @@ PEOPLE: dict[Language, tuple[CharacterProfile, NpcProfile]] = {
             personality="curious",
             home="n1",
             facts=("is an apprentice herbalist",),
-            goals=(LifeGoal(goal="finish her herbal", importance="high"),),
+            goals=(LifeGoal(goal=Text("finish her herbal"), importance=9),),
             lines=(
                 "Hello. Do you have a moment for me?",
                 "I gather herbs along the river in the mornings.",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.content.actions import GameActionEntry, game_actions
+from service.content.actions import GameAction
 from service.conversation.prompt import Line, PromptContext
 from service.locales import Language
 from service.offline.phrases import phrases
@@ -26,7 +26,7 @@ from tests.offline.talks import PEOPLE
 )
 def test_it_does_what_it_is_asked_to_do(language: Language, heard: str, args: dict[str, str] | None) -> None:
     alice, taro = PEOPLE[language]
-    actions = tuple(game_actions((GameActionEntry.model_validate(GIVE),), language).values())
+    actions = (GameAction.model_validate(GIVE).in_language(language),)
     context = PromptContext(
         language=language,
         speaker=taro,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
 from service.conversation.acting import CharacterTurn, OpeningTurn
 from service.conversation.prompt import Goal, LastMeeting, Line
@@ -153,7 +154,7 @@ def test_what_the_goal_is_about_is_asked_about(language: Language, goal: str, to
 
 
 def test_a_wish_of_its_own_is_spoken_of_in_its_own_lines() -> None:
-    wish = LifeGoal(goal="Learn all about her herbs", importance="high")
+    wish = LifeGoal(goal=Text("Learn all about her herbs"), importance=9)
     alice = PEOPLE["en"][0].model_copy(update={"goals": (wish,)})
     goal = Goal(goal=f"Talk with Taro, with this in mind: {wish.goal}", success_criteria="?")
     asked = speak(context("en", goal=goal, speaker=alice), random.Random(1)).utterance
@@ -237,7 +238,7 @@ def test_poor_content_never_breaks_a_speaker(
     known: tuple[str, ...],
 ) -> None:
     npc = NpcProfile(id="npc_taro", name=names[0], personality="", facts=facts, lines=lines)
-    goals = tuple(LifeGoal(goal=fact) for fact in facts)
+    goals = tuple(LifeGoal(goal=Text(fact), importance=5) for fact in facts if fact.strip())
     character = CharacterProfile(
         id="alice", name=names[1], personality="", facts=facts, lines=lines, home="", goals=goals
     )

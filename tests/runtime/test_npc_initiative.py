@@ -11,6 +11,7 @@ from sqlmodel import Session, select
 
 from service.content.load import Content
 from service.content.made import Made
+from service.content.profile import Secret, TellFrom
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, leave_in_silence, say
@@ -223,8 +224,8 @@ def test_the_same_is_not_told_twice(placed: ConversationDependencies) -> None:
 
 def test_an_author_s_secret_is_no_news(placed: ConversationDependencies) -> None:
     profile = placed.worlds.content.casts["en"].npcs["npc_taro"]
-    secret = {"fact": "the mill was set on fire by his brother", "tell_from": {"affinity": 90}}
-    keeps = profile.model_validate({**profile.model_dump(), "secrets": [secret]})
+    secret = Secret(fact="the mill was set on fire by his brother", tell_from=TellFrom(affinity=90))
+    keeps = profile.model_copy(update={"secrets": (secret,)})
     casts = {
         language: replace(cast, npcs={**cast.npcs, "npc_taro": keeps})
         for language, cast in placed.worlds.content.casts.items()

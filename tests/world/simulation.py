@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from world.actions import TALK, Option
 from world.causality import Causality
 from world.events import Event, canonical
-from world.life import LifeState, Position, Talk, position_at
+from world.life import LifeState, Position, TalkState, position_at
 from world.perception import Snapshot
 from world.possible import possible
 from world.scheduler import Ask, Call, Scheduler
@@ -25,7 +25,7 @@ from world.simulation import Simulation
 from world.time import WorldTime, minute_of_day
 
 Decider = Callable[[Setting, Snapshot], "Chosen"]
-Turns = Callable[[Talk], "Spoken"]
+Turns = Callable[[TalkState], "Spoken"]
 Latency = Callable[[str], float]
 
 
@@ -119,7 +119,7 @@ def turns_of(seed: int, longest: int = 10) -> Turns:
     All depends on who hears the turn.
     """
 
-    def spoken(talk: Talk) -> Spoken:
+    def spoken(talk: TalkState) -> Spoken:
         there = talk.hears(talk.turns)
         if talk.turns + 1 >= 1 + int(draw(seed, "turns", talk.id) * longest) + len(talk.joined):
             return Spoken(last=True)
@@ -155,7 +155,7 @@ class Run:
     snapshots: dict[tuple[str, WorldTime], str] = field(default_factory=dict)
     causes: dict[tuple[str, WorldTime], tuple[tuple[str, WorldTime, str | None], ...]] = field(default_factory=dict)
     """For each decision whom it saw: the id, the decision that put it there, and the talk it was in."""
-    talks: dict[str, Talk] = field(default_factory=dict)
+    talks: dict[str, TalkState] = field(default_factory=dict)
 
 
 def run_out_of_order(

@@ -22,7 +22,7 @@ from world.causality import Causality
 from world.distance import FAR, WalkRow
 from world.errors import OutOfTurn
 from world.events import Event, canonical
-from world.life import Person, Talk
+from world.life import Person, TalkState
 from world.perception import overheard
 from world.scheduler import Ask, Call, Scheduler
 from world.simulation import Simulation, newcomer
@@ -203,14 +203,14 @@ class NoSecondGate(Causality):
 class NoTableGate(Causality):
     """A turn is asked whoever may still join before it."""
 
-    def to_turn(self, talk: Talk) -> str | None:
+    def to_turn(self, talk: TalkState) -> str | None:
         return None
 
 
 class LooseTableGate(Causality):
     """Who may join in the very minute of the turn is not waited for."""
 
-    def to_turn(self, talk: Talk) -> str | None:
+    def to_turn(self, talk: TalkState) -> str | None:
         blocker = super().to_turn(talk)
         is_due = blocker is not None and self.world.agenda[blocker] >= talk.start + talk.turns
         return None if is_due else blocker
@@ -319,7 +319,7 @@ class OnlyThroughWhoIsSeen(Causality):
 class LeaversForgotten(Causality):
     """Who has left a talk frees nobody who would join it."""
 
-    def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
+    def _may_join(self, person_id: str, talk: TalkState, t: WorldTime) -> bool:
         return person_id not in talk.members and super()._may_join(person_id, talk, t)
 
 

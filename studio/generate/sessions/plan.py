@@ -93,7 +93,7 @@ class SessionsFile(ContentModel):
 
 def people_of(file: SessionsFile, cast: Cast, language: Language) -> dict[str, CharacterProfile]:
     """Everybody who may talk, by id. All of them walk, and all are at the same place."""
-    own = {one.id: CharacterProfile(**one.in_language(language), home=PLACE) for one in file.people}
+    own = {one.id: CharacterProfile(**one.told(language), home=PLACE) for one in file.people}
     named = file.cast or (() if own or file.pairs else (*cast.characters, *cast.npcs))
     paired = (person_id for pair in file.pairs for person_id in pair if person_id not in own)
     return {person_id: on_stage(cast, person_id) for person_id in (*named, *paired)} | own

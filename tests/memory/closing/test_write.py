@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session, SQLModel, col, select
 
+from service.content.fields import Text
 from service.content.load import Content
 from service.content.profile import LifeGoal, Mood
 from service.memory.mid_term import self_told
@@ -322,7 +323,7 @@ def test_a_goal_of_life_that_was_reached_is_none_any_more_until_that_is_forgotte
     database: Database, village: Content, settings: Settings
 ) -> None:
     cast = village.cast("en")
-    goals = tuple(LifeGoal(goal=goal, importance="high", weight=9) for goal in ("See the capital", "Own a boat"))
+    goals = tuple(LifeGoal(goal=Text(goal), importance=9) for goal in ("See the capital", "Own a boat"))
     taro = cast.npcs[NPC].model_copy(update={"goals": goals})
     casts = {**village.casts, "en": replace(cast, npcs={**cast.npcs, NPC: taro})}
     worlds = WorldRepository(replace(village, casts=casts), settings.world)

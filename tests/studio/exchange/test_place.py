@@ -8,6 +8,7 @@ import pytest
 from service.content.check import examine
 from service.content.files import ContentUnwritable
 from service.content.load import load_content
+from service.content.lore import KnownByEntry
 from studio.exchange.card import read_card
 from studio.exchange.draft import Draft, ImportRefused
 from studio.exchange.place import Wish, take_in, write_all
@@ -32,7 +33,7 @@ def test_somebody_who_is_taken_in_lives_in_the_world(tmp_path: Path) -> None:
     cast = load_content(village).cast("ja")
     assert (cast.character("ione").name, cast.character("ione").home) == ("Ione", "square")
     (bell,) = cast.lore
-    assert bell.people == {"ione"}
+    assert bell.known_by == KnownByEntry(people=("ione",))
 
 
 def test_whose_post_is_on_the_map_already_is_that_npc(tmp_path: Path) -> None:

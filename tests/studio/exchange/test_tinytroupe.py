@@ -68,7 +68,7 @@ def test_an_agent_becomes_a_character_whose_prompt_knows_it(tmp_path: Path) -> N
     assert [(line.text, line.person) for line in odile.persona if line.person] == [
         ("The baker who keeps a loaf for you.", "baker")
     ]
-    assert [one.text for one in cast.lore] == ["Jef: Your brother, who left for Hull."]
+    assert [one.text.of("en") for one in cast.lore] == ["Jef: Your brother, who left for Hull."]
     assert [goal.goal for goal in odile.goals] == ["To see the north light once more."]
     assert {note.key_path: note.message("en") for note in draft.report} == {
         "persona.personality.big_five": "carried over as low, medium or high, without the words behind it",

@@ -15,11 +15,12 @@ from pydantic import Field
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Out, Serving, Slug, WorldId, describe
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
 from service.api.telling import POSITION, AnyClientEvent, ClientEvent, Position, Telling
 from service.conversation.stream import Mailbox, person_key
 from service.conversation.transcript import conversation_of, conversations_open
+from service.core import Core
 from service.errors import NeverTold, NotFound
 from service.runtime.tasks import cancel
 from service.store.client_event_kinds import TalkStarted, UtteranceDelta
@@ -76,7 +77,7 @@ class Followed:
 class Follower:
     """Follows for one connection. It reads no faster than it is asked to."""
 
-    def __init__(self, deps: ApiDependencies, followed: Followed, box: Mailbox, telling: Telling) -> None:
+    def __init__(self, deps: Core, followed: Followed, box: Mailbox, telling: Telling) -> None:
         self._stream = deps.conversation.stream
         self._database = deps.conversation.database
         self._followed = followed
@@ -128,7 +129,7 @@ class Follower:
 
 
 @asynccontextmanager
-async def following(deps: ApiDependencies, followed: Followed, position: Position) -> AsyncIterator[Follower]:
+async def following(deps: Core, followed: Followed, position: Position) -> AsyncIterator[Follower]:
     """Follow from that position on.
 
     Raises:
@@ -249,7 +250,7 @@ async def send_client_events_of_person(
     await _send(websocket, deps, followed, after)
 
 
-async def _stream(deps: ApiDependencies, followed: Followed, after: str, last_event_id: str | None) -> Response:
+async def _stream(deps: Core, followed: Followed, after: str, last_event_id: str | None) -> Response:
     """A stream that has begun can answer with no problem: its beginning is read first.
 
     An EventSource comes back whenever a stream has ended, for ever, unless it is told 204 (HTML, 9.2.3).
@@ -262,7 +263,7 @@ async def _stream(deps: ApiDependencies, followed: Followed, after: str, last_ev
     return EventStream.of(_events(deps, followed, position))
 
 
-async def _events(deps: ApiDependencies, followed: Followed, position: Position) -> AsyncGenerator[bytes]:
+async def _events(deps: Core, followed: Followed, position: Position) -> AsyncGenerator[bytes]:
     async with following(deps, followed, position) as follower:
         while not follower.is_over:
             told = await follower.next(QUIET_SECONDS)
@@ -272,7 +273,7 @@ async def _events(deps: ApiDependencies, followed: Followed, position: Position)
                 yield KEEPALIVE_COMMENT
 
 
-async def _updates(deps: ApiDependencies, followed: Followed, after: str, wait: float) -> Updates:
+async def _updates(deps: Core, followed: Followed, after: str, wait: float) -> Updates:
     async with following(deps, followed, Position.read(after)) as follower:
         until = time.monotonic() + wait
         told = await follower.next(wait)
@@ -283,7 +284,7 @@ async def _updates(deps: ApiDependencies, followed: Followed, after: str, wait: 
         return Updates(items=[event for event, _ in told], next=str(follower.position), over=follower.is_over)
 
 
-async def _send(websocket: WebSocket, deps: ApiDependencies, followed: Followed, after: str) -> None:
+async def _send(websocket: WebSocket, deps: Core, followed: Followed, after: str) -> None:
     async with following(deps, followed, Position.read(after)) as follower:
         await websocket.accept()
         leaving = asyncio.create_task(has_left(websocket))

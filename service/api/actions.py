@@ -99,20 +99,20 @@ class DoingOut(ActingOut):
 ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
 
 
-class _Named(ActingOut, of=Refusal, shows="target_id"):
+class _NamedAction(ActingOut, of=Refusal, shows="target_id"):
     name: str = Field(description="the action's name, in the reader's language")
     facility_name: str | None = Field(description="that facility's name; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")
 
 
-class OptionOut(_Named, of=Option, shows="node_id walk_minutes minutes"):
+class OptionOut(_NamedAction, of=Option, shows="node_id walk_minutes minutes"):
     """Something possible now."""
 
     place: str = Field(description="name of that node and its surroundings")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 
-class RefusalOut(_Named, of=Refusal, shows="facts"):
+class RefusalOut(_NamedAction, of=Refusal, shows="facts"):
     """Something that is not possible now."""
 
     reason: str = Field(examples=["closed", "too_little"], description="why not, as a stable word")

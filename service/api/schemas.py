@@ -478,7 +478,7 @@ class TowardsChangesOut(Out):
     attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
 
 
-class _Taken(Out):
+class _TakenAway(Out):
     summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
     topics: list[str] = Field(description="what was talked about, a few words each")
     facts: list[KeptFactOut] = Field(description="what it now remembers")
@@ -486,11 +486,11 @@ class _Taken(Out):
     rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
 
 
-class PartnerChangesOut(_Taken, TowardsChangesOut):
+class PartnerChangesOut(_TakenAway, TowardsChangesOut):
     """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
 
 
-class _FeltOut(_Taken):
+class _FeltOut(_TakenAway):
     mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
     learned_facts: list[KeptFactOut] = Field(
         description="what was told about oneself that was not known as a fact; in a talk of two by the partner"

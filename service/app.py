@@ -12,14 +12,11 @@ from starlette.routing import BaseRoute, Route
 from service.api import (
     actions,
     client_events,
-    commitments,
     conversations,
     events,
-    game,
     health,
-    made_people,
     memories,
-    memory_graph,
+    memory,
     people,
     problem,
     quality,
@@ -28,15 +25,12 @@ from service.api import (
     why,
     world,
     worlds,
-    writing,
 )
 from service.api.chat import router as chat
-from service.api.guard import Guard
-from service.api.head import HeadAsGet
 from service.api.key import ApiKey
 from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
-from service.api.request_id import HEADER, RequestId
+from service.api.middleware import Guard, HeadAsGet, RequestId
 from service.content.files import bundled_content
 from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
@@ -86,17 +80,13 @@ ROUTES = tuple(
         client_events.router,
         world.router,
         worlds.router,
-        game.router,
         quality.router,
         events.router,
         why.router,
         people.router,
-        made_people.router,
-        writing.router,
         surveys.router,
-        commitments.router,
         actions.router,
-        memory_graph.router,
+        memory.router,
         memories.router,
         chat.router,
         health.router,
@@ -168,7 +158,7 @@ def create_app(
             allow_origins=settings.cors_origins,
             allow_methods=["*"],
             allow_headers=["*"],
-            expose_headers=[HEADER],
+            expose_headers=[problem.REQUEST_ID_HEADER],
         )
     app.add_middleware(RequestId)  # outside all others: who is refused is told its id too
     return app

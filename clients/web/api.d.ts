@@ -528,41 +528,12 @@ export interface components {
             /** @description the turn it was said in, counted from 0 */
             turn: number;
         };
-        /** @description A person of any kind: who it is, and where it stands. */
-        KnownPersonOut: {
-            /** @description id of the person */
-            id: string;
-            /** @description its name in the world's language */
-            name: string;
-            /** @description what it is like, as its author wrote; empty: nothing was said */
-            personality: string;
-            /** @description habits of speech and behaviour, as its author wrote */
-            tendencies: string[];
-            /** @description who it is, in a line of each of its prompts: age, occupation, home … */
-            identity: string[];
-            /** @description what is true of it, as its author wrote */
-            facts: string[];
-            /**
-             * @description the mood it falls back into
-             * @enum {string}
-             */
-            mood: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
-            /**
-             * @description a character walks and decides; an NPC stands at its post; for a player a human speaks
-             * @enum {string}
-             */
-            kind: "character" | "npc" | "player";
-            /** @description true: made at run time, and can be changed and removed; false: in a file of content */
-            made: boolean;
-            /** @description what is true of it as well, and told to some only */
-            secrets: components["schemas"]["SecretOut"][];
-            /** @description where it is now; null: nowhere, and nobody sees it */
-            position: components["schemas"]["PositionOut"] | null;
-            /** @description id of the conversation it is in; null: it is in none */
-            talking_in: string | null;
-            /** @description of a player: nobody speaks to it first */
-            busy: boolean;
-        };
+        /**
+         * @description What can be remembered. A turn and a summary are views of conversations; of a past that was given they are rows
+         *     like all others.
+         * @enum {string}
+         */
+        Kind: "fact" | "observed" | "self" | "insight" | "mid_term" | "turn" | "summary";
         /**
          * @description How loud a turn's words are.
          * @enum {string}
@@ -584,6 +555,29 @@ export interface components {
             posts: {
                 [key: string]: string;
             };
+        };
+        /** @description A closed conversation, as one of those who took part remembers it. */
+        MeetingOut: {
+            /** @description id of the one spoken with */
+            partner_id: string;
+            /** @description name of the one spoken with */
+            partner_name: string;
+            /** @description an older name of `partner_id` */
+            npc_id?: string;
+            /** @description an older name of `partner_name` */
+            npc_name?: string;
+            /** @description id of the conversation */
+            conversation_id: string;
+            /** @description the conversation in a few sentences */
+            summary: string;
+            /** @description what was talked about, a few words each */
+            topics: string[];
+            /** @description the world time of the conversation */
+            at: string;
+            /** @description world minutes since then */
+            elapsed_minutes: number;
+            /** @description the world time since, in the world's language */
+            ago: string;
         };
         /** @description The person remembers the conversation. */
         MemoryChanged: {
@@ -628,6 +622,11 @@ export interface components {
             /** @description of whom, or with whom, it came */
             partner_id?: string | null;
         };
+        /**
+         * @description How something that was said was meant.
+         * @enum {string}
+         */
+        Mode: "stated" | "planned" | "supposed" | "joking";
         /** @description A conversation has changed the person's mood. */
         MoodChanged: {
             /** @description whose it is */
@@ -658,6 +657,21 @@ export interface components {
             kind: "mood.changed";
             /** @description what is told of an event of that kind */
             data: components["schemas"]["MoodChanged"];
+        };
+        /** @description A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent. */
+        NeedOut: {
+            /** @description its name in the world's language */
+            name: string;
+            /** @description the level it cannot fall below */
+            lowest: number;
+            /** @description the level it cannot rise above */
+            highest: number;
+            /** @description at this level or below it is urgent; null: it never is */
+            critical: number | null;
+            /** @description id of the need in actions.json */
+            id: string;
+            /** @description how full it is now */
+            level: number;
         };
         /** @description A place to stand on. */
         NodeOut: {
@@ -695,6 +709,77 @@ export interface components {
             /** @description what is told of an event of that kind */
             data: components["schemas"]["NpcThinking"];
         };
+        /** @description Something that a person remembers, of whatever kind. What its kind does not have is null, or empty. */
+        OneMemoryOut: {
+            /** @description what it says, as a sentence: without who told it, so that it alone is no more than that */
+            text: string;
+            /** @description whom or what it is about, by name; null: nobody */
+            about: string | null;
+            /** @description id of the person it is about; null: it is of nobody of this world */
+            subject_id: string | null;
+            /** @description id of who told it, or spoke the turn; null: nobody, several together, or nobody of this world */
+            told_by: string | null;
+            /** @description ids of those through whose hands it is known to have come to the teller: who began it first */
+            via: string[];
+            /** @description 1, small talk, to 10, what changes a life */
+            importance: number | null;
+            /** @description of mid_term: how much it matters, and how long it lasts */
+            level: ("low" | "medium" | "high") | null;
+            /** @description with whom it had to do, or whom the talk was with; null: nobody */
+            partner_id: string | null;
+            /** @description id of the conversation it comes of; null: it is of none */
+            conversation_id: string | null;
+            /** @description a line of it, word for word; empty: none */
+            quote: string;
+            /** @description what has one value at a time, as the place of a thing; empty: nothing */
+            slot: string;
+            /** @description of a summary: what the talk was about, a few words each */
+            topics: string[];
+            /** @description the turns it was said in, counted from 0; empty: not known, or a whole talk */
+            turns: number[];
+            /** @description what it was drawn from, where that is no turn: talk:6f1c0a94d2b7, memory:9f0a3c52 */
+            evidence: string[];
+            /** @description id of the memory that ended it, without its kind; null: none did */
+            replaced_by: string | null;
+            /** @description the world time from which it is true, or at which it was said */
+            valid_from: string;
+            /** @description the world time from which it is no longer true; null: none is known */
+            valid_to: string | null;
+            /** @description the world time since which it is known */
+            known_from: string;
+            /** @description the world time at which its end was learned; null: none was */
+            known_until: string | null;
+            /** @description of mid_term: the world time at which it is over */
+            expires_at: string | null;
+            /** @description told in confidence: ids of those who must not hear of it; "*": anybody but the two; empty: it is no secret */
+            kept_from: string[];
+            /** @description what it is called here: its kind and its id */
+            id: string;
+            /** @description fact; observed: it perceived it itself; self: it has told it of itself; insight: it has come to think it; mid_term: it affects its next days; turn: it was said in a talk; summary: of a talk */
+            kind: components["schemas"]["Kind"];
+            /** @description as the person is told of it in a prompt, with its teller and when: true whatever is the case */
+            line: string;
+            /** @description of a turn: name of who said it */
+            speaker_name: string | null;
+            /** @description how it was meant */
+            mode: components["schemas"]["Mode"] | null;
+            /** @description what it rests on. author: its author says so; perceived: it was perceived; these stand by themselves. verified, model, unsure: somebody told it, as a second look at the talk confirms, as a model wrote it, and as that look did not find it said; null: it is a turn */
+            support: components["schemas"]["Support"] | null;
+            /** @description what it came of; null: it is a view of a talk */
+            source: components["schemas"]["Source"] | null;
+            /** @description how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on */
+            confidence: number | null;
+            /** @description of a turn: the person took no part in that conversation */
+            overheard: boolean | null;
+            /** @description the world time since it is known, in the world's language */
+            ago: string;
+            /** @description the caller's own id of the line it came of; null: it was learned here */
+            given_id: string | null;
+            /** @description the caller's own id of the talk that line was of; null: it was of none */
+            given_conversation: string | null;
+            /** @description the world time since which it has faded; null: it is remembered */
+            forgotten_at: string | null;
+        };
         /**
          * @description Why somebody speaks to a player first; what comes first here weighs most.
          * @enum {string}
@@ -728,6 +813,83 @@ export interface components {
             /** @description the people of this page */
             people: components["schemas"]["PersonOut"][];
         };
+        /** @description A person of any kind as it stands now. What its kind does not have is null, or empty. */
+        PersonDetail: {
+            /** @description id of the person */
+            id: string;
+            /** @description its name in the world's language */
+            name: string;
+            /**
+             * @description a character moves and decides; an NPC stands at its post; for a player a human speaks
+             * @enum {string}
+             */
+            kind: "character" | "npc" | "player";
+            /** @description where it is at that moment; null: nowhere, and nobody sees it */
+            position: components["schemas"]["PositionOut"] | null;
+            /** @description id of the conversation it is in; null: it is in none */
+            talking_in: string | null;
+            /** @description what a character does now; null: it decides next, or at a past moment */
+            activity?: components["schemas"]["ActivityOut"] | null;
+            /** @description what it is like, as its author wrote; empty: nothing was said */
+            personality: string;
+            /** @description habits of speech and behaviour, as its author wrote */
+            tendencies: string[];
+            /** @description what its author adds to every prompt in which it speaks */
+            custom_prompt: string;
+            /** @description who it is, in a line of each of its prompts: age, occupation, home … */
+            identity: string[];
+            /** @description what is true of it, as its author wrote */
+            facts: string[];
+            /** @description the node where it lives and sleeps */
+            home: string | null;
+            /** @description true: made at run time, and can be changed and removed; false: in a file of content */
+            made: boolean;
+            /** @description what else its author wrote; told when the moment asks for it */
+            persona: components["schemas"]["PersonaLineOut"][];
+            /** @description what it wants of life: `goal`, and its `importance` (low, medium, high) */
+            goals: {
+                [key: string]: string;
+            }[];
+            /** @description what is true of it as well, and told to some only; in no prompt of a talk with anybody else */
+            secrets: components["schemas"]["SecretOut"][];
+            /** @description what it has also said of itself since the story began, and what of it holds still; oldest first. Its author's `facts` stand first */
+            learned_facts: components["schemas"]["OneMemoryOut"][];
+            /**
+             * @description how it feels now
+             * @enum {string}
+             */
+            mood: "happy" | "neutral" | "angry" | "sad" | "afraid" | "ashamed" | "moved";
+            /** @description towards each it has had to do with, -100..100 */
+            affinity: {
+                [key: string]: number;
+            };
+            /** @description how many conversations it has had, with anybody */
+            conversation_count: number;
+            /** @description the world time of its last conversation; null: it has had none */
+            last_conversation_at: string | null;
+            /** @description what is on its mind for the next days */
+            mid_term: components["schemas"]["MidTermOut"][];
+            /** @description its conversations of the current day */
+            today: components["schemas"]["MeetingOut"][];
+            /** @description things it carries, in words */
+            items: string[];
+            /** @description of a player: nobody speaks to it first */
+            busy: boolean;
+            /** @description of an NPC: the node it stands at */
+            spawn_node_id: string | null;
+            /** @description of a character: ids of people close enough to talk to */
+            beside: string[];
+            /** @description of a character: how it decides now: a model is asked, by routine, or a client says */
+            decision?: ("model" | "routine" | "client") | null;
+            /** @description of a character: its needs and their levels now */
+            needs?: components["schemas"]["NeedOut"][];
+            /** @description of a character: what it thought when it last decided; empty while a client decides */
+            thought?: string;
+            /** @description of a character: what it means to do today; empty: its routine is the plan */
+            plan?: components["schemas"]["PlannedBlock"][];
+            /** @description of a character: what it does on any day, as its author wrote */
+            routine?: components["schemas"]["PlannedBlock"][];
+        };
         /** @description Somebody and where. */
         PersonOut: {
             /** @description id of the person */
@@ -739,12 +901,21 @@ export interface components {
              * @enum {string}
              */
             kind: "character" | "npc" | "player";
-            /** @description where it is at that moment */
-            position: components["schemas"]["PositionOut"];
-            /** @description id of the conversation the person is in */
+            /** @description where it is at that moment; null: nowhere, and nobody sees it */
+            position: components["schemas"]["PositionOut"] | null;
+            /** @description id of the conversation it is in; null: it is in none */
             talking_in: string | null;
-            /** @description what a character does now; null at a past moment */
+            /** @description what a character does now; null: it decides next, or at a past moment */
             activity?: components["schemas"]["ActivityOut"] | null;
+        };
+        /** @description Something of a person that is told when the moment asks for it. */
+        PersonaLineOut: {
+            /** @description as a model reads it; of a relationship, what the other is to it */
+            told: string;
+            /** @description how much it matters, from 1 to 10 */
+            weight: number;
+            /** @description whom it is about: told in its presence alone; null: nobody */
+            person: string | null;
         };
         /**
          * @description Where a conversation stands.
@@ -757,6 +928,17 @@ export interface components {
             node_id: string | null;
             /** @description true: nobody speaks to the player first until it is false again; left out: as it was */
             busy?: boolean | null;
+        };
+        /** @description What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home. */
+        PlannedBlock: {
+            /** @description the time of day */
+            starts: string;
+            /** @description in the words of the plan */
+            activity: string;
+            /** @description null: at home */
+            facility_id: string | null;
+            /** @description null: what fits the place */
+            action_id: string | null;
         };
         /** @description On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done. */
         PositionOut: {
@@ -829,6 +1011,11 @@ export interface components {
             /** @description 0 to 1, from the sentence's own marks: 0.3 it trails off, 0.5, 0.8 with an exclamation mark, 1 with several */
             strength: number;
         };
+        /**
+         * @description What a memory came of.
+         * @enum {string}
+         */
+        Source: "conversation" | "observation" | "seed" | "author" | "import" | "reflection" | "promise" | "goal";
         /** @description Who talks to whom, and why. Without a goal the character sets one itself; a player has none. */
         StartIn: {
             /**
@@ -893,6 +1080,12 @@ export interface components {
             /** @description the words */
             text: string;
         };
+        /**
+         * @description What a memory rests on. An author's word and what was perceived stand bare; whatever was told is told with its
+         *     teller: as a model wrote it, as a second call confirmed it, or as that call did not find it said.
+         * @enum {string}
+         */
+        Support: "author" | "perceived" | "verified" | "model" | "unsure";
         /** @description What one of more than two takes away: of what it perceived alone. */
         TakenOut: {
             /** @description the conversation in a few sentences, as the person remembers it */

@@ -39,10 +39,10 @@ export class Kataribe {
   }
 
   /** Makes the player, if it is new. */
-  join = (name: string) => this.ask<Schemas["KnownPersonOut"]>("PUT", this.person(), { kind: "player", name });
+  join = (name: string) => this.ask<Schemas["PersonDetail"]>("PUT", this.person(), { kind: "player", name });
 
   /** Puts the player on a node of the map; null: nowhere. */
-  stand = (node_id: string | null) => this.ask<Schemas["KnownPersonOut"]>("PUT", `${this.person()}/position`, { node_id });
+  stand = (node_id: string | null) => this.ask<Schemas["PersonDetail"]>("PUT", `${this.person()}/position`, { node_id });
 
   /** Begins to talk with somebody beside the player. `more`: other fields of POST /conversations/start. */
   async start(partner_id: string, more: Started = {}): Promise<Talk> {

@@ -1,14 +1,16 @@
-"""Owns the endpoints of what a character could do, in the reader's language, and what a client makes it do."""
+"""Owns the endpoints of what a character could do, what a client makes it do, and of what people promised."""
 
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header
 from pydantic import Field
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from service.api.dependencies import (
     KNOWN_QUERY,
+    After,
     AsAsked,
+    AtMost,
     IdempotencyKey,
     In,
     Out,
@@ -16,18 +18,24 @@ from service.api.dependencies import (
     Slug,
     WorldId,
     WorldTimeText,
+    cut,
     describe,
     once_of,
 )
-from service.api.life import ActingOut
+from service.api.schemas import ActingOut, CommitmentIn, CommitmentOut, Page
 from service.decision.options import action_name, option_line, why
+from service.errors import CommitmentOver, NotFound
 from service.locales import language_accepted
+from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
 from service.runtime.client_actions import do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
+from service.store.phase import CommitmentState
+from service.store.tables import CommitmentRow
 from world.actions import Option, Refusal
 from world.life import Segment
+from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
@@ -91,20 +99,20 @@ class DoingOut(ActingOut):
 ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
 
 
-class _Named(ActingOut, of=Refusal, shows="target_id"):
+class _NamedAction(ActingOut, of=Refusal, shows="target_id"):
     name: str = Field(description="the action's name, in the reader's language")
     facility_name: str | None = Field(description="that facility's name; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")
 
 
-class OptionOut(_Named, of=Option, shows="node_id walk_minutes minutes"):
+class OptionOut(_NamedAction, of=Option, shows="node_id walk_minutes minutes"):
     """Something possible now."""
 
     place: str = Field(description="name of that node and its surroundings")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 
-class RefusalOut(_Named, of=Refusal, shows="facts"):
+class RefusalOut(_NamedAction, of=Refusal, shows="facts"):
     """Something that is not possible now."""
 
     reason: str = Field(examples=["closed", "too_little"], description="why not, as a stable word")
@@ -203,3 +211,59 @@ def _named(world: WorldView, one: Option | Refusal) -> dict[str, Any]:
         "facility_name": facility.name if facility else None,
         "target_name": world.name_of(one.target_id) if one.target_id else None,
     }
+
+
+@router.get("/people/{person_id}/commitments")
+async def read_commitments(
+    person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
+) -> Page[CommitmentOut]:
+    """What the person promised and was promised, NPC or character: what is open first, the soonest first, then what is
+    over.
+
+    Who made a promise for a place of the map and an hour, or a part of a day (`moves`), walks there; it is kept if both
+    are there at once within 15 minutes of the hour, or in that part of the day. Any other is kept, moved or released
+    where a later talk says so, and kept, broken or released where a client does (`POST /commitments/{id}`); else it
+    lapses.
+    """
+
+    def work(session: Session, world: WorldView) -> Page[CommitmentOut]:
+        world.cast.person(person_id)
+        involved = (col(CommitmentRow.by_id) == person_id) | (col(CommitmentRow.to_id) == person_id)
+        query = select(CommitmentRow).where(CommitmentRow.world_id == world_id, involved)
+        made = query.where(CommitmentRow.made_at <= world.now)  # a later one is lived ahead of the clock
+        rows = session.exec(made.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all()
+        ordered = sorted(rows, key=lambda row: row.state != CommitmentState.OPEN)
+        found, following = cut(ordered, lambda row: row.id, after, limit)
+        return Page[CommitmentOut](items=[_out(row) for row in found], next=following)
+
+    return await deps.read(world_id, work)
+
+
+@router.post("/commitments/{commitment_id}", responses=describe(409))
+async def settle_commitment(
+    commitment_id: Slug,
+    body: CommitmentIn,
+    deps: Serving,
+    world_id: WorldId,
+    asked: AsAsked,
+) -> CommitmentOut:
+    """Say what became of an open promise: kept and broken move how the other stands to who made it, and both remember;
+    released takes it back, and nothing follows.
+    """
+
+    def work(session: Session, world_session: WorldSession) -> CommitmentOut:
+        row = session.get(CommitmentRow, (world_id, commitment_id))
+        if row is None:
+            raise NotFound(kind="commitment", id=commitment_id)
+        if row.state != CommitmentState.OPEN:
+            raise CommitmentOver(id=commitment_id, state=row.state)
+        settle(session, world_session.world, row, CommitmentState(body.state))
+        session.flush()
+        return _out(row)
+
+    return await deps.world_runner.command(world_id, work, asked=asked)
+
+
+def _out(row: CommitmentRow) -> CommitmentOut:
+    moves = as_commitment(row).appointment is not None
+    return CommitmentOut.of(row, moves=moves, expires_at=WorldTime(row.expires_at))

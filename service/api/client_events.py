@@ -4,7 +4,7 @@ asking again and again. They tell the same.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -15,11 +15,12 @@ from pydantic import Field
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session
 
-from service.api.dependencies import KNOWN_QUERY, ApiDependencies, Out, Serving, Slug, WorldId, describe
+from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, WorldId, describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream, has_left
-from service.api.telling import POSITION, AnyClientEvent, ClientEvent, Position, Telling
+from service.api.telling import POSITION, AnyClientEvent, ClientEvent, StreamPosition, Telling
 from service.conversation.stream import Mailbox, person_key
 from service.conversation.transcript import conversation_of, conversations_open
+from service.core import Core
 from service.errors import NeverTold, NotFound
 from service.runtime.tasks import cancel
 from service.store.client_event_kinds import TalkStarted, UtteranceDelta
@@ -38,7 +39,7 @@ AT_ONCE = 200
 LOOKS_SECONDS = 1.0
 """After so long without news the store is looked at where another replica may have written to it."""
 
-Told = tuple[ClientEvent, Position]
+Told = tuple[ClientEvent, StreamPosition]
 """An event, and how much was told with it."""
 
 _OVER = (Phase.CLOSED, Phase.CLOSING_FAILED)
@@ -76,7 +77,7 @@ class Followed:
 class Follower:
     """Follows for one connection. It reads no faster than it is asked to."""
 
-    def __init__(self, deps: ApiDependencies, followed: Followed, box: Mailbox, telling: Telling) -> None:
+    def __init__(self, deps: Core, followed: Followed, box: Mailbox, telling: Telling) -> None:
         self._stream = deps.conversation.stream
         self._database = deps.conversation.database
         self._followed = followed
@@ -85,7 +86,7 @@ class Follower:
         self.is_over = False
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StreamPosition:
         """How much was told so far."""
         return self._telling.position
 
@@ -128,7 +129,7 @@ class Follower:
 
 
 @asynccontextmanager
-async def following(deps: ApiDependencies, followed: Followed, position: Position) -> AsyncIterator[Follower]:
+async def following(deps: Core, followed: Followed, position: StreamPosition) -> AsyncIterator[Follower]:
     """Follow from that position on.
 
     Raises:
@@ -151,7 +152,7 @@ async def following(deps: ApiDependencies, followed: Followed, position: Positio
         yield Follower(deps, followed, box, Telling(position, open_utterances))
 
 
-router = APIRouter(tags=["conversations"], dependencies=[KNOWN_QUERY])
+router = APIRouter(dependencies=[KNOWN_QUERY])
 
 OVER, RESTARTING = 1000, 1012
 """Why a WebSocket is closed: nothing more will be told; the service stops, and the client is to come back."""
@@ -188,81 +189,85 @@ async def _of_person(person_id: Slug, deps: Serving, world_id: WorldId) -> Follo
     return Followed(world_id=world_id, person_id=person_id)
 
 
-OfConversation = Annotated[Followed, Depends(_of_conversation)]
-OfPerson = Annotated[Followed, Depends(_of_person)]
-
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}},
+    204: {"description": "Nothing more will be told to who comes back with this `Last-Event-ID`"},
     **describe(404),
 }
-_NO_MORE: dict[int | str, dict[str, Any]] = {
-    204: {"description": "Nothing more will be told to who comes back with this `Last-Event-ID`"}
-}
 
 
-@router.get("/conversations/{conversation_id}/stream", response_class=EventStream, responses=_STREAM | _NO_MORE)
-async def stream_client_events(
-    deps: Serving, followed: OfConversation, after: After = "0", last_event_id: LastEventId = None
-) -> Response:
-    """A conversation with a human as it is spoken, as server-sent events (docs/client-events.md): the name of each is
-    its `kind`, its data is as in `GET …/updates`. The stream ends when the conversation is remembered; who comes back
-    with the `Last-Event-ID` of its end is answered 204, at which a browser's EventSource stops.
+def _follow(of: Callable[..., Any], prefix: str, tag: str, suffix: str = "") -> None:
+    """Serve the three ways to follow what the dependency `of` says, below that path: server-sent events, and what asks
+    again and again, or holds a WebSocket, and is told the same.
     """
-    return await _stream(deps, followed, after, last_event_id)
+
+    @router.get(
+        f"{prefix}/stream",
+        response_class=EventStream,
+        responses=_STREAM,
+        tags=[tag],
+        name=f"stream_client_events{suffix}",
+    )
+    async def stream_client_events(
+        deps: Serving,
+        followed: Annotated[Followed, Depends(of)],
+        after: After = "0",
+        last_event_id: LastEventId = None,
+    ) -> Response:
+        """A conversation with a human as it is spoken, or all in which a person takes part, those to come included, as
+        server-sent events (docs/client-events.md): the name of each is its `kind`, its data is as in `GET …/updates`.
+        The stream ends when the conversation is remembered; who comes back with the `Last-Event-ID` of its end is
+        answered 204, at which a browser's EventSource stops.
+        """
+        position = StreamPosition.read(last_event_id or after)
+        # A stream that has begun can answer with no problem: its beginning is read first. And an EventSource comes back
+        # whenever a stream has ended, for ever, unless it is told 204 (HTML, 9.2.3).
+        async with following(deps, followed, position) as follower:
+            is_over = last_event_id is not None and not await follower.next(0) and follower.is_over
+            if is_over and not follower.box.is_stopped:
+                return Response(status_code=204)
+        return EventStream.of(_events(deps, followed, position))
+
+    @router.get(
+        f"{prefix}/updates",
+        response_model=Updates,
+        responses=describe(404),
+        tags=[tag],
+        name=f"read_client_events{suffix}",
+    )
+    async def read_client_events(
+        deps: Serving, followed: Annotated[Followed, Depends(of)], after: After = "0", wait: Wait = 25.0
+    ) -> Updates:
+        """What the stream tells, for clients without streams: the answer comes with the next event or sentence, or
+        after `wait` seconds. Ask again with its `next`.
+        """
+        async with following(deps, followed, StreamPosition.read(after)) as follower:
+            until = time.monotonic() + wait
+            told = await follower.next(wait)
+            while not follower.is_over and all(event.kind == UtteranceDelta.kind for event, _ in told):
+                if (left := until - time.monotonic()) <= 0:
+                    break
+                told += await follower.next(left)
+            return Updates(items=[event for event, _ in told], next=str(follower.position), over=follower.is_over)
+
+    @router.websocket(f"{prefix}/ws")
+    async def send_client_events(
+        websocket: WebSocket, deps: Serving, followed: Annotated[Followed, Depends(of)], after: After = "0"
+    ) -> None:
+        """What the stream tells, each event a text message of JSON. What a client sends is not read."""
+        async with following(deps, followed, StreamPosition.read(after)) as follower:
+            await websocket.accept()
+            leaving = asyncio.create_task(has_left(websocket))
+            telling = asyncio.create_task(_tell(websocket, follower))
+            try:
+                await asyncio.wait((leaving, telling), return_when=asyncio.FIRST_COMPLETED)
+                if telling.done():
+                    telling.result()
+            finally:
+                await cancel([leaving, telling])
 
 
-@router.get("/conversations/{conversation_id}/updates", response_model=Updates, responses=describe(404))
-async def read_client_events(deps: Serving, followed: OfConversation, after: After = "0", wait: Wait = 25.0) -> Updates:
-    """What the stream tells, for clients without streams: the answer comes with the next event or sentence, or after
-    `wait` seconds. Ask again with its `next`.
-    """
-    return await _updates(deps, followed, after, wait)
-
-
-@router.websocket("/conversations/{conversation_id}/ws")
-async def send_client_events(websocket: WebSocket, deps: Serving, followed: OfConversation, after: After = "0") -> None:
-    """What the stream tells, each event a text message of JSON. What a client sends is not read."""
-    await _send(websocket, deps, followed, after)
-
-
-@router.get("/people/{person_id}/stream", response_class=EventStream, responses=_STREAM, tags=["people"])
-async def stream_client_events_of_person(
-    deps: Serving, followed: OfPerson, after: After = "0", last_event_id: LastEventId = None
-) -> Response:
-    """The same of all conversations with humans in which the person takes part, those to come included."""
-    return await _stream(deps, followed, after, last_event_id)
-
-
-@router.get("/people/{person_id}/updates", response_model=Updates, responses=describe(404), tags=["people"])
-async def read_client_events_of_person(
-    deps: Serving, followed: OfPerson, after: After = "0", wait: Wait = 25.0
-) -> Updates:
-    """What the person's stream tells, for clients without streams."""
-    return await _updates(deps, followed, after, wait)
-
-
-@router.websocket("/people/{person_id}/ws")
-async def send_client_events_of_person(
-    websocket: WebSocket, deps: Serving, followed: OfPerson, after: After = "0"
-) -> None:
-    """What the person's stream tells, each event a text message of JSON."""
-    await _send(websocket, deps, followed, after)
-
-
-async def _stream(deps: ApiDependencies, followed: Followed, after: str, last_event_id: str | None) -> Response:
-    """A stream that has begun can answer with no problem: its beginning is read first.
-
-    An EventSource comes back whenever a stream has ended, for ever, unless it is told 204 (HTML, 9.2.3).
-    """
-    position = Position.read(last_event_id or after)
-    async with following(deps, followed, position) as follower:
-        is_over = last_event_id is not None and not await follower.next(0) and follower.is_over
-        if is_over and not follower.box.is_stopped:
-            return Response(status_code=204)
-    return EventStream.of(_events(deps, followed, position))
-
-
-async def _events(deps: ApiDependencies, followed: Followed, position: Position) -> AsyncGenerator[bytes]:
+async def _events(deps: Core, followed: Followed, position: StreamPosition) -> AsyncGenerator[bytes]:
     async with following(deps, followed, position) as follower:
         while not follower.is_over:
             told = await follower.next(QUIET_SECONDS)
@@ -272,33 +277,13 @@ async def _events(deps: ApiDependencies, followed: Followed, position: Position)
                 yield KEEPALIVE_COMMENT
 
 
-async def _updates(deps: ApiDependencies, followed: Followed, after: str, wait: float) -> Updates:
-    async with following(deps, followed, Position.read(after)) as follower:
-        until = time.monotonic() + wait
-        told = await follower.next(wait)
-        while not follower.is_over and all(event.kind == UtteranceDelta.kind for event, _ in told):
-            if (left := until - time.monotonic()) <= 0:
-                break
-            told += await follower.next(left)
-        return Updates(items=[event for event, _ in told], next=str(follower.position), over=follower.is_over)
-
-
-async def _send(websocket: WebSocket, deps: ApiDependencies, followed: Followed, after: str) -> None:
-    async with following(deps, followed, Position.read(after)) as follower:
-        await websocket.accept()
-        leaving = asyncio.create_task(has_left(websocket))
-        telling = asyncio.create_task(_tell(websocket, follower))
-        try:
-            await asyncio.wait((leaving, telling), return_when=asyncio.FIRST_COMPLETED)
-            if telling.done():
-                telling.result()
-        finally:
-            await cancel([leaving, telling])
-
-
 async def _tell(websocket: WebSocket, follower: Follower) -> None:
     with suppress(WebSocketDisconnect):
         while not follower.is_over:
             for event, _ in await follower.next(QUIET_SECONDS):
                 await websocket.send_text(event.model_dump_json())
         await websocket.close(RESTARTING if follower.box.is_stopped else OVER)
+
+
+_follow(_of_conversation, "/conversations/{conversation_id}", "conversations")
+_follow(_of_person, "/people/{person_id}", "people", "_of_person")

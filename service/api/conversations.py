@@ -9,7 +9,6 @@ from sqlmodel import Session, col, select
 from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
-    ApiDependencies,
     Conversation,
     IdempotencyKey,
     Serving,
@@ -44,6 +43,7 @@ from service.conversation.start import Start
 from service.conversation.transcript import conversation_of, takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
+from service.core import Core
 from service.errors import refuse
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
@@ -324,7 +324,7 @@ async def say_what_became_of_action(
     return ActionCallOut.of(call)
 
 
-def _start(body: StartIn, deps: ApiDependencies) -> Start:
+def _start(body: StartIn, deps: Core) -> Start:
     """The conversation that is asked for. Raises: Invalid."""
     by_player = body.mode == "player"
     opener_id = (body.player_id or body.character_id) if by_player else body.character_id
@@ -369,7 +369,7 @@ def _start(body: StartIn, deps: ApiDependencies) -> Start:
 
 
 async def _answer(
-    deps: ApiDependencies, world_id: str, conversation_id: str, response: Response, *, wait: bool
+    deps: Core, world_id: str, conversation_id: str, response: Response, *, wait: bool
 ) -> ConversationDetail:
     if wait:
         await deps.runner.wait(ConversationKey(world_id, conversation_id))
@@ -378,7 +378,7 @@ async def _answer(
     return await views.read_conversation(deps, world_id, conversation_id)
 
 
-async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, speaker: Speaker) -> ConversationDetail:
+async def _speaks(deps: Core, key: ConversationKey, person_id: str, speaker: Speaker) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
     worlds = deps.conversation.worlds
     told = deps.conversation.stream.sentences_told(key)
@@ -390,7 +390,7 @@ async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, s
 
 
 async def _said(
-    deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
+    deps: Core, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
 ) -> SaidOut:
     """What a human says by `work`; with `wait` the answer to it too."""
     turn = await deps.say(key, work, wait=wait)

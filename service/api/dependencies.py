@@ -200,12 +200,8 @@ def link_next(request: Request, response: Response, cursor: str | None) -> None:
         response.headers["Link"] = f'<{request.url.path}?{query}>; rel="next"'
 
 
-ApiDependencies = Core
-"""What every endpoint is served with."""
-
-
-def _deps(request: HTTPConnection) -> ApiDependencies:
-    deps: ApiDependencies = request.app.state.deps
+def _deps(request: HTTPConnection) -> Core:
+    deps: Core = request.app.state.deps
     return deps
 
 
@@ -270,7 +266,8 @@ def _conversation_key(conversation_id: Slug, world_id: Annotated[str, Depends(_w
 
 KNOWN_QUERY = Depends(_known_query)
 """Of a router whose operations refuse parameters that they do not take; all know `world_id`."""
-Serving = Annotated[ApiDependencies, Depends(_deps)]
+Serving = Annotated[Core, Depends(_deps)]
+"""What every endpoint is served with."""
 WorldId = Annotated[str, Depends(_world_id)]
 World = Annotated[WorldView, Depends(_world)]
 """The world of the request as it stands."""

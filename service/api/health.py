@@ -3,9 +3,10 @@
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from service.api.dependencies import ApiDependencies, Serving
+from service.api.dependencies import Serving
 from service.api.problem import language_of
 from service.api.schemas import HealthOut
+from service.core import Core
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
 from service.locales import Language, sentence
 from service.store.budget import try_write
@@ -48,7 +49,7 @@ async def readyz(request: Request, deps: Serving, response: Response) -> HealthO
     return HealthOut(status="degraded" if degraded else "ok", checks=checks, degraded=degraded)
 
 
-async def _database_fault(deps: ApiDependencies, language: Language) -> str | None:
+async def _database_fault(deps: Core, language: Language) -> str | None:
     try:
         await deps.conversation.database.check()
         await deps.conversation.database.write(try_write)
@@ -59,7 +60,7 @@ async def _database_fault(deps: ApiDependencies, language: Language) -> str | No
     return None
 
 
-async def _memory_fault(deps: ApiDependencies, language: Language) -> str | None:
+async def _memory_fault(deps: Core, language: Language) -> str | None:
     """A database that is away is its own fault."""
     try:
         await deps.conversation.memory.check()
@@ -72,7 +73,7 @@ async def _memory_fault(deps: ApiDependencies, language: Language) -> str | None
     return None
 
 
-def _models_fault(deps: ApiDependencies, language: Language) -> str | None:
+def _models_fault(deps: Core, language: Language) -> str | None:
     if "none" in deps.conversation.models.names().values():
         return ModelNotConfigured().sentence(language)
     roles: dict[str, list[str]] = {}

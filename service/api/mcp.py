@@ -212,7 +212,7 @@ def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.server.mcpserver.tools import Tool
 
-    class Server(MCPServer):
+    class ToolServer(MCPServer):
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
             """What an assistant has written wrong, it is told as HTTP clients are; a name that is none is not passed
             over.
@@ -242,7 +242,7 @@ def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
         tools.check_content,
         tools.why,
     )
-    return Server(
+    return ToolServer(
         "kataribe",
         version=version("kataribe"),
         instructions=INSTRUCTIONS,

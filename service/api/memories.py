@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Annotated
 
@@ -15,7 +15,6 @@ from service.api.dependencies import (
     KNOWN_QUERY,
     NOT_BLANK,
     After,
-    ApiDependencies,
     ChangeIn,
     MayBeLeftOut,
     OneToTen,
@@ -28,9 +27,10 @@ from service.api.dependencies import (
     cut,
     describe,
 )
-from service.api.guard import JSON_LINES
+from service.api.middleware import JSON_LINES
 from service.api.problem import media_type
 from service.api.schemas import OfOwner, OneMemoryOut, Page, RecalledOut
+from service.core import Core
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import (
     Action,
@@ -48,8 +48,7 @@ from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
-from service.store.tables import MemoryAuditRow, MemoryRow
-from world.time import WorldTime
+from service.store.tables import MemoryAuditRow
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
@@ -88,22 +87,6 @@ class SeededOut(BehindOut, of=Seeded, shows="statements turns summaries insights
     """What became of a past. All of it that is not `waiting` is found by its words."""
 
 
-class MemoryItemOut(OneMemoryOut):
-    """One memory, and what it came of where it was given."""
-
-    given_id: str | None = Field(description="the caller's own id of the line it came of; null: it was learned here")
-    given_conversation: str | None = Field(
-        description="the caller's own id of the talk that line was of; null: it was of none"
-    )
-    forgotten_at: WorldTimeText | None = Field(
-        description="the world time since which it has faded; null: it is remembered"
-    )
-
-
-class HitOut(MemoryItemOut, RecalledOut):
-    """A memory that a search found, and what its score is the sum of."""
-
-
 class SearchOut(OfOwner, of=WorldView, shows="now"):
     """What a search found. Nothing that bears on the query: `found` is false."""
 
@@ -111,10 +94,10 @@ class SearchOut(OfOwner, of=WorldView, shows="now"):
     about: str | None = Field(description="about whom or what it was asked")
     as_of: WorldTimeText = Field(description="the world time whose knowledge was searched")
     found: bool = Field(description="whether any hit bears on the query")
-    hits: list[HitOut] = Field(description="the memories found, the best first")
+    hits: list[RecalledOut] = Field(description="the memories found, the best first")
 
 
-class MemoriesPage(BehindOut, Page[MemoryItemOut]):
+class MemoriesPage(BehindOut, Page[OneMemoryOut]):
     """A person's memories one by one, the latest first."""
 
     total: int = Field(description="how many there are of what was asked for, on all pages")
@@ -277,7 +260,7 @@ async def search_memory(
         as_of=moment,
         found=any(one.answers for one in found),
         hits=[
-            HitOut.of(one, **dict(_item(one.item, group.person_id, world, given, gone)), parts=dict(one.parts))
+            RecalledOut.of(one, **views.memory(one.item, world, group.person_id, given, gone), parts=dict(one.parts))
             for one in found
         ],
     )
@@ -323,13 +306,13 @@ async def list_memories(
             lambda s: deps.runner.memory_jobs.waiting(s, world.id, group.person_id)
         ),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
-        items=[_item(one, group.person_id, world, given, gone) for one in found],
+        items=[views.memory(one, world, group.person_id, given, gone) for one in found],
         next=following,
     )
 
 
 @router.get("/people/{person_id}/memories/{memory_id}")
-async def read_memory_item(group: Owner, memory_id: MemoryId, deps: Serving, world: World) -> MemoryItemOut:
+async def read_memory_item(group: Owner, memory_id: MemoryId, deps: Serving, world: World) -> OneMemoryOut:
     """One memory of a person, as it is now; one that has faded, too."""
     item = find(await deps.conversation.memory.items(group, world.now, forgotten=True), memory_id)
     return await _shown(deps, world, group, item)
@@ -343,7 +326,7 @@ async def change_memory_item(
     deps: Serving,
     by: By = "",
     reason: Reason = "",
-) -> MemoryItemOut:
+) -> OneMemoryOut:
     """An author's hand on one memory: what it says, how important it is, until when it is true. It is found by its new
     words, and no longer by its old ones; the audit keeps both. It does not fade from then on, and one that has faded is
     remembered again.
@@ -386,9 +369,7 @@ def _lines_of(body: bytes, *, lined: bool) -> Sequence[Given | WrongLine]:
     return read_lines(numbered) if lined else lines
 
 
-async def _change(
-    deps: ApiDependencies, group: Group, wanted: str, change: Change | None, author: Author
-) -> Item | None:
+async def _change(deps: Core, group: Group, wanted: str, change: Change | None, author: Author) -> Item | None:
     """Change it, and bring the change to the memory graph."""
     talk = deps.conversation
     item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
@@ -396,7 +377,7 @@ async def _change(
     return item
 
 
-async def _brought(deps: ApiDependencies, group: Group) -> tuple[int, int]:
+async def _brought(deps: Core, group: Group) -> tuple[int, int]:
     """Bring what was written to the memory graph, have this process read it, and its vectors be made; answers how much
     waits for the graph, and for a vector.
     """
@@ -413,9 +394,10 @@ async def _brought(deps: ApiDependencies, group: Group) -> tuple[int, int]:
         return waiting, 0  # what waits has no vectors that could be counted
 
 
-async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: Item) -> MemoryItemOut:
+async def _shown(deps: Core, world: WorldView, group: Group, item: Item) -> OneMemoryOut:
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, [item]))
-    return _item(item, group.person_id, world, given, await deps.conversation.memory.forgotten(group, world.now))
+    gone = await deps.conversation.memory.forgotten(group, world.now)
+    return OneMemoryOut(**views.memory(item, world, group.person_id, given, gone))
 
 
 def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:
@@ -434,19 +416,3 @@ def _touches(item: Item, name: str | None, person_id: str) -> bool:
     if isinstance(item, Memory) and normal(name) == normal(item.about):
         return True
     return is_named(name, item.text)
-
-
-def _item(
-    item: Item,
-    person_id: str,
-    world: WorldView,
-    given: Mapping[str, MemoryRow],
-    gone: Mapping[tuple[Kind, str], WorldTime],
-) -> MemoryItemOut:
-    line = given.get(memory_id(item))
-    return MemoryItemOut(
-        **views.memory(item, world, person_id),
-        given_id=None if line is None else line.given_id,
-        given_conversation=None if line is None else line.given_in or None,
-        forgotten_at=gone.get((item.kind, item.id)),
-    )

@@ -24,13 +24,14 @@ from starlette.types import Scope
 
 from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe
 from service.api.key import OPEN
-from service.api.request_id import HEADER
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull, StoreUnavailable
 from service.locales import Language, Listed, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
 from service.store.session import is_full
 from world.ids import SLUG
+
+REQUEST_ID_HEADER = "X-Request-Id"
 
 TYPE_PREFIX = "urn:kataribe:problem:"
 
@@ -271,7 +272,7 @@ def openai_error(problem: Problem) -> OpenAIError:
 
 def _answer(scope: Scope, problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     request_id = REQUEST_ID.get()
-    bearing = {HEADER: request_id} if request_id else {}  # a bug is answered outside of what would set it
+    bearing = {REQUEST_ID_HEADER: request_id} if request_id else {}  # a bug is answered outside of what would set it
     bearing |= headers or {}
     if scope["path"] in {OPENAI, *_WITHOUT_V1} or scope["path"].startswith(f"{OPENAI}/"):
         status = 400 if problem.status == 422 else problem.status

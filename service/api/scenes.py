@@ -12,7 +12,6 @@ from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
     After,
-    ApiDependencies,
     AtMost,
     IdempotencyKey,
     Serving,
@@ -55,6 +54,7 @@ from service.conversation.scene_log import (
 from service.conversation.scenes import begin, definition_of, following, go_on, read_scene, scenes_of, staged
 from service.conversation.transcript import turns_of, turns_said
 from service.conversation.turn_taking import interventions_in
+from service.core import Core
 from service.errors import NotFound, SceneOver, refuse
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
@@ -332,7 +332,7 @@ async def read_scene_report(scene_id: SceneId, deps: Serving, world_id: WorldId)
     return await deps.read(world_id, lambda session, world: read_report(session, world, scene_id))
 
 
-async def _carry_on(deps: ApiDependencies, key: ConversationKey, response: Response, *, wait: bool) -> None:
+async def _carry_on(deps: Core, key: ConversationKey, response: Response, *, wait: bool) -> None:
     response.status_code = 200 if wait else 202
     deps.runner.carry_on(key)
     if wait:

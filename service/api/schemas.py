@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.dependencies import (
@@ -19,7 +19,6 @@ from service.api.dependencies import (
     Whole,
     WorldTimeText,
 )
-from service.api.life import ActivityOut, LifeOut
 from service.content.profile import (
     CharacterProfile,
     Decides,
@@ -41,8 +40,9 @@ from service.memory.mid_term import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
 from service.people.worlds import Notice, WorldView
+from service.runtime.world_session import DecidingBy
 from service.settings import ContextTokens
-from service.store.event_kinds import FactRejected, Payload, Stopped, for_every_kind
+from service.store.event_kinds import DayBlock, FactRejected, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
@@ -56,7 +56,9 @@ from service.store.tables import (
     UsageRow,
 )
 from service.usage import Usage
+from world.actions import Option
 from world.life import Position
+from world.needs import Need
 from world.places import Edge, Facility, Node
 
 Item = TypeVar("Item")
@@ -422,9 +424,17 @@ class MidTermOut(Out, of=OnMind, shows="content expires_at"):
         description="what it is: `memory:` or `promise:` and its id; null: not told",
         examples=["memory:9f0a3c52", "promise:1c77"],
     )
-    importance: Importance = Field(description="how much it matters, and how long it lasts")
-    created_at: WorldTimeText | None = Field(default=None, description="the world time it came up at; null: not known")
-    partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
+    importance: Importance = Field(
+        validation_alias=AliasChoices("importance", "level"), description="how much it matters, and how long it lasts"
+    )
+    created_at: WorldTimeText | None = Field(
+        default=None,
+        validation_alias=AliasChoices("created_at", "since"),
+        description="the world time it came up at; null: not known",
+    )
+    partner_id: Annotated[str | None, BeforeValidator(lambda id_: id_ or None)] = Field(
+        default=None, description="of whom, or with whom, it came"
+    )
 
 
 class CommitmentIn(In, examples={"it was kept": {"state": "kept"}}):
@@ -468,7 +478,7 @@ class TowardsChangesOut(Out):
     attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
 
 
-class _Taken(Out):
+class _TakenAway(Out):
     summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
     topics: list[str] = Field(description="what was talked about, a few words each")
     facts: list[KeptFactOut] = Field(description="what it now remembers")
@@ -476,11 +486,11 @@ class _Taken(Out):
     rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
 
 
-class PartnerChangesOut(_Taken, TowardsChangesOut):
+class PartnerChangesOut(_TakenAway, TowardsChangesOut):
     """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
 
 
-class _FeltOut(_Taken):
+class _FeltOut(_TakenAway):
     mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
     learned_facts: list[KeptFactOut] = Field(
         description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
@@ -648,15 +658,40 @@ class PositionOut(Out, of=Position, shows="node_id toward progress"):
     )
 
 
+class ActingOut(Out, of=Option, shows="action_id facility_id"):
+    """An action, and where it is done."""
+
+
+class NeedOut(Out, of=Need, shows="name lowest highest critical"):
+    """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
+
+    id: str = Field(description="id of the need in actions.json")
+    level: float = Field(description="how full it is now")
+
+
+class ActivityOut(ActingOut):
+    """What a character does now."""
+
+    name: str = Field(description="as the author calls it, in the world's language")
+    node_id: str = Field(description="the node where it is done")
+    since: WorldTimeText = Field(description="the world time at which it began")
+    until: WorldTimeText | None = Field(
+        description="the world time at which it is done; null: nobody knows, as in a talk"
+    )
+    talking_in: str | None = Field(description="id of the conversation")
+
+
 class PersonOut(Out, of=Profile, shows="id name"):
     """Somebody and where."""
 
     kind: PersonKind = Field(
         description="a character moves and decides; an NPC stands at its post; for a player a human speaks"
     )
-    position: PositionOut = Field(description="where it is at that moment")
-    talking_in: str | None = Field(description="id of the conversation the person is in")
-    activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
+    position: PositionOut | None = Field(description="where it is at that moment; null: nowhere, and nobody sees it")
+    talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
+    activity: ActivityOut | None = Field(
+        default=None, description="what a character does now; null: it decides next, or at a past moment"
+    )
 
 
 class PeopleOut(Paged):
@@ -753,6 +788,13 @@ class OneMemoryOut(
     )
     overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
     ago: str = Field(description="the world time since it is known, in the world's language")
+    given_id: str | None = Field(description="the caller's own id of the line it came of; null: it was learned here")
+    given_conversation: str | None = Field(
+        description="the caller's own id of the talk that line was of; null: it was of none"
+    )
+    forgotten_at: WorldTimeText | None = Field(
+        description="the world time since which it has faded; null: it is remembered"
+    )
 
 
 class TellFromOut(Out):
@@ -774,7 +816,19 @@ class PersonaLineOut(Out, of=PersonaLine, shows="told weight person"):
     """Something of a person that is told when the moment asks for it."""
 
 
-class _AuthoredPerson(Out, of=Profile, shows="id name personality tendencies custom_prompt identity facts"):
+class MeetingOut(_WithPartner, of=SummaryRow, shows="conversation_id summary topics at"):
+    """A closed conversation, as one of those who took part remembers it."""
+
+    elapsed_minutes: int = Field(description="world minutes since then")
+    ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
+
+
+class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies custom_prompt identity facts home?"):
+    """A person of any kind as it stands now. What its kind does not have is null, or empty."""
+
+    made: bool = Field(
+        description="true: made at run time, and can be changed and removed; false: in a file of content"
+    )
     persona: list[PersonaLineOut] = Field(description="what else its author wrote; told when the moment asks for it")
     goals: list[dict[str, str]] = Field(
         description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
@@ -782,43 +836,36 @@ class _AuthoredPerson(Out, of=Profile, shows="id name personality tendencies cus
     secrets: list[SecretOut] = Field(
         description="what is true of it as well, and told to some only; in no prompt of a talk with anybody else"
     )
-    talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
-
-
-class NpcOut(_AuthoredPerson):
-    """An NPC as it stands now. `facts` are its author's and stand first; `learned_facts` is what it has also said."""
-
     learned_facts: list[OneMemoryOut] = Field(
-        description="what it has also said of itself since the story began, and what of it holds still; oldest first"
+        description="what it has also said of itself since the story began, and what of it holds still; oldest first. "
+        "Its author's `facts` stand first"
     )
     mood: Mood = Field(description="how it feels now")
+    affinity: dict[str, int] = Field(description="towards each it has had to do with, -100..100")
     conversation_count: int = Field(description="how many conversations it has had, with anybody")
     last_conversation_at: WorldTimeText | None = Field(
         description="the world time of its last conversation; null: it has had none"
     )
-    spawn_node_id: str = Field(description="the node it stands at")
-    affinity: dict[str, int] = Field(description="towards each character it has met")
-    items: list[str] = Field(description="what it carries, in words")
-
-
-class CharacterOut(_AuthoredPerson, LifeOut, of=CharacterProfile, shows="home"):
-    """A character as it stands now."""
-
-    position: PositionOut = Field(description="where it is now")
-    beside: list[str] = Field(description="ids of people close enough to talk to")
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
-    today: list["TodayOut"] = Field(description="its conversations of the current day")
-
-
-class TodayOut(_WithPartner, of=SummaryRow, shows="conversation_id summary at"):
-    """A conversation of the character's current day."""
-
-
-class LastMeetingOut(Out, of=SummaryRow, shows="conversation_id summary topics at"):
-    """The last closed conversation of the two."""
-
-    elapsed_minutes: int = Field(description="world minutes since then")
-    ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
+    today: list[MeetingOut] = Field(description="its conversations of the current day")
+    items: list[str] = Field(description="things it carries, in words")
+    busy: bool = Field(description="of a player: nobody speaks to it first")
+    spawn_node_id: str | None = Field(description="of an NPC: the node it stands at")
+    beside: list[str] = Field(description="of a character: ids of people close enough to talk to")
+    decision: DecidingBy | None = Field(
+        default=None, description="of a character: how it decides now: a model is asked, by routine, or a client says"
+    )
+    needs: list[NeedOut] = Field(default=[], description="of a character: its needs and their levels now")
+    thought: str = Field(
+        default="",
+        description="of a character: what it thought when it last decided; empty while a client decides",
+    )
+    plan: list[DayBlock] = Field(
+        default=[], description="of a character: what it means to do today; empty: its routine is the plan"
+    )
+    routine: list[DayBlock] = Field(
+        default=[], description="of a character: what it does on any day, as its author wrote"
+    )
 
 
 class RecalledOut(OneMemoryOut, of=Recalled, shows="score bears"):
@@ -849,9 +896,11 @@ class OfOwner(Out):
     person_id: str = Field(description="id of the one who remembers")
 
 
-class PersonMemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
+class MemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
     """What a person, NPC or character, remembers. `next` pages the facts."""
 
+    character_id: str = Field(description="an older name of `person_id`")
+    npc_id: str | None = Field(description="an older name of `about`")
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
     about: str | None = Field(description="about whom it was asked")
     found: bool = Field(
@@ -859,7 +908,7 @@ class PersonMemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
         "if not, `facts` are only the nearest there are"
     )
     relation: RelationOut | None = Field(description="how the two stand; null: nobody was named by `about`")
-    last_meeting: LastMeetingOut | None = Field(
+    last_meeting: MeetingOut | None = Field(
         description="the last closed conversation of the two; null: there is none, or nobody was named"
     )
     facts: list[RecalledOut] = Field(description="remembered facts, the ones that fit best first")
@@ -871,17 +920,10 @@ class PersonMemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
         "at most ten"
     )
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
-    today: list[TodayOut] = Field(description="its conversations of the current day")
+    today: list[MeetingOut] = Field(description="its conversations of the current day")
     long_term_available: bool = Field(
         description="false: the memory graph is away, and `facts` is empty for that reason"
     )
-
-
-class MemoryOut(PersonMemoryOut):
-    """What a character remembers: `person_id` and `about` also go by their older names."""
-
-    character_id: str = Field(description="an older name of `person_id`")
-    npc_id: str | None = Field(description="an older name of `about`")
 
 
 class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens estimated"):

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.api import problem
-from service.api.guard import is_loopback
+from service.api.middleware import is_loopback
 from service.errors import Misconfigured, Stopping
 from service.locales import Phrase
 

@@ -14,9 +14,9 @@ from sqlmodel import Session, col, select
 from starlette.types import Send
 
 from service.api import views
-from service.api.dependencies import ApiDependencies
 from service.api.schemas import TurnOut
 from service.conversation.stream import Speaking
+from service.core import Core
 from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow, said_in
 
@@ -66,7 +66,7 @@ async def has_left(client: Request | WebSocket) -> None:
 
 
 async def events_of(
-    deps: ApiDependencies, world_id: str, conversation_id: str, last_event_id: int | None
+    deps: Core, world_id: str, conversation_id: str, last_event_id: int | None
 ) -> AsyncGenerator[bytes]:
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
     key, seen = ConversationKey(world_id, conversation_id), last_event_id or 0

@@ -56,7 +56,7 @@ _POSITION = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9})\.([0-9]{1,9}))?")
 POSITION = rf"^{_POSITION.pattern}$"
 
 
-class Position(NamedTuple):
+class StreamPosition(NamedTuple):
     """How much somebody has been told: events up to `seq`, and of the utterance that is being spoken then so many
     characters and sentences.
     """
@@ -79,7 +79,7 @@ class Position(NamedTuple):
 
 
 @dataclass(kw_only=True, slots=True)
-class _Utterance:
+class _OpenUtterance:
     """An utterance in the making, and how much of it was told."""
 
     at: int
@@ -94,10 +94,10 @@ class Telling:
     utterance's words between its beginning and its end.
     """
 
-    def __init__(self, position: Position, open_utterances: list[EventRow]) -> None:
+    def __init__(self, position: StreamPosition, open_utterances: list[EventRow]) -> None:
         """`open_utterances` are those that had been begun at that position, in order."""
         self._seq = position.seq
-        self._utterances: dict[str | None, _Utterance] = {}
+        self._utterances: dict[str | None, _OpenUtterance] = {}
         for row in open_utterances:
             self._begin(row)
         if open_utterances:
@@ -105,10 +105,10 @@ class Telling:
             last.chars, last.sentences = position.chars, position.sentences
 
     @property
-    def position(self) -> Position:
+    def position(self) -> StreamPosition:
         """How much was told so far."""
         last = next(reversed(self._utterances.values()), None)
-        return Position(self._seq, *((last.chars, last.sentences) if last is not None else ()))
+        return StreamPosition(self._seq, *((last.chars, last.sentences) if last is not None else ()))
 
     def committed(self, row: EventRow) -> Iterator[ClientEvent]:
         """The next event of the log, and before it what was not told yet of the words that it completes."""
@@ -144,15 +144,17 @@ class Telling:
 
     def _begin(self, row: EventRow) -> None:
         self._utterances.pop(row.conversation_id, None)  # the newest stands last
-        self._utterances[row.conversation_id] = _Utterance(at=row.at, started=UtteranceStarted.model_validate(row.data))
+        self._utterances[row.conversation_id] = _OpenUtterance(
+            at=row.at, started=UtteranceStarted.model_validate(row.data)
+        )
 
-    def _begun(self, conversation_id: str | None, utterance_id: str) -> _Utterance | None:
+    def _begun(self, conversation_id: str | None, utterance_id: str) -> _OpenUtterance | None:
         """That utterance, if its beginning was told."""
         utterance = self._utterances.get(conversation_id)
         return utterance if utterance is not None and utterance.started.utterance_id == utterance_id else None
 
     def _sentences(
-        self, conversation_id: str | None, utterance: _Utterance, found: list[Sentence]
+        self, conversation_id: str | None, utterance: _OpenUtterance, found: list[Sentence]
     ) -> Iterator[ClientEvent]:
         for sentence in found[utterance.sentences :]:
             utterance.sentences += 1
@@ -172,7 +174,7 @@ class Telling:
             )
             yield self._passing(conversation_id, utterance, told)
 
-    def _passing(self, conversation_id: str | None, utterance: _Utterance, data: Payload) -> ClientEvent:
+    def _passing(self, conversation_id: str | None, utterance: _OpenUtterance, data: Payload) -> ClientEvent:
         return CLIENT_EVENTS[data.kind].model_validate(
             {"seq": None, "at": utterance.at, "conversation_id": conversation_id, "kind": data.kind, "data": data}
         )

@@ -5,32 +5,31 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.api.dependencies import ApiDependencies
 from service.api.schemas import (
     ConversationDetail,
     FailureOut,
     GoalOut,
-    MidTermOut,
+    MeetingOut,
     OneMemoryOut,
     PositionOut,
-    RecalledOut,
-    TodayOut,
 )
 from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
+from service.core import Core
 from service.errors import Invalid
 from service.locales import Phrase, ago
 from service.memory.authoring import memory_id
-from service.memory.mid_term import OnMind
-from service.memory.record import HeardTurn, Item, Memory, Recalled
+from service.memory.record import HeardTurn, Item, Kind, Memory
 from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
 from service.people.person import segment_of
 from service.people.worlds import WorldView
-from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
+from service.store.tables import MAIN_WORLD, ConversationRow, MemoryRow, SummaryRow
 from world.errors import BadWorldTime
 from world.life import Position, Segment, position_at, walking_at
 from world.time import WorldTime, parse_time
+
+NOTHING_FADED: Mapping[tuple[Kind, str], WorldTime] = {}
 
 
 def moment(text: str, field: str) -> WorldTime:
@@ -46,7 +45,7 @@ def address(world_id: str, path: str) -> str:
     return path if world_id == MAIN_WORLD else f"{path}?world_id={world_id}"
 
 
-async def read_conversation(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
+async def read_conversation(deps: Core, world_id: str, conversation_id: str) -> ConversationDetail:
     """A conversation as it stands, with its turns and changes. Raises: NotFound."""
 
     def work(session: Session, world: WorldView) -> ConversationDetail:
@@ -80,21 +79,35 @@ def position_of(session: Session, world: WorldView, person_id: str, players: Map
     return None if node_id is None else PositionOut.of(Position(node_id=node_id), place=world.map.label(node_id))
 
 
-def today(row: SummaryRow, world: WorldView) -> TodayOut:
-    """A conversation of the day."""
-    return TodayOut.of(row, partner_name=world.name_of(row.partner_id))
+def meeting(row: SummaryRow, world: WorldView) -> MeetingOut:
+    """A closed conversation, as one of its people remembers it."""
+    then = WorldTime(row.at)
+    return MeetingOut.of(
+        row, partner_name=world.name_of(row.partner_id), elapsed_minutes=world.now - then, ago=ago_in(then, world)
+    )
 
 
-def memory(item: Item, world: WorldView, owner_id: str) -> dict[str, Any]:
-    """Something that the person remembers, as OneMemoryOut has it."""
-    since = item.known_from
+def memory(
+    item: Item,
+    world: WorldView,
+    owner_id: str,
+    given: Mapping[str, MemoryRow],
+    faded: Mapping[tuple[Kind, str], WorldTime] = NOTHING_FADED,
+) -> dict[str, Any]:
+    """Something that the person remembers, as OneMemoryOut has it. `given` are rows of what was given, by `memory_id`,
+    `faded` since when what has faded has.
+    """
+    line = given.get(memory_id(item))
     every = {
         "id": memory_id(item),
         "kind": item.kind,
         "line": remembered_as(world, item, owner_id),
         "valid_from": item.valid_from if isinstance(item, Memory) else item.at,
-        "known_from": since,
-        "ago": ago_in(since, world),
+        "known_from": item.known_from,
+        "ago": ago_in(item.known_from, world),
+        "given_id": line and line.given_id,
+        "given_conversation": line and (line.given_in or None),
+        "forgotten_at": faded.get((item.kind, item.id)),
     }
     own = {name: getattr(item, name) for name in OneMemoryOut.model_fields if hasattr(item, name)}
     if isinstance(item, HeardTurn):
@@ -102,17 +115,6 @@ def memory(item: Item, world: WorldView, owner_id: str) -> dict[str, Any]:
     empty = {"via": [], "kept_from": [], "topics": [], "turns": [], "evidence": [], "quote": "", "slot": ""}
     told = {name: value for name, value in own.items() if value != ""}
     return {**dict.fromkeys(OneMemoryOut.model_fields), **empty, **told, **every}
-
-
-def recalled(found: Recalled, world: WorldView, owner_id: str) -> RecalledOut:
-    """What a search of the person's memory found."""
-    told = memory(found.item, world, owner_id)
-    return RecalledOut(**told, score=found.score, parts=dict(found.parts), bears=found.bears)
-
-
-def on_mind(one: OnMind) -> MidTermOut:
-    """Something that affects a person's next days."""
-    return MidTermOut.of(one, importance=one.level, created_at=one.since, partner_id=one.partner_id or None)
 
 
 def ago_in(then: WorldTime, world: WorldView) -> str:

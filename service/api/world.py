@@ -10,7 +10,6 @@ from service.api.dependencies import (
     KNOWN_QUERY,
     LINKED,
     After,
-    ApiDependencies,
     AsAsked,
     AtMost,
     IdempotencyKey,
@@ -24,7 +23,7 @@ from service.api.dependencies import (
     once_of,
 )
 from service.api.events import LIMIT_MAX, page_of_step
-from service.api.life import life_states
+from service.api.people import activity, lived, talking_in
 from service.api.schemas import (
     BudgetOut,
     ClockIn,
@@ -41,6 +40,7 @@ from service.api.schemas import (
     WorldIn,
     WorldOut,
 )
+from service.core import Core
 from service.errors import refuse
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
@@ -48,7 +48,7 @@ from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.world_edits import announce, set_weather
 from service.runtime.world_session import WorldSession
-from service.store.tables import ConversationRow, WorldRow
+from service.store.tables import ConversationRow, PersonRow, WorldRow
 from service.store.usage import usage_rows
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
@@ -193,8 +193,9 @@ async def read_people(
         moment = world.now if at is None else views.moment(at, "query.at")
         not_past = Phrase("answers.invalid_fields.not_past", text=at, now=iso(world.now))
         refuse((moment > world.now, "query.at", not_past))
-        missing = deps.conversation.models_missing
-        lives = life_states(session, world, models_missing=missing) if moment == world.now else None
+        talking = talking_in(session, world) if moment == world.now else {}
+        lives = session.exec(select(PersonRow).where(PersonRow.world_id == world_id)) if moment == world.now else ()
+        rows = {row.person_id: row for row in lives}
         then = world.at(moment)
         players = standing_players(session, then)
         ids, following = cut(
@@ -204,8 +205,8 @@ async def read_people(
             PersonOut.of(
                 world.cast.person(person_id),
                 position=views.position_of(session, then, person_id, players),
-                talking_in=lives.talking.get(person_id) if lives else None,
-                activity=lives.activity(person_id) if lives and person_id not in players else None,
+                talking_in=talking.get(person_id),
+                activity=activity(world, lived(world, rows.get(person_id)), talking.get(person_id)),
             )
             for person_id in ids
         ]
@@ -247,7 +248,7 @@ def _left(limit: int | None, spent: int) -> LeftOut | None:
     return None if limit is None else LeftOut(limit=limit, spent=spent, left=max(0, limit - spent))
 
 
-def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOut:
+def _world(session: Session, deps: Core, world: WorldView) -> WorldOut:
     names = {str(role): name for role, name in deps.conversation.models.names().items()}
     running = select(func.count()).select_from(ConversationRow)
     running = running.where(ConversationRow.world_id == world.id, ConversationRow.phase == "running")

@@ -12,7 +12,6 @@ from sqlmodel import Session, col, func, select
 from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
-    ApiDependencies,
     In,
     Out,
     Serving,
@@ -23,6 +22,7 @@ from service.api.dependencies import (
     describe,
 )
 from service.api.schemas import Page, WorldNow
+from service.core import Core
 from service.errors import refuse
 from service.runtime import snapshots
 from service.runtime.compare import Comparison, compare
@@ -197,7 +197,7 @@ async def compare_worlds(
     return await compare(deps.conversation, world_id, with_, limit)
 
 
-def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]) -> list[WorldSummary]:
+def _summaries(session: Session, deps: Core, rows: Sequence[WorldRow]) -> list[WorldSummary]:
     ids = [row.id for row in rows]
     counted = select(ConversationRow.world_id, ConversationRow.phase, func.count())
     counted = counted.where(col(ConversationRow.world_id).in_(ids))

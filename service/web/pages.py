@@ -54,7 +54,7 @@ _TEMPLATES = Environment(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class Visit:
     """Which world is looked at, and in which language.
 
     `asked`: the language the address names, if any. `valid`: one world is named, as a world can be named.
@@ -124,11 +124,11 @@ async def _page(
     world_id: Annotated[str | None, Query()] = None,
     x_world_id: Annotated[str | None, Header()] = None,
     lang: Annotated[str | None, Query()] = None,
-) -> Page:
+) -> Visit:
     named = {name for name in (world_id, x_world_id) if name is not None} or {MAIN_WORLD}
     valid = len(named) == 1 and all(map(is_slug, named))
     found = named.pop() if valid else MAIN_WORLD
-    return Page(
+    return Visit(
         request=request,
         world=await request.app.state.deps.read(found, lambda _, world: world),
         world_id=found,
@@ -137,7 +137,7 @@ async def _page(
     )
 
 
-Asked = Annotated[Page, Depends(_page)]
+Asked = Annotated[Visit, Depends(_page)]
 
 
 @router.get("/")
@@ -257,7 +257,7 @@ async def plain_page(rest: str, page: Asked) -> Response:
     return page.render(f"{rest}.html") if rest in ("scenes", "quality", "worlds") else page.missing()
 
 
-def _actions(page: Page) -> dict[str, str]:
+def _actions(page: Visit) -> dict[str, str]:
     """What everything that can be done is called, in the page's language."""
     authored, language = page.deps.worlds.content.cast(page.language).catalogue.actions, page.language
     built_in = {action_id: sentence(language, f"decision.actions.{action_id}") for action_id in sorted(BUILT_IN)}

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message
 
-from service.api.head import HeadAsGet
+from service.api.middleware import HeadAsGet
 from service.api.stream import EventStream
 
 

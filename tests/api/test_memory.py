@@ -90,6 +90,8 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "at": "2026-04-01T07:00",
         "elapsed_minutes": 90,
         "ago": "1 hour ago",
+        **dict.fromkeys(("partner_id", "npc_id"), "baker"),
+        **dict.fromkeys(("partner_name", "npc_name"), "Hanna"),
     }
     facts = {fact["text"]: fact for fact in told["facts"]}
     assert set(facts) == {SISTER_TOLD, RYE_TOLD}

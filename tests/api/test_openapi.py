@@ -17,22 +17,22 @@ PROMISED = {
     ("post", "/conversations/start"),
     ("post", "/world/tick"),
     ("post", "/world/stop"),
-    ("get", "/characters/{character_id}/memory"),
+    ("get", "/characters/{person_id}/memory"),
     ("post", "/characters/{character_id}/actions"),
     ("get", "/conversations/{conversation_id}"),
     ("get", "/conversations/{conversation_id}/events"),
     ("post", "/conversations/{conversation_id}/end"),
     ("get", "/characters/{character_id}/actions"),
-    ("patch", "/characters/{character_id}"),
-    ("patch", "/npcs/{npc_id}"),
+    ("patch", "/characters/{person_id}"),
+    ("patch", "/npcs/{person_id}"),
     ("patch", "/world"),
     ("put", "/world/clock"),
     ("get", "/world/people"),
     ("get", "/world"),
     ("get", "/world/map"),
     ("get", "/world/events"),
-    ("get", "/npcs/{npc_id}"),
-    ("get", "/characters/{character_id}"),
+    ("get", "/npcs/{person_id}"),
+    ("get", "/characters/{person_id}"),
     ("get", "/healthz"),
     ("get", "/readyz"),
 }
@@ -142,7 +142,7 @@ def test_every_body_has_an_example_that_is_valid(described: dict[str, Any]) -> N
 def test_what_has_a_default_need_not_be_sent(described: dict[str, Any]) -> None:
     schemas = described["components"]["schemas"]
     sent = {name: schema for name, schema in schemas.items() if name.endswith("In")}
-    assert {"StartIn", "TickIn", "CharacterIn"} <= set(sent)
+    assert {"StartIn", "TickIn", "PersonIn"} <= set(sent)
     demanded = [
         (name, field)
         for name, schema in sent.items()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.api.telling import ClientEvent, Position, Telling
+from service.api.telling import ClientEvent, StreamPosition, Telling
 from service.conversation.stream import Speaking
 from service.store.client_event_kinds import NpcThinking, UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.event_kinds import Payload
@@ -63,7 +63,7 @@ def short(events: list[ClientEvent]) -> list[Any]:
 
 
 def test_words_are_told_as_they_grow_and_sentences_as_soon_as_they_are_certain() -> None:
-    telling = Telling(Position(), [])
+    telling = Telling(StreamPosition(), [])
     told = [*telling.committed(row(1, NpcThinking(person_id="taro"))), *telling.committed(started(2))]
     for length in (5, 36, len(TEXT)):
         told += telling.spoken(KEY, spoken(TEXT[:length], emotion="happy" if length > 5 else None))
@@ -97,7 +97,7 @@ def test_words_are_told_as_they_grow_and_sentences_as_soon_as_they_are_certain()
 
 
 def test_where_another_replica_speaks_the_sentences_come_with_the_whole() -> None:
-    telling = Telling(Position(), [])
+    telling = Telling(StreamPosition(), [])
     told = [event for one in (started(1), completed(2)) for event in telling.committed(one)]
     assert [event.kind for event in told] == [
         "utterance.started",
@@ -107,7 +107,7 @@ def test_where_another_replica_speaks_the_sentences_come_with_the_whole() -> Non
 
 
 def test_words_of_an_attempt_that_was_not_begun_or_was_taken_back_are_not_told() -> None:
-    telling = Telling(Position(), [])
+    telling = Telling(StreamPosition(), [])
     assert [*telling.spoken(KEY, spoken("Good"))] == []
     told = [*telling.committed(started(1)), *telling.spoken(KEY, spoken("As an AI"))]
     told += telling.committed(discarded(2, 0))
@@ -118,7 +118,7 @@ def test_words_of_an_attempt_that_was_not_begun_or_was_taken_back_are_not_told()
 
 
 def test_what_was_not_heard_is_not_told_any_more() -> None:
-    telling = Telling(Position(), [])
+    telling = Telling(StreamPosition(), [])
     told = [*telling.committed(started(1)), *telling.spoken(KEY, spoken(TEXT[:36]))]
     told += telling.committed(completed(2, TEXT[:36], interrupted=True))
     assert short(told)[-2:] == [("sentence", 0, "Good morning, Mr. Smith.", False), "utterance.completed"]
@@ -126,10 +126,14 @@ def test_what_was_not_heard_is_not_told_any_more() -> None:
 
 @pytest.mark.parametrize(
     ("text", "position"),
-    [("0", Position()), ("57", Position(seq=57)), ("57.120.3", Position(seq=57, chars=120, sentences=3))],
+    [
+        ("0", StreamPosition()),
+        ("57", StreamPosition(seq=57)),
+        ("57.120.3", StreamPosition(seq=57, chars=120, sentences=3)),
+    ],
 )
-def test_a_position_is_read_as_it_is_written(text: str, position: Position) -> None:
-    assert Position.read(text) == position
+def test_a_position_is_read_as_it_is_written(text: str, position: StreamPosition) -> None:
+    assert StreamPosition.read(text) == position
     assert str(position) == text
 
 
@@ -140,16 +144,16 @@ def test_who_is_cut_off_anywhere_and_comes_back_is_told_all_of_it_once(data: st.
     moments: list[EventRow | Speaking] = [log[0], spoken("As an"), log[1], log[2]]
     moments += [spoken(TEXT[:n], attempt=1) for n in sorted(data.draw(st.sets(st.integers(1, len(TEXT)))))]
     moments.append(log[3])
-    whole = follow(Telling(Position(), []), moments)
+    whole = follow(Telling(StreamPosition(), []), moments)
     place = data.draw(st.integers(0, len(whole)))
-    had, position = whole[:place], Position.read(str(whole[place - 1][1])) if place else Position()
+    had, position = whole[:place], StreamPosition.read(str(whole[place - 1][1])) if place else StreamPosition()
     begun = [one for one in (log[0], log[2]) if one.id == position.seq]
     rest: list[EventRow | Speaking] = [one for one in moments if isinstance(one, Speaking) or one.id > position.seq]
     again = follow(Telling(position, begun), rest)
     assert told_once([*had, *again]) == told_once(whole)
 
 
-def follow(telling: Telling, moments: list[EventRow | Speaking]) -> list[tuple[ClientEvent, Position]]:
+def follow(telling: Telling, moments: list[EventRow | Speaking]) -> list[tuple[ClientEvent, StreamPosition]]:
     """Each event, and the position after it; words are told again whenever something is, as a mailbox has it."""
     told = []
     for one in moments:
@@ -158,7 +162,7 @@ def follow(telling: Telling, moments: list[EventRow | Speaking]) -> list[tuple[C
     return told
 
 
-def told_once(told: list[tuple[ClientEvent, Position]]) -> tuple[list[Any], dict[str, str]]:
+def told_once(told: list[tuple[ClientEvent, StreamPosition]]) -> tuple[list[Any], dict[str, str]]:
     """What is committed and which sentences were told, in order; and the text that the deltas make."""
     texts: dict[str, str] = {}
     for event, _ in told:

@@ -9,7 +9,7 @@ import pytest
 from tests.freeze.openapi import demands, description, promises
 from tests.freeze.record import on_record
 
-MEMORY = "/characters/{character_id}/memory"
+MEMORY = "/characters/{person_id}/memory"
 AGAIN = "Only if that is meant to change: python -m tests.freeze.record openapi"
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from service.api.life import How
 from service.api.worlds import WorldState
 from service.content.profile import Emotion, Importance, Mood
 from service.locales import room
+from service.runtime.world_session import DecidingBy as How
 from service.store.event_kinds import PAYLOADS, RejectionReason, Stopped
 from service.store.phase import EndReason, Phase
 from service.web import pages

@@ -7,16 +7,14 @@ import json
 import re
 import time
 import unicodedata
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from sqlmodel import Session
 
-from service.api.chat.gesture import Gesture, Standing, fingerprint, gesture_of, is_said
-from service.api.chat.schemas import ChatIn
-from service.api.chat.speech import Speech, Spoken
-from service.api.dependencies import ApiDependencies
+from service.api.chat.schemas import ChatIn, Gesture, OpenChat, fingerprint, gesture_of, is_said
 from service.content.made import read_made
 from service.conversation.context_builder import build_contexts
 from service.conversation.human import (
@@ -36,6 +34,7 @@ from service.conversation.stream import Mailbox
 from service.conversation.transcript import end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
 from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
+from service.core import Core
 from service.errors import AnswerFailed, ModelError, NoSuchModel, NotFound, Stopping, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
@@ -60,7 +59,7 @@ _MODEL = re.compile(rf"(?P<kind>npc|character):(?P<partner>{_NAME})(?:@(?P<playe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class ChatTarget:
     """Who is to talk with whom, as `model` of a request says it."""
 
     model: str
@@ -69,7 +68,7 @@ class Wanted:
     player_id: str
 
     @classmethod
-    def of(cls, model: str) -> "Wanted":
+    def of(cls, model: str) -> "ChatTarget":
         """Raises: NoSuchModel: nobody can be called that."""
         named = _MODEL.fullmatch(model)
         if named is None or max(len(part) for part in named.groups(default="")) > SLUG_MAX:
@@ -117,7 +116,7 @@ def check(body: ChatIn) -> None:
     )
 
 
-async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
+async def let_in(deps: Core, world_id: str, wanted: ChatTarget) -> None:
     """Make the player whom nobody has seen yet.
 
     Raises:
@@ -144,7 +143,7 @@ async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
     await deps.world_runner.command(world_id, make, keeps_decisions=True, asked=asked)
 
 
-async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: ChatIn, request: Once | None) -> Begun:
+async def begin(deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, request: Once | None) -> Begun:
     """Do what the request asks of the conversation, in one transaction. A request that is sent again with its key does
     nothing more.
 
@@ -165,9 +164,9 @@ async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: Chat
 
 @dataclass(kw_only=True)
 class _Beginning:
-    deps: ApiDependencies
+    deps: Core
     world_id: str
-    wanted: Wanted
+    wanted: ChatTarget
     body: ChatIn
     ended: list[ConversationKey] = field(default_factory=list)
 
@@ -181,7 +180,7 @@ class _Beginning:
         turns = turns_of(session, row.key) if row else []
         said = [turn for turn in turns if turn.model == Speaker.HUMAN]
         is_answered = bool(turns) and turns[-1].model != Speaker.HUMAN
-        standing = Standing(last_request=said[-1].message_id, is_answered=is_answered) if said else None
+        standing = OpenChat(last_request=said[-1].message_id, is_answered=is_answered) if said else None
         gesture = gesture_of(self.body.messages, standing)
         begun = {"id": f"chatcmpl-{new_id()}", "created": int(time.time())}
         if gesture is Gesture.ASIDE:
@@ -223,13 +222,73 @@ class _Beginning:
         self.ended.append(row.key)
 
 
+_GOING_ON: set[asyncio.Task[Any]] = set()
+"""What is still being put in order after a client has left; asyncio itself would forget it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholeAnswer:
+    """A whole answer, and what it cost."""
+
+    text: str
+    usage: Usage
+
+
+class AnswerStream:
+    """One answer. `making` makes it, and tells it here while it does: whoever is cancelled in the middle finds in
+    `heard` how far the client has it.
+    """
+
+    def __init__(self, making: Callable[["AnswerStream"], Coroutine[Any, Any, WholeAnswer]]) -> None:
+        self.heard = ""
+        self._told: asyncio.Queue[str | None] = asyncio.Queue()
+        self._task = asyncio.create_task(making(self))
+        _GOING_ON.add(self._task)
+        self._task.add_done_callback(self._end)
+
+    def tell(self, text: str) -> None:
+        """All of the answer so far; a text that does not extend the last one began anew."""
+        self._told.put_nowait(text)
+
+    async def pieces(self) -> AsyncGenerator[str]:
+        """What is new of it, piece after piece. What begins anew, after something was heard, begins a new line.
+
+        Raises:
+            Exception: what kept it from being made.
+        """
+        while (text := await self._told.get()) is not None:
+            if new := self._new(text):
+                yield new
+        if new := self._new((await self._task).text):
+            yield new
+
+    async def spoken(self) -> WholeAnswer:
+        """The whole answer, when it is made."""
+        return await asyncio.shield(self._task)
+
+    def leave(self) -> None:
+        """Nobody hears it any more. A making that has not begun begins first: it puts in order what it is for."""
+        asyncio.get_running_loop().call_soon(self._task.cancel)
+
+    def _new(self, text: str) -> str:
+        text, heard = text.rstrip(), self.heard
+        self.heard = text
+        return text[len(heard) :] if text.startswith(heard) else f"\n\n{text}"
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        _GOING_ON.discard(task)
+        self._told.put_nowait(None)
+        if not task.cancelled():
+            task.exception()  # it is raised where the answer is taken, and nowhere if nobody takes it
+
+
 LOOKS_SECONDS = 1.0
 """How long is waited for news before the store is looked at, for another replica may speak."""
 
 
 async def make(
-    speech: Speech, *, deps: ApiDependencies, world_id: str, wanted: Wanted, body: ChatIn, begun: Begun
-) -> Spoken:
+    speech: AnswerStream, *, deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, begun: Begun
+) -> WholeAnswer:
     """The answer to a request that has begun.
 
     Raises:
@@ -243,7 +302,7 @@ async def make(
     return await _turn(speech, deps, key, begun.turn)
 
 
-async def _turn(speech: Speech, deps: ApiDependencies, key: ConversationKey, index: int) -> Spoken:
+async def _turn(speech: AnswerStream, deps: Core, key: ConversationKey, index: int) -> WholeAnswer:
     """The turn, spoken by whoever carries the conversation. Who leaves has heard no more than that."""
     try:
         with deps.conversation.stream.mailbox(key) as box:
@@ -262,10 +321,10 @@ async def _turn(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
         completion_tokens=turn.completion_tokens,
         cached_tokens=turn.cached_tokens,
     )
-    return Spoken(text=turn.text, usage=usage)
+    return WholeAnswer(text=turn.text, usage=usage)
 
 
-async def _hear(speech: Speech, box: Mailbox, key: ConversationKey, index: int) -> None:
+async def _hear(speech: AnswerStream, box: Mailbox, key: ConversationKey, index: int) -> None:
     """Tell what is heard of the turn, until the store may know more.
 
     Raises:
@@ -280,7 +339,7 @@ async def _hear(speech: Speech, box: Mailbox, key: ConversationKey, index: int) 
             raise Stopping
 
 
-async def _turn_said(deps: ApiDependencies, key: ConversationKey, index: int) -> TurnRow | None:
+async def _turn_said(deps: Core, key: ConversationKey, index: int) -> TurnRow | None:
     """The turn, once it is committed.
 
     Raises:
@@ -299,7 +358,7 @@ async def _turn_said(deps: ApiDependencies, key: ConversationKey, index: int) ->
     return turn
 
 
-async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, index: int, begun: int) -> Spoken:
+async def _more(speech: AnswerStream, deps: Core, key: ConversationKey, index: int, begun: int) -> WholeAnswer:
     """More of the last turn, added to it; of one who leaves, as much as it has heard."""
     worlds, database = deps.conversation.worlds, deps.conversation.database
     said = await database.read(lambda s: read_transcript(s, worlds, key))
@@ -307,7 +366,7 @@ async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
         raise NotFound(kind="conversation", id=key.conversation_id)
     last = said.turns[index]
     if len(last.text) > begun:  # the request was sent again
-        return Spoken(text=last.text[begun:], usage=Usage())
+        return WholeAnswer(text=last.text[begun:], usage=Usage())
     seat = said.row.seat_of(last.speaker_id)
     known = await build_contexts(deps.conversation, said)
     role, joint = known.contexts[seat].speaker.kind, " " if last.text[-1].isascii() else ""
@@ -325,10 +384,10 @@ async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
     if not await database.write(lambda s: add(s, more=more, usage=answer.usage)):
         raise not_now(said.world, said.row, said.row.opener_id)
     deps.conversation.stream.tell(key)
-    return Spoken(text=more, usage=answer.usage)
+    return WholeAnswer(text=more, usage=answer.usage)
 
 
-async def _aside(speech: Speech, deps: ApiDependencies, world_id: str, wanted: Wanted, body: ChatIn) -> Spoken:
+async def _aside(speech: AnswerStream, deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn) -> WholeAnswer:
     """A text beside the conversation, of which nothing comes but its cost."""
     world = await deps.read(world_id, lambda _, world: world)
     role = world.cast.actor(wanted.partner_id).kind
@@ -336,10 +395,10 @@ async def _aside(speech: Speech, deps: ApiDependencies, world_id: str, wanted: W
     answer = await counted(
         deps.conversation, world, wanted.partner_id, prompt, role, hear=lambda text, _: speech.tell(text.lstrip())
     )
-    return Spoken(text=answer.value.utterance.strip(), usage=answer.usage)
+    return WholeAnswer(text=answer.value.utterance.strip(), usage=answer.usage)
 
 
-def _aside_context(world: WorldView, wanted: Wanted, body: ChatIn) -> AsideContext:
+def _aside_context(world: WorldView, wanted: ChatTarget, body: ChatIn) -> AsideContext:
     names = {"user": world.name_of(wanted.player_id), "assistant": world.name_of(wanted.partner_id)}
     said = [(names[one.role], one.text[:MOST_LETTERS]) for one in body.messages[:-1] if one.role in names and one.text]
     return AsideContext(

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import format_sse_event
 
-from service.api.chat.request import Begun, Wanted, begin, check, let_in, make
+from service.api.chat.request import AnswerStream, Begun, ChatTarget, begin, check, let_in, make
 from service.api.chat.schemas import (
     AnswerMessage,
     ChatIn,
@@ -21,7 +21,6 @@ from service.api.chat.schemas import (
     ModelOut,
     choice,
 )
-from service.api.chat.speech import Speech
 from service.api.dependencies import IdempotencyKey, Serving, WorldId, describe, once_of
 from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
@@ -49,7 +48,7 @@ async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
 @router.get("/models/{model}")
 async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
     """One of those to talk to, by the name it is asked for."""
-    wanted = Wanted.of(model)
+    wanted = ChatTarget.of(model)
     found = await deps.read(world_id, lambda _, world: _model(world, wanted.partner(world)))
     return found.model_copy(update={"id": model})
 
@@ -72,12 +71,12 @@ async def complete_chat(
     named; who was never there before is made). The service knows what was said: of the client's messages only the last
     is read. The rest, a system prompt too, is not what the person goes by.
     """
-    wanted = Wanted.of(body.model)
+    wanted = ChatTarget.of(body.model)
     check(body)
     deps.require_models()
     await let_in(deps, world_id, wanted)
     begun = await begin(deps, world_id, wanted, body, once_of(world_id, key, "chat", body.model_dump()))
-    speech = Speech(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))
+    speech = AnswerStream(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))
     if not body.stream:
         spoken = await _unless_gone(request, speech, speech.spoken())
         if spoken is None:
@@ -95,7 +94,7 @@ def _model(world: WorldView, person_id: str) -> ModelOut:
     return ModelOut(id=f"{person.kind}:{person.id}", name=person.name)
 
 
-async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any, Any, T]) -> T | None:
+async def _unless_gone(request: Request, speech: AnswerStream, awaited: Coroutine[Any, Any, T]) -> T | None:
     """What is awaited; None: the client has left meanwhile, and the speech is broken off."""
     waiting, leaving = asyncio.ensure_future(awaited), asyncio.ensure_future(has_left(request))
     try:
@@ -111,7 +110,7 @@ async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any,
 
 
 async def _events(
-    body: ChatIn, begun: Begun, speech: Speech, first: str, pieces: AsyncGenerator[str], language: Language
+    body: ChatIn, begun: Begun, speech: AnswerStream, first: str, pieces: AsyncGenerator[str], language: Language
 ) -> AsyncGenerator[bytes]:
     """The answer as it is spoken. Who leaves in the middle has heard what was sent."""
     with_usage: dict[str, Any] = {"usage": None} if body.wants_usage else {}

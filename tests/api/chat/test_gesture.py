@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
-from service.api.chat.gesture import Gesture, Standing, fingerprint, gesture_of
-from service.api.chat.schemas import ChatIn
+from service.api.chat.schemas import ChatIn, Gesture, OpenChat, fingerprint, gesture_of
 from tests.api.chat.shapes import CONTINUE, IMPERSONATE, SUMMARY, TITLE, assistant, tavern, user, webui
 
 SAID = (user("Hello"), assistant("Good day."), user("How is the rye?"))
 BEFORE = ChatIn.model_validate(tavern(*SAID)).messages
-ANSWERED = Standing(last_request=fingerprint(BEFORE), is_answered=True)
-UNANSWERED = Standing(last_request=fingerprint(BEFORE), is_answered=False)
+ANSWERED = OpenChat(last_request=fingerprint(BEFORE), is_answered=True)
+UNANSWERED = OpenChat(last_request=fingerprint(BEFORE), is_answered=False)
 MORE = (*SAID, assistant("Gone by nine."))
 
 
@@ -38,7 +37,7 @@ MORE = (*SAID, assistant("Gone by nine."))
     ],
 )
 def test_a_request_is_the_gesture_that_its_user_made(
-    request_body: dict[str, Any], standing: Standing | None, expected: Gesture
+    request_body: dict[str, Any], standing: OpenChat | None, expected: Gesture
 ) -> None:
     assert gesture_of(ChatIn.model_validate(request_body).messages, standing) is expected
 

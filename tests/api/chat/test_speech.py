@@ -2,13 +2,13 @@
 
 import asyncio
 
-from service.api.chat.speech import Speech, Spoken
+from service.api.chat.request import AnswerStream, WholeAnswer
 
 
 async def left_at_once() -> list[str]:
     put_in_order: list[str] = []
 
-    async def making(speech: Speech) -> Spoken:
+    async def making(speech: AnswerStream) -> WholeAnswer:
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -16,7 +16,7 @@ async def left_at_once() -> list[str]:
             raise
         raise AssertionError
 
-    speech = Speech(making)
+    speech = AnswerStream(making)
     speech.leave()
     await asyncio.wait({asyncio.create_task(speech.spoken())})
     return put_in_order

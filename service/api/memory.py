@@ -1,5 +1,6 @@
-"""Owns the endpoint of a character's whole long-term memory as a graph: who told what of whom, and episodes."""
+"""Owns the endpoints of what a person remembers as a whole: of somebody or of something, and as a graph."""
 
+import sys
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -9,16 +10,100 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api import views
-from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
-from service.api.schemas import OneMemoryOut, Paged
+from service.api.dependencies import KNOWN_QUERY, After, AsAsked, Out, Serving, Slug, World, WorldId, cut, describe
+from service.api.people import PersonId
+from service.api.schemas import MemoryOut, OneMemoryOut, Paged, RecalledOut, RelationOut
+from service.memory.authoring import memory_id, seeds_of
 from service.memory.lexical import normal
+from service.memory.recall import recall
 from service.memory.record import FACTS, Episode, Group, Kind, Memory
+from service.people.attitude import stance
 from service.people.worlds import WorldView
+from service.runtime.made_people import forget_character
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 _NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
+
+
+@router.get("/characters/{person_id}/memory", name="read_memory")
+@router.get("/people/{person_id}/memory", name="read_person_memory")
+async def read_memory(
+    person_id: PersonId,
+    deps: Serving,
+    world: World,
+    about: Annotated[Slug | None, Query(description="About whom; left out: about whatever the query says")] = None,
+    npc_id: Annotated[Slug | None, Query(description="An older name of `about`")] = None,
+    query: Annotated[str, Query(max_length=500, description="What to look for; empty: the newest first")] = "",
+    after: After = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
+    at: Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")] = None,
+) -> MemoryOut:
+    """What anybody remembers, NPC or character: of somebody, or of something ("the bell"); its own experience, not what
+    its author wrote.
+
+    How it stands to the one asked about, their last talk, facts, what is on its mind, its day.
+    """
+    about, talk = about or npc_id, deps.conversation
+    if about is not None:
+        world.cast.person(about)
+    # One more fact than the page has tells whether any follow. Behind a cursor all are asked for: the order of one page
+    # is that of the whole.
+    memory = await recall(
+        talk.database,
+        talk.memory,
+        world,
+        person_id,
+        about,
+        query=query,
+        limit=limit + 1 if after is None else sys.maxsize,
+        history=history,
+        at=None if at is None else views.moment(at, "query.at"),
+    )
+    recent, own, reachable = memory.recent, memory.recent.attitude, memory.unavailable is None
+    facts, following = cut(memory.facts, lambda found: memory_id(found.item), after if reachable else None, limit)
+    group, told = Group(world_id=world.id, person_id=person_id), (*facts, *memory.turns)
+    given = await talk.database.read(lambda s: seeds_of(s, group, (*(one.item for one in told), *memory.insights)))
+    shown = [
+        RecalledOut.of(one, **views.memory(one.item, world, person_id, given), parts=dict(one.parts)) for one in told
+    ]
+    return MemoryOut.of(
+        memory,
+        person_id=person_id,
+        character_id=person_id,
+        group_id=talk.group_id(group),
+        about=about,
+        npc_id=about,
+        now=world.now,
+        relation=about
+        and RelationOut.of(
+            own,
+            affinity=recent.partners.affinity,
+            conversation_count=own.times_met,
+            stance=stance(own, world.name_of(about), world.language),
+        ),
+        last_meeting=recent.last_summary and views.meeting(recent.last_summary, world),
+        facts=shown[: len(facts)],
+        turns=shown[len(facts) :],
+        insights=[views.memory(one, world, person_id, given) for one in memory.insights],
+        next=following,
+        mid_term=recent.mid_term,
+        today=[views.meeting(row, world) for row in recent.today],
+        long_term_available=reachable,
+    )
+
+
+@router.delete("/characters/{person_id}/memory", status_code=204, responses=describe(409))
+async def forget(person_id: PersonId, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
+    """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
+    await deps.world_runner.command(
+        world_id,
+        lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, person_id),
+        asked=asked,
+    )
+    await deps.runner.memory_jobs.deliver_due(world_id)
 
 
 class EntityOut(Out):
@@ -83,6 +168,7 @@ async def read_memory_graph(
     known = [one for one in drawn if history or not _closed(one, world.now)]
     older_facts, older_episodes = (len(known), len(dump.episodes)) if after is None else map(int, after.split("-"))
     facts, episodes = known[:older_facts][::-1][:limit], dump.episodes[:older_episodes][::-1][:limit]
+    given = await deps.conversation.database.read(lambda s: seeds_of(s, group, facts))
     left = max(0, older_facts - limit), max(0, older_episodes - limit)
     return MemoryGraphOut.of(
         world,
@@ -91,7 +177,7 @@ async def read_memory_graph(
         entities=_entities(group, world, facts),
         facts=[
             FactEdgeOut(
-                **views.memory(fact, world, character_id),
+                **views.memory(fact, world, character_id, given),
                 from_id=_entity_id(group, ends[0]),
                 to_id=_entity_id(group, ends[1]),
                 holds=fact.known_at(world.now),

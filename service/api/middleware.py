@@ -1,5 +1,5 @@
-"""Owns what is refused before the app has a request: a foreign host or site, who has no key, a body that is too
-long.
+"""Owns the middleware: what is refused before the app has a request (a foreign host or site, who has no key, a body
+that is too long), the id of a request, and what a HEAD is answered.
 """
 
 import asyncio
@@ -7,15 +7,16 @@ import re
 from collections.abc import Collection
 from ipaddress import ip_address
 from urllib.parse import urlsplit
+from uuid import uuid4
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problem
 from service.api.key import OPEN, ApiKey, to_login
-from service.api.problem import media_type
+from service.api.problem import REQUEST_ID_HEADER, media_type
 from service.errors import (
     BodyEncoded,
     BodyTooLarge,
@@ -26,6 +27,7 @@ from service.errors import (
     RequestTooSlow,
     TooManyValues,
 )
+from service.logs import REQUEST_ID
 from service.settings import Settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -223,3 +225,51 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class HeadAsGet:
+    """ASGI middleware. No operation knows HEAD. The answer is over where its body would begin: a stream ends as if its
+    client had left.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        await self._app({**scope, "method": "GET"}, receive, sending)
+
+
+_BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
+_SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+class RequestId:
+    """ASGI middleware, outside all others. Every answer bears the client's own id where that can stand in a log, else a
+    new one. The id stays set for the task, whose answer may be made further out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(REQUEST_ID_HEADER, "")
+        request_id = given if _SANE.fullmatch(given) else uuid4().hex
+        REQUEST_ID.set(request_id)
+
+        async def sending(message: Message) -> None:
+            if message["type"] in _BEGINNINGS:
+                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = request_id
+            await send(message)
+
+        await self._app(scope, receive, sending)

@@ -38,7 +38,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.people.person import move
 from service.people.worlds import WorldRepository
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import MemoryJobs
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase
@@ -111,7 +111,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         tempfile.TemporaryDirectory() as directory,
     ):
         deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
-        relay = GraphRelay(deps)
+        relay = MemoryJobs(deps)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
         await close(deps, ConversationKey(ingestion, warm_up))

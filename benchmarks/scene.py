@@ -21,7 +21,7 @@ from benchmarks.lived import WORLD, megabytes
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.locales import languages
-from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
+from service.runtime.snapshots import branch, keep, made_at, read_snapshot, restore, rows_of
 from service.settings import Settings
 from studio.generate.groups import groups_plan
 from studio.generate.making import Order, make_dataset
@@ -82,7 +82,7 @@ async def _way_back(minutes: int) -> dict[str, float]:
             print(f"the village has lived {minutes} minutes", file=sys.stderr)
             snapshot_ms = await _shortest(lambda: keep(lived.room, WORLD, NAME))
             before = megabytes(Path(directory))
-            rows = await picture(lived.room, WORLD)
+            rows = await rows_of(lived.room, WORLD)
             await lived.room.database.write(lambda s: branch(s, WORLD, rows, made_at(s, WORLD, None), "what-if"))
             branch_mb = megabytes(Path(directory)) - before
             restore_ms = await _shortest(lambda: lived.world_runner.rewrite(WORLD, partial(_restore, lived)))

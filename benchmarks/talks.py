@@ -183,7 +183,6 @@ def _under_faults(talks: int, seed: int) -> dict[str, float]:
         Faulty(OfflineModel(), random.Random(seed)),
         attempts=LlmSettings().attempts,
         backoff_seconds=0,
-        max_retry_after_seconds=0,
         rng=random.Random(seed),
     )
     ended = kept = authored = remembered = 0

@@ -21,12 +21,11 @@ from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.made_people import forget_world
-from service.runtime.memory_jobs import VectorFiller
 from service.runtime.rewind import PastMoment
 from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
-from service.store.commands import Asked
+from service.store.events import Asked
 from service.store.idempotency import Once, once
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow
@@ -49,18 +48,17 @@ class Core:
     runner: ConversationRunner
     world_runner: WorldRunner
     clock_scheduler: ClockScheduler
-    vectors: VectorFiller
     content_reload: ContentReload | None = None
     """Takes changed content files in; None: they are read when the service starts."""
     lives: bool = True
-    """Whether its worlds live, and what was left or has failed is taken up by itself; without, worlds stand still, and
-    only what a caller waits for is done.
+    """Whether worlds move, and work that was left or has failed is taken up, by themselves. Else worlds stand still,
+    and only what a caller waits for is done.
     """
 
     @property
-    def parts(self) -> Iterable[ConversationRunner | VectorFiller | WorldRunner | ClockScheduler | ContentReload]:
+    def parts(self) -> Iterable[ConversationRunner | WorldRunner | ClockScheduler | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.runner, self.vectors, self.world_runner, self.clock_scheduler)
+        yield from (self.runner, self.world_runner, self.clock_scheduler)
         if self.content_reload is not None:
             yield self.content_reload
 
@@ -175,7 +173,7 @@ class Core:
         await self.runner.abandon(world_id)
         await self.world_runner.rewrite(world_id, work)
         await self.runner.abandon(world_id)
-        await self.runner.graph.deliver_due(world_id)
+        await self.runner.memory_jobs.deliver_due(world_id)
         self.conversation.stream.tell_restored(world_id)
         self.world_runner.world(world_id).move()
 
@@ -199,17 +197,17 @@ class Core:
         """Forget the world wholly; a run that it is on ends."""
         await self.clock_scheduler.forget(world_id)
         await self.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
-        await self.runner.graph.deliver_due(world_id)
+        await self.runner.memory_jobs.deliver_due(world_id)
 
     async def bring_on(self, world_id: str | None = None) -> None:
         """Bring what was written of the world, or of any, to the memory graph, and have its vectors made."""
-        await self.runner.graph.deliver_due(world_id)
-        self.vectors.wake()
+        await self.runner.memory_jobs.deliver_due(world_id)
+        self.runner.memory_jobs.wanted.set()
 
     async def bring_memory(self, group: Group) -> None:
         """Bring what was written of one person's memory to the graph, and have its vectors made."""
-        await self.runner.graph.deliver(group)
-        self.vectors.wake()
+        await self.runner.memory_jobs.deliver(group)
+        self.runner.memory_jobs.wanted.set()
 
     async def survey(
         self,

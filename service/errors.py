@@ -31,7 +31,7 @@ KataribeError
 │   ├── ActionOver          409   what was asked of the game is done, failed or too late already
 │   ├── NotBeside           409   the two do not stand next to each other
 │   ├── NoWayThere          409   no open way leads there
-│   ├── Closed              409   the facility is shut at this hour
+│   ├── FacilityClosed      409   the facility is shut at this hour
 │   ├── WrongPhase          409   the conversation is past (or before) what was asked
 │   ├── SceneOver           409   the scene has ended
 │   ├── TurnPassed          409   something is to hold from a turn on that was spoken already
@@ -42,7 +42,7 @@ KataribeError
 │   ├── WorldInUse          409   a world with conversations that are not closed cannot be forgotten
 │   ├── WorldMoves          409   the world is on its way to a later time: it can be changed when it stands
 │   ├── WorldExists         409   a branch is to begin a world that has begun already
-│   ├── WorldRestored       409   the world was brought back to an earlier moment meanwhile
+│   ├── RestoredMeanwhile   409   the world was brought back to an earlier moment meanwhile
 │   ├── WorldHasLived       409   a story is to be brought into a world that has one
 │   ├── ReplayDiffers       409   a world that is lived again came to something else
 │   ├── SnapshotUnusable    409   a snapshot of another version of the service
@@ -283,7 +283,7 @@ class NoWayThere(Conflict):
     """Facts: `start`, `goal`."""
 
 
-class Closed(Conflict, slug="facility-closed"):
+class FacilityClosed(Conflict):
     """Facts: `facility`, `at`, `hours`."""
 
 
@@ -327,7 +327,7 @@ class WorldExists(Conflict):
     """Facts: `world_id`."""
 
 
-class WorldRestored(Conflict):
+class RestoredMeanwhile(Conflict, slug="world-restored"):
     """Facts: `world_id`."""
 
 

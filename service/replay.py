@@ -39,7 +39,7 @@ from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_clock import order_until
 from service.runtime.world_session import WorldSession
 from service.settings import Settings
-from service.store.commands import Asked, Command
+from service.store.events import Asked, Command
 from service.store.phase import EndReason, ProposalState, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
@@ -48,7 +48,7 @@ from world.time import WorldTime
 T = TypeVar("T", bound=BaseModel)
 
 
-class Header(BaseModel, extra="forbid", frozen=True):
+class CommandsHeader(BaseModel, extra="forbid", frozen=True):
     """The first line: how far the world was."""
 
     type: Literal["commands"]
@@ -56,7 +56,7 @@ class Header(BaseModel, extra="forbid", frozen=True):
     until: Minute
 
 
-class Line(BaseModel, extra="forbid", frozen=True):
+class CommandLine(BaseModel, extra="forbid", frozen=True):
     """What `GET /world/commands` says of one command."""
 
     seq: int
@@ -93,10 +93,11 @@ async def replay(settings: Settings, world_id: str, file: Path, *, models: Model
     return len(lines)
 
 
-def _read(file: Path) -> tuple[Header, list[Line]]:
+def _read(file: Path) -> tuple[CommandsHeader, list[CommandLine]]:
     with usable(file):
         first, *rest = file.read_bytes().splitlines() or [b""]
-    return _checked(Header, file, 1, first), [_checked(Line, file, n, raw) for n, raw in enumerate(rest, 2)]
+    lines = [_checked(CommandLine, file, number, raw) for number, raw in enumerate(rest, 2)]
+    return _checked(CommandsHeader, file, 1, first), lines
 
 
 def _checked(kind: type[T], file: Path, number: int, raw: bytes) -> T:
@@ -130,7 +131,7 @@ class _Replay:
         await self._deps.database.write(lambda s: order_until(s, self._world_id, WorldTime(until)))
         await self._runner.wait(self._world_id, WorldTime(until))
 
-    async def do(self, line: Line) -> None:
+    async def do(self, line: CommandLine) -> None:
         """Raises: KataribeError: it cannot be done."""
         key, data = ConversationKey(self._world_id, line.conversation_id or ""), line.data
         match line.kind:

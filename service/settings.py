@@ -91,7 +91,6 @@ class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     timeout_seconds: float = Field(default=60, gt=0)
     attempts: int = Field(default=3, ge=1, le=10)
     backoff_seconds: float = Field(default=0.5, ge=0)
-    max_retry_after_seconds: float = Field(default=30, ge=0)
     away_seconds: float = Field(default=600, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
     context_tokens: ContextTokens = USUAL_CONTEXT

@@ -30,14 +30,12 @@ from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
-from service.runtime.memory_jobs import VectorFiller
 from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
-from service.store.lock import store_lock
-from service.store.session import Database, unopenable
+from service.store.session import Database, store_lock, unopenable
 from world.errors import BadWorldTime
 
 
@@ -122,10 +120,10 @@ class Wiring:
             models=speaking,
             quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
         )
-        vectors, engine = VectorFiller(conversation), Engine(conversation)
+        engine = Engine(conversation)
         world_runner = WorldRunner(
             WorldDependencies(
-                conversation=conversation, decision=decision, engine=engine, graph=runner.graph, vectors=vectors
+                conversation=conversation, decision=decision, engine=engine, memory_jobs=runner.memory_jobs
             )
         )
         directory = settings.content_dir or bundled_content()
@@ -136,7 +134,6 @@ class Wiring:
             runner=runner,
             world_runner=world_runner,
             clock_scheduler=ClockScheduler(world_runner),
-            vectors=vectors,
             content_reload=reload,
             lives=lives,
         )

@@ -21,7 +21,7 @@ from service.core import Core
 from service.errors import Invalid, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
-from service.store.commands import Asked
+from service.store.events import Asked
 from service.store.idempotency import Once
 from service.store.shown import Out as Out
 from service.store.shown import WorldTimeText as WorldTimeText

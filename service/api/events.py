@@ -11,9 +11,8 @@ from service.api import views
 from service.api.dependencies import KNOWN_QUERY, Serving, Slug, WorldId, describe
 from service.api.schemas import EVENTS, EventPage
 from service.runtime.world_clock import Tick
-from service.store.commands import line_of
 from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
-from service.store.events import events_after, told_to
+from service.store.events import events_after, line_of, told_to
 from service.store.phase import Audience
 from service.store.tables import EventRow, WorldRow
 from world.time import iso

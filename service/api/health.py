@@ -8,7 +8,7 @@ from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
 from service.locales import Language, sentence
-from service.store.installation import try_write
+from service.store.budget import try_write
 
 router = APIRouter(tags=["health"])
 
@@ -76,6 +76,6 @@ def _models_fault(deps: ApiDependencies, language: Language) -> str | None:
     if "none" in deps.conversation.models.names().values():
         return ModelNotConfigured().sentence(language)
     roles: dict[str, list[str]] = {}
-    for role, error in sorted(deps.conversation.models.failing().items()):
+    for role, error in sorted(deps.conversation.models.health.failing().items()):
         roles.setdefault(error.sentence(language), []).append(role)
     return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in roles.items()) or None

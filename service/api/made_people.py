@@ -202,7 +202,7 @@ async def remove_person_of_world(
         keeps_decisions=person.kind == "player" and not everywhere,
         asked=None if everywhere else asked,
     )
-    await deps.runner.graph.deliver_due(world_id)
+    await deps.runner.memory_jobs.deliver_due(world_id)
 
 
 async def _end_talks(deps: ApiDependencies, world_id: str, player_id: str) -> None:

@@ -320,7 +320,7 @@ async def list_memories(
         person_id=group.person_id,
         total=len(wanted),
         waiting=await deps.conversation.database.read(
-            lambda s: deps.runner.graph.waiting(s, world.id, group.person_id)
+            lambda s: deps.runner.memory_jobs.waiting(s, world.id, group.person_id)
         ),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
         items=[_item(one, group.person_id, world, given, gone) for one in found],
@@ -403,7 +403,8 @@ async def _brought(deps: ApiDependencies, group: Group) -> tuple[int, int]:
     talk = deps.conversation
     await deps.bring_memory(group)
     now, waiting = await deps.read(
-        group.world_id, lambda s, world: (world.now, deps.runner.graph.waiting(s, group.world_id, group.person_id))
+        group.world_id,
+        lambda s, world: (world.now, deps.runner.memory_jobs.waiting(s, group.world_id, group.person_id)),
     )
     try:
         await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is

@@ -230,7 +230,7 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: As
         lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, character_id),
         asked=asked,
     )
-    await deps.runner.graph.deliver_due(world_id)
+    await deps.runner.memory_jobs.deliver_due(world_id)
 
 
 async def _remembered(

@@ -264,7 +264,7 @@ def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOu
         characters=len(world.cast.characters),
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),
-        memories_waiting=deps.runner.graph.waiting(session, world.id),
+        memories_waiting=deps.runner.memory_jobs.waiting(session, world.id),
         until=until,
         moving=until > world.now,
         calls_in_flight=exact_run.in_flight if exact_run else 0,

@@ -9,7 +9,7 @@ from service.conversation.human import plain
 from service.conversation.transcript import held
 from service.errors import ActionOver, NotFound
 from service.people.worlds import WorldRepository
-from service.store.commands import log_in
+from service.store.events import log_in
 from service.store.phase import CallState
 from service.store.tables import ActionCallRow, ConversationKey
 

@@ -41,9 +41,8 @@ from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.people.commitment import Commitment
 from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
-from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
-from service.store.events import publish
+from service.store.events import log_in, publish
 from service.store.perception import perceives
 from service.store.phase import CallState, ClockPolicy, Phase, TurnForm
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, WorldRow
@@ -97,7 +96,7 @@ async def fail(
     Answers the row.
 
     Raises:
-        WorldRestored: the world is not on that `timeline` any more.
+        RestoredMeanwhile: the world is not on that `timeline` any more.
     """
 
     def work(session: Session) -> ConversationRow:

@@ -14,7 +14,7 @@ from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget
-from service.store.quality import Checked, Tally
+from service.store.quality import CheckedAnswer, Tally
 from service.store.session import Database
 from service.store.tables import ConversationKey
 
@@ -38,7 +38,7 @@ class TurnQuality(Protocol):
     def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
         """Whether that turn is checked: the same whenever it is asked."""
 
-    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> Checked[Answer[Any]]:
+    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> CheckedAnswer[Answer[Any]]:
         """What is said instead of, or as, the `first`. Each call is counted in `tally` as soon as it was answered."""
 
 

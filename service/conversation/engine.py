@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from sqlalchemy.exc import OperationalError
 
 from service.conversation.closing import close, fail
+from service.conversation.context_builder import Contexts, build_contexts
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import Gathered, gather
 from service.conversation.interventions import step_in
 from service.conversation.moderator import moderated
 from service.conversation.speaking import finish, speak
@@ -29,7 +29,7 @@ TRIES = 3
 """How often a turn or a closing is tried that fails with an error nobody expects."""
 
 
-MOST_GATHERED = 1000
+MOST_KNOWN = 1000
 """Of so many conversations at once it is kept in memory what their people know."""
 
 
@@ -52,7 +52,7 @@ class Engine:
     def __init__(self, deps: ConversationDependencies, *, directs: bool = True) -> None:
         self._deps = deps
         self._directs = directs
-        self._gathered: dict[ConversationKey, Gathered] = {}
+        self._contexts: dict[ConversationKey, Contexts] = {}
         self._tries: Counter[ConversationKey] = Counter()
 
     async def converse(self, key: ConversationKey) -> bool:
@@ -69,7 +69,7 @@ class Engine:
             waits = said is not None and said.row.phase == Phase.RUNNING
         finally:
             if not waits:
-                self._gathered.pop(key, None)
+                self._contexts.pop(key, None)
         return not waits
 
     async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> Outcome:
@@ -88,7 +88,7 @@ class Engine:
         while said is not None and (len(said.turns) == index or isinstance(said.next_step, EndReason)):
             said = await self._speak(said, at)
         if said is None or said.row.phase != Phase.RUNNING:
-            self._gathered.pop(key, None)
+            self._contexts.pop(key, None)
             return Outcome(is_over=True)
         gone = (one.person_id for one in said.row.participants if one.left_turn == index + 1)
         return Outcome(left=next(gone, None))
@@ -119,7 +119,7 @@ class Engine:
 
     def begin_anew(self, world_id: str) -> None:
         """Forget what is known of the world's talks, for somebody has changed the world: it is read anew."""
-        self._gathered = {key: known for key, known in self._gathered.items() if key.world_id != world_id}
+        self._contexts = {key: known for key, known in self._contexts.items() if key.world_id != world_id}
 
     async def _read(self, key: ConversationKey) -> Transcript | None:
         return await self._deps.database.read(lambda s: read_transcript(s, self._deps.worlds, key))
@@ -167,14 +167,14 @@ class Engine:
         del self._tries[key]
         return Unexpected(tries=TRIES, reason=f"{type(error).__name__}: {error}")
 
-    async def _known(self, said: Transcript) -> Gathered:
-        """What everybody knows for whom a model speaks; it is gathered anew where somebody has joined, or is handed to
+    async def _known(self, said: Transcript) -> Contexts:
+        """What everybody knows for whom a model speaks; it is built anew where somebody has joined, or is handed to
         a model.
         """
-        known = self._gathered.get(said.row.key)
+        known = self._contexts.get(said.row.key)
         seats = [one.seat for one in said.row.participants if one.speaker == Speaker.MODEL]
         if known is None or any(seat not in known.contexts for seat in seats):
-            known = self._gathered[said.row.key] = await gather(self._deps, said)
-            if len(self._gathered) > MOST_GATHERED:  # a human may never come back: it is gathered anew for who does
-                self._gathered.pop(next(iter(self._gathered)))
+            known = self._contexts[said.row.key] = await build_contexts(self._deps, said)
+            if len(self._contexts) > MOST_KNOWN:  # a human may never come back: it is built anew for who does
+                self._contexts.pop(next(iter(self._contexts)))
         return known

@@ -36,8 +36,7 @@ from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
-from service.store.commands import log_in
-from service.store.events import last_of_an_utterance
+from service.store.events import last_of_an_utterance, log_in
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 from service.usage import Usage

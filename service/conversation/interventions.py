@@ -21,7 +21,7 @@ from service.errors import Invalid, ModelError, SceneOver, TurnPassed
 from service.locales import Language, Phrase
 from service.people.person import levels_of, person_row, read_person
 from service.people.worlds import WorldRepository, WorldView
-from service.store.commands import log_in
+from service.store.events import log_in
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, TurnRow
 from world.time import minute_of_day

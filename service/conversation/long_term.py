@@ -22,7 +22,7 @@ from service.memory.record import Group, Kind, Memory, Source, Support, row_of
 from service.memory.telling import one_line
 from service.people.proposals import LongTermKind, Proposal, proposals_in
 from service.people.worlds import WorldRepository, WorldView, count_people_revision
-from service.store.commands import log_in
+from service.store.events import log_in
 from service.store.perception import told_of_turn
 from service.store.phase import ProposalState
 from service.store.tables import (

@@ -22,9 +22,8 @@ from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
-from service.store.commands import log_in
 from service.store.event_kinds import ConversationJoined, ConversationLeft
-from service.store.events import publish
+from service.store.events import log_in, publish
 from service.store.ids import new_id
 from service.store.perception import is_there
 from service.store.phase import ClockPolicy, EndReason, Modulator, Phase, TurnForm, TurnPolicy

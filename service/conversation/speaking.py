@@ -7,11 +7,11 @@ from typing import Any
 
 from service.conversation.acting import LONGEST_WORDS, Act, CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
 from service.conversation.closing import machine_time
+from service.conversation.context_builder import Contexts
+from service.conversation.context_selection import reminded_of
 from service.conversation.dependencies import ConversationDependencies, Spoken
 from service.conversation.game_actions import Pending, pending
-from service.conversation.gather import Gathered
 from service.conversation.human import leave_unanswered, wait_for_model
-from service.conversation.memory_share import reminded_of
 from service.conversation.moderator import changed_stance, perceivers
 from service.conversation.prompt import (
     Nudge,
@@ -62,7 +62,7 @@ from service.llm.chat import Answer, Role, TextListener
 from service.locales import languages, sentences
 from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import AUTHOR, ClockPolicy, EndReason, Loudness, TurnForm
-from service.store.quality import Checked, Tally
+from service.store.quality import CheckedAnswer, Tally
 from service.store.tables import ConversationRow, InterventionRow, TurnRow
 from service.store.usage import Purpose
 from service.usage import Usage
@@ -85,7 +85,7 @@ ENDS_WITH = {Stalled: EndReason.STALLED, BudgetExhausted: EndReason.BUDGET_EXHAU
 
 
 async def speak(
-    deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, at: WorldTime | None = None
+    deps: ConversationDependencies, known: Contexts, said: Transcript, seat: int, at: WorldTime | None = None
 ) -> Transcript | None:
     """What was said with the next turn, committed and told to who listens; None: there is none, the conversation is
     over, and its row says why. While the model is away it waits, and answers what stands then, without the turn.
@@ -175,12 +175,12 @@ class _Utterance:
     recalled: str
     reminded: list[str]
     told: tuple[str, ...]
-    checked: Checked[Answer[Any]] | None = None
+    checked: CheckedAnswer[Answer[Any]] | None = None
 
 
 async def _utter(
     deps: ConversationDependencies,
-    known: Gathered,
+    known: Contexts,
     said: Transcript,
     seat: int,
     stance_now: str,
@@ -261,7 +261,7 @@ async def _checked(
     context: PromptContext,
     first: Answer[Any],
     note: str,
-) -> Checked[Answer[Any]] | None:
+) -> CheckedAnswer[Answer[Any]] | None:
     """What is said after a check of its quality, where the `first` would else have been said; it was asked with that
     `note`.
     """
@@ -327,7 +327,7 @@ async def _accepted(
     return answer, note
 
 
-def _turned(known: Gathered, said: Transcript, seat: int) -> PromptContext:
+def _turned(known: Contexts, said: Transcript, seat: int) -> PromptContext:
     """The speaker's context; among more than two, or in a scene, with those who are there now, and turned to one."""
     context = known.contexts[seat]
     if is_shared(said.row, len(said.turns)) or context.others:
@@ -343,7 +343,7 @@ def _discreet(context: PromptContext) -> PromptContext:
 
 
 def _context_now(
-    known: Gathered, said: Transcript, seat: int, interventions: Sequence[InterventionRow] = ()
+    known: Contexts, said: Transcript, seat: int, interventions: Sequence[InterventionRow] = ()
 ) -> PromptContext:
     """The speaker's context after what was said, and what a writer did. Where turns take no world time, the world's
     clock may have moved since the speaker's last one, and something may have been announced that it was not told yet.
@@ -396,7 +396,7 @@ async def _attempt(
 
 
 async def go_on(
-    deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, on_text: TextListener
+    deps: ConversationDependencies, known: Contexts, said: Transcript, seat: int, on_text: TextListener
 ) -> Answer[Any]:
     """More of the last turn, of the speaker in that seat. Nothing of it is committed.
 
@@ -490,7 +490,7 @@ def _is_empty(answer: Any) -> bool:
 
 async def _commit(
     deps: ConversationDependencies,
-    known: Gathered,
+    known: Contexts,
     said: Transcript,
     seat: int,
     spoken: _Utterance,

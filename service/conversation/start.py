@@ -14,9 +14,8 @@ from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import night_of, person_rows, segment_of, standing_players
 from service.people.worlds import WorldView
-from service.store.commands import log_in
 from service.store.event_kinds import ConversationStarted
-from service.store.events import publish
+from service.store.events import log_in, publish
 from service.store.ids import new_id
 from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, OpenedFor, Phase, Speaker

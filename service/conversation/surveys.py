@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.conversation.context_selection import persona_told
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.memory_share import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.writing import counted

@@ -15,17 +15,16 @@ from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
 from service.conversation.turn_taking import FEWEST, SHOWN, let_speak, next_step, reaching, those_there, told_of
-from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
+from service.errors import KataribeError, NotFound, RestoredMeanwhile, WrongPhase
 from service.llm.chat import Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
-from service.store.commands import Command, log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
-from service.store.events import publish
+from service.store.events import Command, log_in, publish
 from service.store.insert import insert_rows
 from service.store.perception import perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm
-from service.store.quality import Checked
+from service.store.quality import CheckedAnswer
 from service.store.tables import (
     ConversationKey,
     ConversationRow,
@@ -238,7 +237,7 @@ def commit_turn(
     prompts: Sequence[PromptRow] = (),
     act: Act | None = None,
     told: Sequence[str] = (),
-    checked: Checked[Any] | None = None,
+    checked: CheckedAnswer[Any] | None = None,
 ) -> Transcript | None:
     """Add the turn to what was `said`, and what it cost; where it was the last one, the conversation ends with it.
 
@@ -275,7 +274,7 @@ def commit_turn(
 
 
 def _pay_turn(
-    session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, checked: Checked[Any] | None
+    session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, checked: CheckedAnswer[Any] | None
 ) -> None:
     pay(session, row, day, role, usage)
     if checked is not None and checked.tally.usage.calls:
@@ -283,9 +282,9 @@ def _pay_turn(
 
 
 def require_timeline(world: WorldView, timeline: int) -> None:
-    """Raises: WorldRestored: the world is not on that timeline any more, and what was found out on it is void."""
+    """Raises: RestoredMeanwhile: the world is not on that timeline any more, and what was found out on it is void."""
     if world.timeline != timeline:
-        raise WorldRestored(world_id=world.id)
+        raise RestoredMeanwhile(world_id=world.id)
 
 
 def _not_kept(session: Session, prompts: Sequence[PromptRow]) -> list[PromptRow]:
@@ -381,7 +380,7 @@ def end(
     Raises:
         NotFound: this world has no such conversation.
         WrongPhase: it does not run.
-        WorldRestored: the world is not on that timeline any more.
+        RestoredMeanwhile: the world is not on that timeline any more.
     """
     row, world = held(session, worlds, ConversationKey(world_id, conversation_id))
     if timeline is not None:

@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from sqlmodel import Session
 
+from service.conversation.context_builder import met_by
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import met_by
 from service.conversation.prompt import Goal, Knowledge, Record, messages
 from service.conversation.transcript import conversation_of, goal_of, lines_for, turns_of
 from service.conversation.turn_taking import OPENER, is_shared

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from sqlmodel import Session, col, select
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.conversation.context_builder import name_of_doing
+from service.conversation.context_selection import persona_told
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import name_of_doing
-from service.conversation.memory_share import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near

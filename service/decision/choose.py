@@ -41,7 +41,7 @@ from service.errors import KataribeError, ModelBroken, ModelEmpty, ModelRefused,
 from service.people.commitment import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import DecidedBy, FailedCall
-from service.store.quality import Checked
+from service.store.quality import CheckedAnswer
 from service.store.tables import DecisionRow
 from service.usage import Usage
 from world.actions import TALK, WAIT, Option, Reason, Refusal, Where
@@ -147,7 +147,7 @@ class Chosen:
     failed_call: FailedCall | None = None
     planned: bool = False
     made: tuple[DecisionRow, ...] = ()
-    checked: Checked[ModelReply[Decision]] | None = None
+    checked: CheckedAnswer[ModelReply[Decision]] | None = None
 
 
 async def choose(

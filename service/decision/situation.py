@@ -47,7 +47,7 @@ from service.people.commitments import commitment_line
 from service.people.person import felt_needs
 from service.people.worlds import WorldView
 from service.settings import Settings
-from service.store.quality import Checked
+from service.store.quality import CheckedAnswer
 from service.store.session import Database
 from service.store.tables import SummaryRow
 from world.actions import BUILT_IN, WAIT, ActionDef, Option, Refusal, Where
@@ -107,7 +107,7 @@ class DecisionQuality(Protocol):
 
     async def best(
         self, situation: "Situation", context: DecisionContext, first: ModelReply[Decision]
-    ) -> Checked[ModelReply[Decision]]:
+    ) -> CheckedAnswer[ModelReply[Decision]]:
         """Returns the decision that counts: `first` if it passes, else the best attempt."""
 
 

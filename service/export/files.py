@@ -16,8 +16,7 @@ from service.errors import BadWorldName, Misconfigured, NoSuchTime, NoSuchWorld,
 from service.export.story import Imported, Span, read_story, story, written
 from service.locales import Language
 from service.settings import Settings
-from service.store.lock import store_lock
-from service.store.session import Database, one_picture, unopenable
+from service.store.session import Database, one_picture, store_lock, unopenable
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import MINUTES_PER_DAY, WorldTime, parse_time

@@ -1,39 +1,226 @@
-"""Owns a cassette: a directory that keeps the calls of models, one file for each, and finds them by what was asked; and
-the model around another one that keeps its calls there (Recorded).
+"""Owns a cassette: a directory that keeps the calls of models, one file for each, and finds them by what was asked;
+what each file holds; and the model around another one that keeps its calls there (Recorded).
 """
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
+from functools import cached_property
 from heapq import nlargest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from service.content.fields import reason_of
-from service.errors import CassetteMiss, CassetteUnusable, Misconfigured, ModelError, ModelNotConfigured
-from service.llm.cassette_files import (
-    CALLS,
-    ERRORS,
-    HEADER,
-    SETTING,
-    Call,
-    Failure,
-    Header,
-    Request,
-    Voice,
-    file_name,
-    read_calls,
-    read_header,
-    request_of,
-    write_call,
-    write_whole,
-)
+from service.errors import CassetteMiss, CassetteUnusable, Misconfigured, ModelError, ModelNotConfigured, system_reason
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextListener
+from service.llm.schema import schema_text
 from service.locales import Phrase
 from service.settings import CassetteMode, LlmSettings, Role
 from service.usage import Usage
+
+_log = logging.getLogger(__name__)
+
+SETTING = "KATARIBE_LLM__CASSETTE"
+HEADER = "cassette.json"
+CALLS = "calls"
+_NAMED = 16
+"""Digits of a request's hash in the name of its file."""
+
+
+class Kept(BaseModel, extra="forbid", frozen=True, strict=True):
+    """What a file of a cassette holds."""
+
+
+K = TypeVar("K", bound=Kept)
+
+ERRORS: Mapping[str, type[ModelError]] = {kind.slug: kind for kind in ModelError.__subclasses__()}
+"""What may have come instead of an answer, by its slug."""
+
+if TYPE_CHECKING:
+    Slug = str
+else:
+    Slug = Literal[tuple(ERRORS)]  # pydantic refuses any other
+
+
+class Voice(Kept):
+    """Whom a role asks: the model as it is set (None: the server's first), and its name for people."""
+
+    name: str
+    model: str | None
+    temperature: float | None
+
+
+class CassetteHeader(Kept):
+    """What the cassette is; whom each role asked when it was last recorded, and which model embedded (None: none)."""
+
+    type: Literal["cassette"] = "cassette"
+    version: Literal[1] = 1
+    roles: dict[Role, Voice] = {}
+    embedder: str | None = None
+
+
+class RecordedMessage(Kept):
+    """One message, line by line: so a person can read it, and compare two of them."""
+
+    role: Literal["system", "user", "assistant"]
+    content: list[str]
+
+
+class Request(Kept):
+    """All that an answer depends on, and nothing that changes from run to run. `answer` is the form that is asked for:
+    its name and the hash of its schema.
+    """
+
+    model: str | None
+    temperature: float | None
+    max_tokens: int
+    answer: str
+    messages: list[RecordedMessage]
+
+    @cached_property
+    def key(self) -> str:
+        """The hash by which it is found."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """It as people compare it."""
+        settings = self.model_dump(exclude={"messages"})
+        said = (line for words in self.messages for line in (f"[{words.role}]", *words.content))
+        return (*(f"{name}: {value}" for name, value in settings.items()), *said)
+
+
+class Failure(Kept):
+    """A ModelError: its slug and its facts."""
+
+    slug: Slug
+    facts: dict[str, Any]
+
+
+class RecordedCall(Kept):
+    """One file: who asked (`prompt`, `thread`) what, who answered (`by`), and what it cost. Either `answer` or
+    `failure` is there.
+    """
+
+    prompt: str
+    thread: str
+    request: Request
+    by: str
+    usage: Usage
+    answer: dict[str, Any] | None = None
+    failure: Failure | None = None
+
+
+def request_of(prompt: Prompt[Any], voice: Voice) -> Request:
+    """What is sent for that prompt, whatever dialect the server speaks."""
+    answer: type[BaseModel] = prompt.answer
+    schema = hashlib.sha256(schema_text(answer).encode()).hexdigest()[:_NAMED]
+    return Request(
+        model=voice.model,
+        temperature=voice.temperature,
+        max_tokens=prompt.max_tokens,
+        answer=f"{answer.__name__} {schema}",
+        messages=[RecordedMessage(role=one.role, content=one.content.split("\n")) for one in prompt.messages],
+    )
+
+
+def read_header(directory: Path, mode: CassetteMode) -> CassetteHeader:
+    """Its header, which is written where there is none yet.
+
+    Raises:
+        Misconfigured: the directory holds something else, cannot be used, or is to be replayed and is not there.
+        CassetteUnusable: it is damaged, or of another version.
+    """
+    file = directory / HEADER
+    try:
+        if file.exists():
+            return _read(CassetteHeader, file, file.read_text(encoding="utf-8"))
+        others = (one for one in directory.glob("*") if one.name != CALLS and not one.name.startswith(HEADER))
+        if mode == "replay" or any(others):
+            raise Misconfigured(setting=SETTING, reason=Phrase("recording.none", directory=directory, header=HEADER))
+        (directory / CALLS).mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise _unusable(directory, exc) from exc
+    write_whole(file, header := CassetteHeader())
+    return header
+
+
+def read_kept(kind: type[K], file: Path) -> K | None:
+    """What the file holds; None where its writer was killed over it, which is logged.
+
+    Raises:
+        CassetteUnusable: it holds something else.
+        OSError: it is not there, or cannot be read.
+    """
+    text = file.read_text(encoding="utf-8")
+    if not text.endswith("\n}\n"):
+        _log.warning("%s was not written to its end, and is passed over", file)
+        return None
+    return _read(kind, file, text)
+
+
+def write_whole(file: Path, kept: Kept) -> None:
+    """Write the file, or write it anew: another process that reads it meanwhile finds it whole.
+
+    Raises:
+        Misconfigured: it cannot be written.
+    """
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        draft.write_text(kept.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        draft.replace(file)
+    except OSError as exc:
+        raise _unusable(file.parent, exc) from exc
+
+
+def read_calls(directory: Path) -> Iterator[tuple[int, Path, RecordedCall]]:
+    """All calls, each with its number and its file. Raises: as `read_header`."""
+    try:
+        for file in (directory / CALLS).glob("*.json"):
+            number = file.stem.rpartition("-")[2]
+            if not number.isdecimal():
+                raise CassetteUnusable(file=str(file), reason=Phrase("recording.file_name"))
+            if (call := read_kept(RecordedCall, file)) is not None:
+                yield int(number), file, call
+    except OSError as exc:
+        raise _unusable(directory, exc) from exc
+
+
+def write_call(directory: Path, call: RecordedCall, number: int) -> int:
+    """Write it under that number, or the next that no other process has taken; answers which."""
+    text = call.model_dump_json(indent=1) + "\n"
+    while True:
+        try:
+            with (directory / file_name(call.prompt, call.request, number)).open("x", encoding="utf-8") as file:
+                file.write(text)
+            return number
+        except FileExistsError:
+            number += 1
+        except OSError as exc:
+            raise _unusable(directory, exc) from exc
+
+
+def file_name(prompt: str, request: Request, number: int) -> str:
+    """Of a call: it is read by people, and sorted by what was asked."""
+    return f"{prompt}-{request.key[:_NAMED]}-{number}.json"
+
+
+def _read(kind: type[K], file: Path, text: str) -> K:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as exc:
+        raise CassetteUnusable(file=str(file), reason=reason_of(exc)) from exc
+
+
+def _unusable(directory: Path, error: OSError) -> Misconfigured:
+    reason = Phrase("settings.directory_unwritable", directory=directory, reason=system_reason(error))
+    return Misconfigured(setting=SETTING, reason=reason)
+
 
 _LIKELY = 8
 """So many recorded requests, the nearest by their lines, are compared letter by letter."""
@@ -46,7 +233,7 @@ class _Lane:
     has recorded it.
     """
 
-    calls: list[tuple[int, Call]] = field(default_factory=list)
+    calls: list[tuple[int, RecordedCall]] = field(default_factory=list)
     failed: list[Path] = field(default_factory=list)
     earlier: bool = False
 
@@ -60,15 +247,15 @@ class _Place:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Slot:
-    """One asking of a request: the `call` that is recorded for it under that `number`; or None: it is to be kept under
-    it.
+class Asking:
+    """A request that is asked once more. `call` is what was recorded under that `number` (None: nothing; the answer is
+    to be kept under it).
     """
 
     prompt: str
     lane: str
     request: Request
-    call: Call | None
+    call: RecordedCall | None
     number: int
 
 
@@ -109,7 +296,7 @@ class Cassette:
         """The world was brought back to an earlier moment: what it asked from there on, it asks for the first time."""
         self._places.pop(world_id, None)
 
-    def ask(self, prompt: Prompt[Any], request: Request) -> Slot:
+    def ask(self, prompt: Prompt[Any], request: Request) -> Asking:
         """The next asking of that request by who asks it.
 
         Raises:
@@ -125,17 +312,19 @@ class Cassette:
         number, call = calls[place.next] if place.next < len(calls) else (self._numbers.get(request.key, 0), None)
         if call is None:
             if self.replays:
-                raise self._miss(prompt, request)
+                nearest = self._nearest(prompt, request)
+                raise CassetteMiss(directory=str(self.directory), prompt=prompt.name, role=prompt.role, nearest=nearest)
             self._numbers[request.key] = number + 1
         place.next += 1
-        return Slot(prompt=prompt.name, lane=place.lane, request=request, call=call, number=number)
+        return Asking(prompt=prompt.name, lane=place.lane, request=request, call=call, number=number)
 
-    def file_of(self, slot: Slot) -> Path:
+    def file_of(self, slot: Asking) -> Path:
         """Where the call of that slot is written down."""
         return self.directory / CALLS / file_name(slot.prompt, slot.request, slot.number)
 
-    def keep(self, slot: Slot, call: Call) -> None:
-        """Write down how the asking of that slot went."""
+    def keep(self, slot: Asking, **outcome: Any) -> None:
+        """Write down how the asking of that slot went: by whom it was answered, with what, and what it cost."""
+        call = RecordedCall(prompt=slot.prompt, thread=slot.lane, request=slot.request, **outcome)
         number = write_call(self.directory / CALLS, call, slot.number)
         self._numbers[call.request.key] = max(number + 1, self._numbers.get(call.request.key, 0))
         lane = self._lanes.setdefault(call.request.key, {}).setdefault(slot.lane, _Lane())
@@ -145,12 +334,12 @@ class Cassette:
             file.unlink(missing_ok=True)
         lane.failed.clear()
 
-    def _note(self, header: Header) -> None:
+    def _note(self, header: CassetteHeader) -> None:
         if not self.replays and header != self.header:
             self.header = header
             write_whole(self.directory / HEADER, header)
 
-    def _load(self, number: int, file: Path, call: Call) -> None:
+    def _load(self, number: int, file: Path, call: RecordedCall) -> None:
         key = call.request.key
         self._numbers[key] = max(number + 1, self._numbers.get(key, 0))
         lane = self._lanes.setdefault(key, {}).setdefault(call.thread, _Lane(earlier=True))
@@ -159,10 +348,6 @@ class Cassette:
             return
         lane.calls.append((number, call))
         lane.failed.clear()
-
-    def _miss(self, prompt: Prompt[Any], request: Request) -> CassetteMiss:
-        nearest = self._nearest(prompt, request)
-        return CassetteMiss(directory=str(self.directory), prompt=prompt.name, role=prompt.role, nearest=nearest)
 
     def _nearest(self, prompt: Prompt[Any], request: Request) -> Phrase:
         lanes = self._lanes.get(request.key)
@@ -238,36 +423,29 @@ class Recorded(ModelWrapper):
             return await self._ask(prompt, on_text, slot)
         if slot.call.failure is not None:
             raise _error_of(slot.call.failure, slot.call.usage)
-        value = self._value(prompt, slot, slot.call)
+        try:
+            value = prompt.answer.model_validate(slot.call.answer)
+        except ValidationError as exc:
+            raise CassetteUnusable(file=str(self._cassette.file_of(slot)), reason=reason_of(exc)) from exc
         self._name = slot.call.by
         spoken = getattr(value, "utterance", None)
         if on_text is not None and isinstance(spoken, str) and spoken:
             on_text(spoken, getattr(value, "emotion", None))
         return Answer(value=value, usage=slot.call.usage, model=slot.call.by)
 
-    async def _ask(self, prompt: Prompt[T], on_text: TextListener | None, slot: Slot) -> Answer[T]:
+    async def _ask(self, prompt: Prompt[T], on_text: TextListener | None, slot: Asking) -> Answer[T]:
         try:
             answer = await self._inner.complete(prompt, on_text)
         except ModelNotConfigured:
             raise
         except ModelError as error:
             failure = Failure(slug=error.slug, facts={name: _plain(fact) for name, fact in error.facts.items()})
-            self._cassette.keep(slot, Call(**_asked(slot), by=self._inner.name, usage=error.usage, failure=failure))
+            self._cassette.keep(slot, by=self._inner.name, usage=error.usage, failure=failure)
             raise
         value = answer.value.model_dump(mode="json")
-        self._cassette.keep(slot, Call(**_asked(slot), by=answer.model, usage=answer.usage, answer=value))
+        self._cassette.keep(slot, by=answer.model, usage=answer.usage, answer=value)
         self._name = answer.model
         return answer
-
-    def _value(self, prompt: Prompt[T], slot: Slot, call: Call) -> T:
-        try:
-            return prompt.answer.model_validate(call.answer)
-        except ValidationError as exc:
-            raise CassetteUnusable(file=str(self._cassette.file_of(slot)), reason=reason_of(exc)) from exc
-
-
-def _asked(slot: Slot) -> dict[str, Any]:
-    return {"prompt": slot.prompt, "thread": slot.lane, "request": slot.request}
 
 
 def _plain(fact: object) -> object:

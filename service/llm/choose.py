@@ -5,16 +5,14 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, Field, SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
-from service.llm.cassette import Cassette, Recorded, open_cassette
-from service.llm.cassette_files import SETTING as CASSETTE
-from service.llm.cassette_files import Voice
+from service.llm.cassette import SETTING, Cassette, Recorded, Voice, open_cassette
 from service.llm.chat import Answer, ChatModel, Message, Prompt, Role, T, TextListener
 from service.llm.wrappers import Budget, Budgeted, ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
 from service.locales import Phrase
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from service.llm.openai import OpenAIChat
 
 ROLES: tuple[Role, ...] = get_args(Role)
+_CHECKING: tuple[Role, ...] = ("verify", "quality")
 NO_KEY = "none"
 """Sent to servers that need no key: the protocol wants one."""
 
@@ -69,15 +68,11 @@ class Models:
         if self._cassette is not None:
             self._cassette.rewind(world_id)
 
-    def failing(self) -> dict[Role, ModelError]:
-        """The roles whose last calls have all failed, and how the last one did."""
-        return self.health.failing()
-
     async def probe(self) -> None:
         """Ask each role that fails for a word: one that answers is well again, and no talk has to pay for finding out.
         What a probe meets is noted as of any call.
         """
-        for role in self.failing():
+        for role in self.health.failing():
             with suppress(ModelError):
                 await self._by_role[role].complete(_probe(role))
 
@@ -100,8 +95,7 @@ class NotConfigured:
         """Nothing to release."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Endpoint:
+class _Endpoint(NamedTuple):
     """What a role's model is reached by: roles with equal endpoints share one model. `base_url` None is OpenAI."""
 
     base_url: str | None
@@ -132,8 +126,7 @@ def choose_models(
     asked = {role: chats[e] if e else missing for role, e in endpoints.items()}
     if cassette is not None:
         asked = _recorded(cassette, endpoints, asked)
-    checking: tuple[Role, ...] = ("verify", "quality")
-    for role in checking:  # each other role has one of its own, or was recorded before there were checks
+    for role in _CHECKING:  # each other role has one of its own, or was recorded before there were checks
         if asked[role] is missing:
             endpoints[role], asked[role] = endpoints["closing"], asked["closing"]
     limits = {(e.base_url if e else None): ConcurrencyLimit(llm.max_concurrency) for e in endpoints.values()}
@@ -157,7 +150,7 @@ def _recorded(
     )
     voices = cassette.header.roles
     if not voices:
-        raise Misconfigured(setting=CASSETTE, reason=Phrase("recording.no_model", directory=cassette.directory))
+        raise Misconfigured(setting=SETTING, reason=Phrase("recording.no_model", directory=cassette.directory))
     made: dict[tuple[int, Voice], ChatModel] = {}
     for role, voice in voices.items():
         made.setdefault((id(asked[role]), voice), Recorded(asked[role], cassette, voice))
@@ -173,7 +166,6 @@ def _guarded(
         Limited(chat, limit),
         attempts=llm.attempts,
         backoff_seconds=llm.backoff_seconds,
-        max_retry_after_seconds=llm.max_retry_after_seconds,
         rng=random.Random(),  # unseeded: replicas must not wait the same seconds
         sleep=asyncio.sleep if waits else _no_sleep,
     )
@@ -186,13 +178,7 @@ async def _no_sleep(seconds: float) -> None:
 def _openai(endpoint: _Endpoint) -> "OpenAIChat":
     from service.llm.openai import OpenAIChat  # the SDK takes half a second to load; who needs no model never does
 
-    return OpenAIChat(
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        model=endpoint.model,
-        temperature=endpoint.temperature,
-        timeout_seconds=endpoint.timeout_seconds,
-    )
+    return OpenAIChat(**endpoint._asdict())
 
 
 def _endpoint(settings: Settings, role: Role) -> _Endpoint | None:

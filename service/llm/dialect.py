@@ -48,30 +48,6 @@ class Form(IntEnum):
     """Nothing but the prompt."""
 
 
-class BrokenThreads:
-    """Which questions were last answered against the schema, though the server had accepted it. The next one of the
-    same name and thread says the schema in words too, until an answer keeps to it. At a bound the oldest are forgotten.
-    """
-
-    def __init__(self, most: int = 1000) -> None:
-        self._most = most
-        self._held: dict[tuple[str, str], None] = {}
-
-    def holds(self, name: str, thread: str) -> bool:
-        """Whether the last such answer was broken."""
-        return (name, thread) in self._held
-
-    def add(self, name: str, thread: str) -> None:
-        """Note that the last such answer was broken."""
-        self._held[name, thread] = None
-        if len(self._held) > self._most:
-            del self._held[next(iter(self._held))]
-
-    def discard(self, name: str, thread: str) -> None:
-        """Note that the last such answer was whole."""
-        self._held.pop((name, thread), None)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dialect:
     """What the server accepts. `explain`: the prompt says the schema in words too."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import deque
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,9 +18,9 @@ from service.errors import (
     ModelUnreachable,
 )
 from service.llm.chat import Answer, Prompt, T, TextListener
-from service.llm.dialect import BrokenThreads, Dialect
+from service.llm.dialect import Dialect
 from service.llm.failure import BASE_URL, MODEL, failure
-from service.llm.reply import BrokenOff, Reply, Work
+from service.llm.reply import BrokenOff, Reply, ReplyProgress
 from service.llm.wrappers import PerLoop
 from service.locales import Phrase
 from service.settings import OPENAI_URL, is_openai
@@ -53,7 +54,9 @@ class OpenAIChat:
         self._temperature = temperature
         self._timeout_seconds = timeout_seconds
         self._dialect = Dialect(limit="max_completion_tokens" if is_openai(base_url) else "max_tokens")
-        self._broken = BrokenThreads()
+        # Questions (name and thread) last answered against the schema, though the server had accepted it: the next one
+        # says the schema in words too. The oldest are forgotten.
+        self._broken: deque[tuple[str, str]] = deque(maxlen=1000)
         self._clients = PerLoop(self._new_client)
 
     @property
@@ -66,7 +69,7 @@ class OpenAIChat:
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel."""
-        work = Work(prompt=prompt, listener=on_text)
+        work = ReplyProgress(prompt=prompt, listener=on_text)
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await self._answer(prompt, work)
@@ -97,8 +100,8 @@ class OpenAIChat:
         client._custom_headers = {}
         return client
 
-    async def _answer(self, prompt: Prompt[T], work: Work) -> Answer[T]:
-        client = self._clients.get()
+    async def _answer(self, prompt: Prompt[T], work: ReplyProgress) -> Answer[T]:
+        client, asked = self._clients.get(), (prompt.name, prompt.thread)
         model = await self._model_id(client)
         dialect = await self._ask(client, model, work)
         try:
@@ -106,19 +109,20 @@ class OpenAIChat:
         except BrokenOff as exc:
             raise self._unreachable("the answer broke off in the middle").costing(work.usage()) from exc
         except ModelError as error:
-            if isinstance(error, ModelBroken):
-                self._broken.add(prompt.name, prompt.thread)
+            if isinstance(error, ModelBroken) and asked not in self._broken:
+                self._broken.append(asked)
             error.usage = work.usage()
             raise
-        self._broken.discard(prompt.name, prompt.thread)
+        if asked in self._broken:
+            self._broken.remove(asked)
         spoken = getattr(value, "utterance", None)
         if isinstance(spoken, str):
             work.tell(spoken, getattr(value, "emotion", None))
         return Answer(value=value, usage=work.usage(), model=self.name)
 
-    async def _ask(self, client: openai.AsyncOpenAI, model: str, work: Work) -> Dialect:
+    async def _ask(self, client: openai.AsyncOpenAI, model: str, work: ReplyProgress) -> Dialect:
         """Send the request, in simpler and simpler dialects until the server accepts one, which is remembered."""
-        dialect = replace(self._dialect, explain=self._broken.holds(work.prompt.name, work.prompt.thread))
+        dialect = replace(self._dialect, explain=(work.prompt.name, work.prompt.thread) in self._broken)
         while True:
             work.calls += 1
             try:
@@ -137,15 +141,12 @@ class OpenAIChat:
             except (json.JSONDecodeError, UnicodeDecodeError) as exc:
                 raise ModelBroken(model=self.name, reason=Phrase("llm.response_no_json")) from exc
             else:
-                self._learn(dialect, work.reply)
+                # another answer, meanwhile, may have taught something too
+                thinks = dialect.thinks or self._dialect.thinks or work.reply.thought or "<think>" in work.reply.content
+                self._dialect = replace(dialect, thinks=thinks, explain=False)
                 return dialect
 
-    def _learn(self, dialect: Dialect, reply: Reply) -> None:
-        known = self._dialect  # another answer, meanwhile, may have taught something too
-        thinks = dialect.thinks or known.thinks or reply.thought or "<think>" in reply.content
-        self._dialect = replace(dialect, thinks=thinks, explain=False)
-
-    async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: Work) -> None:
+    async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: ReplyProgress) -> None:
         body = dialect.request(work.prompt, model, self._temperature)
         # As plain JSON: the SDK's types of requests and chunks take a third of a millisecond each, and check nothing.
         body["stream"] = work.listener is not None and dialect.stream
@@ -173,7 +174,7 @@ class OpenAIChat:
         reply.usage = _usage(usage)
         reply.thought = _has_thought(message) or _reasoned(usage)
 
-    async def _read_stream(self, stream: openai.AsyncStream[object], work: Work) -> None:
+    async def _read_stream(self, stream: openai.AsyncStream[object], work: ReplyProgress) -> None:
         reply = work.reply
         async for chunk in stream:
             usage = _part(chunk, "usage")
@@ -188,15 +189,8 @@ class OpenAIChat:
 
     async def _model_id(self, client: openai.AsyncOpenAI) -> str:
         """The model's id; asks the server once when the settings name none."""
-        if self._model is None:
-            ids = [m.id for m in await self._listed(client)]
-            if not ids:
-                raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_model"), setting=MODEL)
-            # Ollama and LM Studio list their embedding models too
-            self._model = next((i for i in ids if "embed" not in i.lower()), ids[0])
-        return self._model
-
-    async def _listed(self, client: openai.AsyncOpenAI) -> list[openai.types.Model]:
+        if self._model is not None:
+            return self._model
         try:
             page = await client.models.list()
         except openai.APIStatusError as exc:
@@ -207,7 +201,12 @@ class OpenAIChat:
             raise ModelRejected(
                 model=self.name, status_code=200, reason=Phrase("llm.no_json"), setting=BASE_URL
             ) from exc
-        return list(getattr(page, "data", None) or [])
+        ids = [model.id for model in getattr(page, "data", None) or []]
+        if not ids:
+            raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_model"), setting=MODEL)
+        # Ollama and LM Studio list their embedding models too
+        self._model = next((i for i in ids if "embed" not in i.lower()), ids[0])
+        return self._model
 
     def _failure(self, exc: openai.APIStatusError, reason: str) -> ModelError:
         return failure(

@@ -166,7 +166,7 @@ class Reply:
 
 
 @dataclass(kw_only=True, slots=True)
-class Work:
+class ReplyProgress:
     """What answering one prompt has taken so far: the requests sent, and what the listener has heard."""
 
     prompt: Prompt[Any]

@@ -46,6 +46,9 @@ class PerLoop(Generic[V]):
         return self._values.pop(asyncio.get_running_loop(), None)
 
 
+LONGEST_WAIT_SECONDS = 30.0
+"""Before another try; a server that wants to be left alone for longer is not asked again."""
+
 _DEAR_FAULTS = (ModelBroken, ModelEmpty, ModelTruncated, ModelTimeout)
 """Each try is paid in full, or somebody waits for it in full; and a model that fails so twice fails a third time."""
 
@@ -54,7 +57,7 @@ class Retrying(ModelWrapper):
     """A ChatModel that asks `inner` again after errors that another try may get past.
 
     The n-th wait is drawn evenly from zero to `backoff_seconds` times 2^n (full jitter), at most
-    `max_retry_after_seconds`. A Retry-After is waited for when it is no longer than that; if it is, the error is
+    `LONGEST_WAIT_SECONDS`. A Retry-After is waited for when it is no longer than that; if it is, the error is
     raised at once. Usage, also that of the error finally raised, is the sum over all tries.
     """
 
@@ -64,14 +67,12 @@ class Retrying(ModelWrapper):
         *,
         attempts: int,
         backoff_seconds: float,
-        max_retry_after_seconds: float,
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(inner)
         self._attempts = attempts
         self._backoff_seconds = backoff_seconds
-        self._max_wait_seconds = max_retry_after_seconds
         self._rng = rng
         self._sleep = sleep
 
@@ -97,23 +98,19 @@ class Retrying(ModelWrapper):
         """Seconds to wait before the next try; None: do not try again."""
         if not error.retry_helps:
             return None
-        jitter = self._rng.uniform(0, min(self._backoff_seconds * 2 ** (tried - 1), self._max_wait_seconds))
+        jitter = self._rng.uniform(0, min(self._backoff_seconds * 2 ** (tried - 1), LONGEST_WAIT_SECONDS))
         asked: float | None = error.facts.get("retry_after_seconds")
         if asked is None:
             return jitter
         # the jitter on top keeps all who were told the same second from coming back together
-        return asked + jitter if asked <= self._max_wait_seconds else None
+        return asked + jitter if asked <= LONGEST_WAIT_SECONDS else None
 
 
-class ConcurrencyLimit:
+class ConcurrencyLimit(PerLoop[asyncio.Semaphore]):
     """At most `limit` requests in flight; shared by whoever shares the object (within one event loop)."""
 
     def __init__(self, limit: int) -> None:
-        self._semaphores = PerLoop(lambda: asyncio.Semaphore(limit))
-
-    def slot(self) -> asyncio.Semaphore:
-        """The semaphore to hold during a request."""
-        return self._semaphores.get()
+        super().__init__(lambda: asyncio.Semaphore(limit))
 
 
 class Limited(ModelWrapper):
@@ -125,7 +122,7 @@ class Limited(ModelWrapper):
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel. The wait for a slot is not part of the inner model's timeout."""
-        async with self._limit.slot():
+        async with self._limit.get():
             return await self._inner.complete(prompt, on_text)
 
 

@@ -11,7 +11,7 @@ from service.memory.embedding.choose import choose_embedder, recorded_embedder
 from service.memory.fading import Fading
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings, is_openai
-from service.store.installation import installation_id
+from service.store.budget import installation_id
 from service.store.session import Database
 from service.store.tables import MAIN_WORLD, WorldRow
 

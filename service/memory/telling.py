@@ -16,6 +16,7 @@ from service.llm.chat import estimate_tokens
 from service.locales import ago
 from service.memory.lexical import normal
 from service.memory.record import (
+    ANYBODY,
     Episode,
     Group,
     HeardTurn,
@@ -24,6 +25,7 @@ from service.memory.record import (
     Memory,
     Mode,
     Recalled,
+    Source,
     Support,
     turn_key,
 )
@@ -75,12 +77,19 @@ def clause(world: WorldView, one: Memory, *, dated: bool = False) -> str:
         came = world.say("common.comma").join(map(world.name_of, reversed(one.via)))
         text = world.say("remembered.by_way_of", text=text.rstrip(_ENDS), source=came)
     notes = [world.say(f"remembered.meant.{one.mode}")] if one.mode is not Mode.STATED else []
-    notes += [world.say("remembered.in_confidence")] if one.kept_from else []
+    notes += [_confided(world, one)] if one.kept_from else []
     notes += [world.say("remembered.unsure")] if one.support is Support.UNSURE else []
     notes += [_since(world, one)] if dated else []
     if one.quote:
         text = world.say("remembered.quoted", text=text.rstrip(_ENDS), quote=one.quote)
     return world.say("remembered.noted", text=text.rstrip(_ENDS), notes="; ".join(notes)) if notes else text
+
+
+def _confided(world: WorldView, one: Memory) -> str:
+    if ANYBODY in one.kept_from:
+        return world.say("remembered.in_confidence")
+    names = world.say("common.comma").join(map(world.name_of, one.kept_from))
+    return world.say("remembered.kept_from", names=names)
 
 
 def told_of(world: WorldView, item: Item, owner_id: str) -> str:
@@ -200,7 +209,7 @@ def turns_of(item: Item) -> set[str]:
 
 def _group(one: Memory, owner_id: str) -> _Group:
     """With what it stands together in a prompt. A plan of two, or what nobody in particular said, is of their talk."""
-    if one.kind is Kind.INSIGHT:
+    if one.kind is Kind.INSIGHT and one.source is not Source.GOAL:
         return _Group("thought", "")
     if one.is_bare:
         return _ALONE

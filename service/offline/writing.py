@@ -7,7 +7,7 @@ import random
 from pydantic import BaseModel
 
 from service.content.profile import CharacterProfile, NpcProfile
-from service.conversation.memory_share import bearing
+from service.conversation.context_selection import bearing
 from service.conversation.prompt import PromptContext
 from service.conversation.surveys import (
     AskedContext,

@@ -17,7 +17,7 @@ EARLY_MINUTES = LATE_MINUTES = 15
 """Minutes around the hour within which a meeting keeps the promise."""
 PATIENCE_MINUTES = 120
 """How long a person waits for the other where only a part of the day was said, in minutes."""
-LAPSE_MINUTES = 3 * MINUTES_PER_DAY
+LAPSE_MINUTES = 14 * MINUTES_PER_DAY
 """How long a promise without a time is open."""
 MOST_DAYS = 400
 """So far ahead a promise can lie."""

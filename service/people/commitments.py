@@ -1,9 +1,9 @@
 """Owns promises in the store: which are open, how each reads, whether one was kept, and what follows from that.
 
 A promise with a place and an hour, or a part of a day, is an appointment: whether it was kept shows in where the two
-were; for a part of a day without a place, in whether they talked. Any other is kept or broken only where somebody says
-so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes after the promise was judged: nobody
-has lived so far ahead of the clock that judges it (docs/decisions/0014).
+were. One for a part of a day without a place is kept where they talked then. Any other is kept or broken only where
+somebody says so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes after the promise was
+judged: nobody has lived so far ahead of the clock that judges it (docs/decisions/0014).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from service.locales import ago, clock_label, date_label
-from service.people.commitment import LAPSE_MINUTES, Commitment, DayPart, Due, around, expires_at
+from service.people.commitment import Commitment, DayPart, Due, around, expires_at
 from service.people.person import player_between, segments_between
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
@@ -31,10 +31,12 @@ from service.store.memory_owner import count_up
 from service.store.phase import CommitmentState
 from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MemoryRow, ParticipantRow
 from world.life import latest, node_at, walking_at
-from world.time import WorldTime, iso
+from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 FELT_AFTER = 20
 """Minutes between the judgement of the clock and what follows from it: as far as the quickest live ahead."""
+RESENTED_MINUTES = 3 * MINUTES_PER_DAY
+"""How long a broken promise is on the minds of the two."""
 
 
 PromiseStatus = Literal["made", "moved", "released", "kept"]
@@ -232,16 +234,12 @@ def promised_for(world: WorldView, one: Commitment) -> str:
 
 def _judged(session: Session, world: WorldView, row: CommitmentRow) -> CommitmentState:
     """What became of a promise by its end. An appointment is kept if both were there at once, broken if the promiser
-    never was, else lapsed. A promise for a part of a day without a place is kept if they talked then, and broken unless
-    the promiser stands at its post or came to that of the other.
+    never was, else lapsed. A promise for a part of a day without a place is kept if they talked then, and never broken:
+    what was promised may be a deed that nobody saw.
     """
     window = as_commitment(row).window
     if row.since_at is not None and window is not None and not row.place:
-        if _talked(session, row, *window):
-            return CommitmentState.KEPT
-        post = world.map.npc_nodes.get(row.to_id)
-        came = row.by_id in world.map.npc_nodes or (post and _minutes_at(session, world, row.by_id, post, *window))
-        return CommitmentState.LAPSED if came else CommitmentState.BROKEN
+        return CommitmentState.KEPT if _talked(session, row, *window) else CommitmentState.LAPSED
     if window is None or row.node_id is None or row.node_id not in world.map.nodes:
         return CommitmentState.LAPSED
     there = [_minutes_at(session, world, person_id, row.node_id, *window) for person_id in (row.by_id, row.to_id)]
@@ -327,7 +325,7 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
             partner_id=other_id,
             valid_from=at,
             known_from=at,
-            expires_at=None if kept else WorldTime(at + LAPSE_MINUTES),
+            expires_at=None if kept else WorldTime(at + RESENTED_MINUTES),
             level=None if kept else "high",
             revision=0,
         )

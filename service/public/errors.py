@@ -12,7 +12,7 @@ from service.errors import (
     usable,
 )
 from service.runtime.tasks import cancel
-from service.store.lock import take
+from service.store.session import take
 from world.errors import BadWorldTime
 
 __all__ = [

@@ -38,7 +38,7 @@ from service.runtime import snapshots
 from service.runtime.client_actions import sleep, talk, talk_with_player, walk
 from service.runtime.made_people import put_person
 from service.runtime.rewind import PastMoment
-from service.runtime.snapshots import Snapshot
+from service.runtime.snapshots import WorldSnapshot
 from service.runtime.world_clock import advance_clock
 from service.runtime.world_edits import set_flags
 from service.runtime.world_session import WorldSession
@@ -231,7 +231,7 @@ class World:
         """Send a character on its way, to somebody's side or to a facility; it goes as `tick` lets time pass.
 
         Raises:
-            NotFound, Busy, NoWayThere, Closed: it cannot go there.
+            NotFound, Busy, NoWayThere, FacilityClosed: it cannot go there.
         """
         return await self._core.world_runner.command(
             self.id,
@@ -318,7 +318,7 @@ class World:
         wanted = Wanted(person_id=person_id, form=form, to_id=to, about=about)
         return (await write(self._talk, await self.view(), wanted)).value.text
 
-    async def snapshot(self, name: str) -> Snapshot:
+    async def snapshot(self, name: str) -> WorldSnapshot:
         """Keep the world as it stands; one of that name is replaced."""
         return await snapshots.keep(self._talk, self.id, name)
 

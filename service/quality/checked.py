@@ -40,7 +40,7 @@ from service.quality.checks import (
 )
 from service.settings import QualitySettings
 from service.store.perception import told_of_turn
-from service.store.quality import Checked, QualityOutcome, Tally
+from service.store.quality import CheckedAnswer, QualityOutcome, Tally
 from service.store.tables import ConversationKey, QualityRow
 from world.time import WorldTime
 
@@ -74,7 +74,7 @@ class Tried(Generic[T]):
     outcome: QualityOutcome
 
 
-async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: Any) -> Checked[T]:
+async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: Any) -> CheckedAnswer[T]:
     """Tries until an attempt reaches the threshold, else takes the best; without marks if the judge failed at once.
 
     `of` are columns of its row that say what was checked; the caller sets the row's `model`.
@@ -104,7 +104,7 @@ async def improve(work: Improvable[T], first: T, rules: QualitySettings, **of: A
         duration_ms=tally.usage.milliseconds,
         **of,
     )
-    return Checked(value=best.value, row=row, tally=tally)
+    return CheckedAnswer(value=best.value, row=row, tally=tally)
 
 
 async def _try_all(work: Improvable[T], first: T, rules: QualitySettings, tried: list[Tried[T]]) -> None:
@@ -167,7 +167,7 @@ class TurnChecks(_Checks):
         """Whether that turn is one of those that are checked."""
         return is_sampled(self._rules.of(role), *key, turn)
 
-    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> Checked[Answer[Any]]:
+    async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> CheckedAnswer[Answer[Any]]:
         """Returns the answer that is spoken: `first` if it passes, else the best attempt."""
         work = _Turn(self._models, spoken, again, tally)
         checked = await improve(
@@ -257,7 +257,7 @@ class DecisionChecks(_Checks):
 
     async def best(
         self, situation: Situation, context: DecisionContext, first: ModelReply[Decision]
-    ) -> Checked[ModelReply[Decision]]:
+    ) -> CheckedAnswer[ModelReply[Decision]]:
         """Returns the decision that counts: `first` if it passes, else the best attempt."""
         person_id, at = situation.snapshot.person_id, situation.snapshot.time
         work = _Choice(self._models, situation, context)

@@ -23,7 +23,7 @@ from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.turn_taking import silent, stands
-from service.errors import BudgetExhausted, CassetteMiss, ModelError, WorldRestored
+from service.errors import BudgetExhausted, CassetteMiss, ModelError, RestoredMeanwhile
 from service.memory.record import FACTS, Episode, Group, Item, Memory
 from service.memory.reflections import (
     DUE,
@@ -43,7 +43,7 @@ from service.memory.reflections import (
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import LOOKS_EVERY_SECONDS, MemoryJobs
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
@@ -72,7 +72,7 @@ class ConversationRunner:
         """Every `sweep_seconds` (machine time) it looks for conversations that nobody carries, and for memories that
         wait. With `carries` False somebody else decides what is spoken and closed when, as a replay does.
         """
-        self.graph = GraphRelay(deps)
+        self.memory_jobs = MemoryJobs(deps)
         self._deps = deps
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
@@ -88,8 +88,13 @@ class ConversationRunner:
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._deps.database.write(lambda s: _CARRIES.give_back(s, *_IS_DUE))
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        works = (self._sweep, self.graph.deliver_due) if self._carries else (self.graph.deliver_due,)
-        self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
+        jobs = self.memory_jobs
+        works = (self._sweep, jobs.deliver_due) if self._carries else (jobs.deliver_due,)
+        sweeps = [
+            *(repeat(work, self._sweep_seconds) for work in works),
+            repeat(jobs.fill, LOOKS_EVERY_SECONDS, jobs.wanted),
+        ]
+        self._sweepers = [asyncio.create_task(one) for one in sweeps]
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
@@ -136,12 +141,13 @@ class ConversationRunner:
         Raises:
             OperationalError: as `require_store`.
         """
+        is_due = select(ConversationRow.id).where(_KEY.in_([key]), *_GOES_ON)
         while True:
             task = self._tasks.get(key)
             if task is not None:
                 await asyncio.wait([task])
             self.require_store(key)
-            if not await self._deps.database.read(lambda s: _is_due(s, key)) and key not in self._tasks:
+            if not await self._deps.database.read(lambda s: s.exec(is_due).first()) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
@@ -158,12 +164,12 @@ class ConversationRunner:
             if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, LEASE_SECONDS, *due, **tries)):
                 if await self._engine.converse(key):
                     await self._engine.close(key)
-                    await self.graph.deliver_conversation(key)
+                    await self.memory_jobs.deliver_conversation(key)
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
                 self._deps.stream.settle(key)
-        except WorldRestored:
+        except RestoredMeanwhile:
             return  # what is still to be said or remembered, the sweep finds
         except CassetteMiss as miss:
             await self._engine.give_up(key, miss)
@@ -180,18 +186,15 @@ class ConversationRunner:
             if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):
                 self._deps.stream.hush(key)
         for world_id, call_id in await self._deps.database.read(late):
-            await self._expire(world_id, call_id)
+            expired = partial(expire, worlds=self._deps.worlds, world_id=world_id, call_id=call_id)
+            if (of := await self._deps.database.write(expired)) is not None:
+                self._deps.stream.tell(of)
+                self.carry_on(of)
         if self._tasks:
             mine = _KEY.in_(list(self._tasks))
             await self._deps.database.write(lambda s: _CARRIES.extend(s, self._id, LEASE_SECONDS, mine))
         for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
-
-    async def _expire(self, world_id: str, call_id: str) -> None:
-        key = await self._deps.database.write(lambda s: expire(s, self._deps.worlds, world_id, call_id))
-        if key is not None:
-            self._deps.stream.tell(key)
-            self.carry_on(key)
 
     async def _reopen_due(self) -> None:
         """Closings that failed are due again when they have waited; those that the budget had no room for as soon as it
@@ -204,10 +207,6 @@ class ConversationRunner:
             await self._deps.database.write(lambda s: _reopen(s, waited))
         if has_room:
             self._reopened_on = day
-
-
-def _is_due(session: Session, key: ConversationKey) -> bool:
-    return session.exec(select(ConversationRow.id).where(_KEY.in_([key]), *_GOES_ON)).first() is not None
 
 
 def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
@@ -313,10 +312,12 @@ class Reflections:
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
+        group = Group(world_id=key.world_id, person_id=key.person_id)
+        newest = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_MEMORIES_READ)
         memories = [
-            one
-            for one in await self._memories(key)
-            if one.known_from > lived.since and kept.lets(f"{one.text} {one.quote}")
+            memory
+            for memory in (one.memory for one in newest)
+            if memory.known_from > lived.since and kept.lets(f"{memory.text} {memory.quote}")
         ]
         episodes = [one for one in lived.episodes if kept.lets(one.text)]
         return ReflectionContext(
@@ -330,12 +331,6 @@ class Reflections:
             thoughts=tuple(filter(kept.lets, lived.thoughts)),
             own_prompts=world.cast.own_prompts,
         )
-
-    async def _memories(self, key: ReflectionKey) -> list[Memory]:
-        """What the person knows, the newest of it."""
-        group = Group(world_id=key.world_id, person_id=key.person_id)
-        found = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_MEMORIES_READ)
-        return [one.memory for one in found]
 
     def _fail(self, session: Session, key: ReflectionKey, error: ModelError) -> None:
         world = self._deps.worlds.open(session, key.world_id).at(key.at)

@@ -10,12 +10,12 @@ from service.conversation.start import Start, near, start, start_with_player
 from service.conversation.transcript import leave_opening
 from service.decision.choose import Chosen
 from service.decision.options import action_name, why
-from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
+from service.errors import FacilityClosed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
-from service.runtime.publish import fall_asleep, publish
+from service.runtime.run_window import fall_asleep, publish
 from service.runtime.world_clock import cancel_orders
 from service.runtime.world_session import WorldSession, require_free, require_not_talking
 from service.store.event_kinds import Slept
@@ -32,7 +32,8 @@ from world.time import WorldTime, iso
 
 
 def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """Put the character in clients' hands. What it was doing ends, and it stands where it is.
+    """Put the character in clients' hands. What it was doing ends, and it stands where it is: if it walks,
+    at the last node it reached.
 
     Raises:
         NotFound: no such character.
@@ -41,7 +42,11 @@ def take_control(session: Session, world_session: WorldSession, character_id: st
     world_session.world.cast.character(character_id)
     require_free(session, world_session, character_id)
     set_decision(session, world_session, character_id, "client")
-    _stand(session, world_session, character_id)
+    world = world_session.world
+    segment = segment_of(session, world, character_id)
+    if walking_at(segment, world.now):
+        move(session, world, character_id, segment.cut(world.now))
+    hold(session, world_session, character_id)
 
 
 def talk(session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -112,7 +117,7 @@ def walk(
         NotFound: no such character, node, facility or NPC.
         Busy: the character talks.
         NoWayThere: no open way.
-        Closed: the facility is shut when the character would arrive.
+        FacilityClosed: the facility is shut when the character would arrive.
     """
     if sum(place is not None for place in (node_id, facility_id, npc_id)) != 1:
         raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
@@ -171,8 +176,10 @@ def do(
     option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
     if option is None:
         refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
-        not_there = Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
-        raise _not_possible(world, refusal or not_there)
+        refusal = refusal or Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+        facts = {"action_id": action_id, "facility_id": refusal.facility_id, **refusal.facts}
+        name, words = action_name(world, action_id), why(world, refusal)
+        raise NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
     take_control(session, world_session, character_id)
     _do(session, world_session, character_id, option)
     return option
@@ -202,15 +209,6 @@ def _at(person: Person, now: WorldTime) -> Person:
     return replace(person, past=past, ready=ready, state=LifeState.DECIDES, claim=None, is_scripted=False)
 
 
-def _stand(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """If it walks, it stops at the last node it reached."""
-    world = world_session.world
-    segment = segment_of(session, world, character_id)
-    if walking_at(segment, world.now):
-        move(session, world, character_id, segment.cut(world.now))
-    hold(session, world_session, character_id)
-
-
 def hold(session: Session, world_session: WorldSession, character_id: str) -> None:
     """Let the character stand where it is; what was scheduled for it is dropped. One that holds already goes on."""
     last = world_session.core.people[character_id].last
@@ -235,12 +233,6 @@ def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bo
     return one.action_id == action_id and facility_id in (None, one.facility_id)
 
 
-def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:
-    facts = {"action_id": refusal.action_id, "facility_id": refusal.facility_id, **refusal.facts}
-    name, words = action_name(world, refusal.action_id), why(world, refusal)
-    return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
-
-
 def _path(
     session: Session, world: WorldView, start: str, node_id: str | None, facility_id: str | None, npc_id: str | None
 ) -> Path:
@@ -262,7 +254,7 @@ def _path_into(world: WorldView, start: str, facility: Facility) -> Path:
     arrival = WorldTime(world.now + path.minutes)
     if not facility.open_at(arrival):
         hours = ", ".join(open_hours.label for open_hours in facility.hours)
-        raise Closed(facility=facility.name, facility_id=facility.id, at=iso(arrival), hours=hours)
+        raise FacilityClosed(facility=facility.name, facility_id=facility.id, at=iso(arrival), hours=hours)
     return path
 
 

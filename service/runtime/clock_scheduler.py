@@ -254,7 +254,12 @@ class ClockScheduler:
 
     async def _fire(self, clock: _Clock, row: WorldRow, ticks: int) -> None:
         try:
-            await self._go_on(row, ticks)
+            if ticks and row.clock_pace == "realtime":
+                await self._world_runner.world(row.id).pass_ticks(ticks)
+            elif not ticks:
+                await self._world_runner.wait(row.id, WorldTime(row.target or row.now))
+            elif (step := await self._world_runner.tick_of_clock(row.id, ticks)) is not None:
+                await self._world_runner.wait(row.id, step.after)
             clock.failures, clock.rests_until = 0, 0.0
         except (WorldStopped, ClockHeld):
             return  # by a client
@@ -263,16 +268,6 @@ class ClockScheduler:
             rest = min(LONGEST_REST_SECONDS, 2.0**clock.failures)
             clock.rests_until = self._seconds() + rest
             _log.exception("the clock of world %s rests for %.0f s", clock.world_id, rest)
-
-    async def _go_on(self, row: WorldRow, ticks: int) -> None:
-        if not ticks:
-            await self._world_runner.wait(row.id, WorldTime(row.target or row.now))
-        elif row.clock_pace == "realtime":
-            await self._world_runner.world(row.id).pass_ticks(ticks)
-        else:
-            step = await self._world_runner.tick_of_clock(row.id, ticks)
-            if step is not None:
-                await self._world_runner.wait(row.id, step.after)
 
 
 def _running(session: Session) -> list[WorldRow]:

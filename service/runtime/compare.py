@@ -211,7 +211,8 @@ def _conversations(session: Session, one: WorldView, other: WorldView, limit: in
 
 
 def _conversation(session: Session, one: WorldView, other: WorldView, of: str, at: int) -> ConversationDifference:
-    here, there = (_turns(session, world.id, of) for world in (one, other))
+    turns = select(TurnRow).where(TurnRow.conversation_id == of).order_by(col(TurnRow.turn))
+    here, there = (session.exec(turns.where(TurnRow.world_id == world.id)).all() for world in (one, other))
     both = [*enumerate(zip_longest(here, there))]
     start = next(turn for turn, (ours, theirs) in both if _said(ours) != _said(theirs))
     row = session.get(ConversationRow, (one.id, of)) or session.get_one(ConversationRow, (other.id, of))
@@ -231,11 +232,6 @@ def _conversation(session: Session, one: WorldView, other: WorldView, of: str, a
 def _name(person_id: str, one: WorldView, other: WorldView) -> str:
     """The person may have been made in one of the worlds only."""
     return (one if one.cast.find(person_id) else other).name_of(person_id)
-
-
-def _turns(session: Session, world_id: str, of: str) -> Sequence[TurnRow]:
-    query = select(TurnRow).where(TurnRow.world_id == world_id, TurnRow.conversation_id == of)
-    return session.exec(query.order_by(col(TurnRow.turn))).all()
 
 
 def _said(turn: TurnRow | None) -> tuple[str, str] | None:

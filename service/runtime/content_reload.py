@@ -71,9 +71,6 @@ class ContentReload:
 
 def stamp(directory: Path) -> Stamp:
     """Of every content file that is there."""
-    files = (file for name in (*CONTENT_NAMES, PROMPTS) for file in _files(directory / name))
+    paths = [directory / name for name in (*CONTENT_NAMES, PROMPTS)]
+    files = [file for path in paths for file in (path, *sorted(path.rglob("*"))) if file.is_file()]
     return {str(file): (status.st_mtime_ns, status.st_size) for file in files if (status := file.stat())}
-
-
-def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())

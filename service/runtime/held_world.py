@@ -15,14 +15,13 @@ from service.memory.reflections import due_reflections
 from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.carried import Reflections
-from service.runtime.model_calls import Calls, Decisions
 from service.runtime.npc_initiative import LOOK_MINUTES, listening, next_look, open_talks
-from service.runtime.pace import ExactRun, RealtimeStep
+from service.runtime.pace import Calls, Decisions, ExactRun, RealtimeStep
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
-from service.store.commands import log_look
+from service.store.events import log_look
 from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import LATEST, WorldTime, iso
@@ -165,7 +164,7 @@ class HeldWorld:
         try:
             answer, revision = await self._database.write(transaction)
         except LivedAhead:
-            self._session = changed
+            self._session = changed  # those who live go on knowing what they knew, also in a replay
             raise
         except KataribeError:  # a refusal mostly changes nothing
             self._session = None if changed is None or changed.is_changed else changed
@@ -272,7 +271,7 @@ class HeldWorld:
         What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
         has its vectors before the world moves, as far as they can be made.
         """
-        await self._deps.vectors.fill(self.world_id)
+        await self._deps.memory_jobs.fill(self.world_id)
         await self._open_talks()
         async with self._lived() as session:
             self._is_told_again = False

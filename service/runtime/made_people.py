@@ -25,9 +25,8 @@ from service.people.person import move, person_row, positions, put_player, segme
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.world_edits import amend, require_open_node
 from service.runtime.world_session import WorldSession, require_free
-from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed, PersonMade, PersonPlaced, PersonRemoved
-from service.store.events import last_event, note, retract, told_to
+from service.store.events import Asked, last_event, note, retract, told_to
 from service.store.phase import Audience, ClockPolicy
 from service.store.policy import GoesWith, going_with, names
 from service.store.tables import (

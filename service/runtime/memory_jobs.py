@@ -16,8 +16,7 @@ from service.memory.embedding.embedder import VectorSpace
 from service.memory.projection import Projection, adopt, postpone, projected, read_changes, unread
 from service.memory.record import Episode, Group
 from service.memory.revision import have_vectors, space_of, vectors_due
-from service.runtime.tasks import cancel
-from service.store.tables import ConversationKey, MemoryOwnerRow, ParticipantRow, SummaryRow
+from service.store.tables import ConversationKey, ConversationRow, MemoryOwnerRow, SummaryRow
 
 _log = logging.getLogger(__name__)
 
@@ -25,31 +24,26 @@ LOOKS_EVERY_SECONDS = 30.0
 """How long a memory whose vectors could not be made rests, in machine time."""
 
 
-class VectorFiller:
-    """Fills one memory at a time in the background. A run that cannot wait fills its own world itself.
+LONGEST_WAIT_SECONDS = 30.0
+READING_SECONDS = 300.0
+"""So long nobody else reads what a process has begun to read with a model."""
 
-    Replicas may make the same vectors at once, which does no harm.
+
+class MemoryJobs:
+    """Makes the vectors that memories lack, and brings what people remember to the graph, if there is one. A run that
+    cannot wait has the vectors of its own world made itself.
+
+    The same vectors may be made twice, and the graph takes the same again for nothing new: so a crash on the way, or
+    two replicas at once, do no harm.
     """
 
     def __init__(self, deps: ConversationDependencies) -> None:
-        self._deps = deps
-        self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._wanted = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Go on with what a former process left undone."""
-        self._wanted.set()
-        self._task = asyncio.create_task(self._again())
-
-    async def stop(self) -> None:
-        """Let go; what is missing is made by the next process."""
-        if self._task is not None:
-            await cancel([self._task])
-
-    def wake(self) -> None:
+        self.wanted = asyncio.Event()
         """Something was written that lacks vectors."""
-        self._wanted.set()
+        self._deps = deps
+        # Apart from each other: a graph that is slow to answer must not hold up a world that waits for vectors.
+        self._filling: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._delivering: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def fill(self, world_id: str | None = None) -> None:
         """Make the vectors that memories of a world lack, or of all worlds. While the embedder or the store is away,
@@ -57,49 +51,17 @@ class VectorFiller:
         """
         if not self._deps.memory.embeds:
             return
-        for group, due in (await self._deps.database.read(lambda s: vectors_due(s, world_id))).items():
-            async with self._locks[group]:
+        database = self._deps.database
+        for group, due in (await database.read(lambda s: vectors_due(s, world_id))).items():
+            async with self._filling[group]:
                 try:
-                    await self._fill_one(group, due)
+                    world = await database.read(partial(self._deps.worlds.open, world_id=group.world_id))
+                    if not await self._deps.memory.fill_vectors(group, world.now):
+                        await database.write(partial(have_vectors, group=group, due=due))
                 except CassetteMiss:
                     raise
                 except KataribeError as exc:
                     _log.warning("what %s remembers has no vectors for now: %s", group.id, exc)
-
-    async def _fill_one(self, group: Group, due: int) -> None:
-        database, worlds = self._deps.database, self._deps.worlds
-        world = await database.read(lambda s: worlds.open(s, group.world_id))
-        if not await self._deps.memory.fill_vectors(group, world.now):
-            await database.write(lambda s: have_vectors(s, group, due))
-
-    async def _again(self) -> None:
-        while True:
-            self._wanted.clear()
-            try:
-                await self.fill()
-            except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
-                _log.exception("vectors that are missing cannot be made; it is tried again")
-            try:
-                async with asyncio.timeout(LOOKS_EVERY_SECONDS):
-                    await self._wanted.wait()
-            except TimeoutError:
-                continue
-
-
-LONGEST_WAIT_SECONDS = 30.0
-READING_SECONDS = 300.0
-"""So long nobody else reads what a process has begun to read with a model."""
-
-
-class GraphRelay:
-    """Brings what people remember to the graph; nothing where there is none.
-
-    The graph takes the same again for nothing new, so a crash on the way, or two replicas at once, do no harm.
-    """
-
-    def __init__(self, deps: ConversationDependencies) -> None:
-        self._deps = deps
-        self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def deliver_due(self, world_id: str | None = None) -> None:
         """Bring all that is due there, of a world or of all."""
@@ -112,15 +74,16 @@ class GraphRelay:
     async def deliver_conversation(self, key: ConversationKey) -> None:
         """Bring there what everybody in the conversation remembers."""
         if self._deps.projection is not None:
-            for group in await self._deps.database.read(lambda s: _in_talk(s, key)):
-                await self.deliver(group)
+            row = await self._deps.database.read(lambda s: s.get(ConversationRow, key))
+            for person_id in sorted(row.person_ids if row else ()):
+                await self.deliver(Group(world_id=key.world_id, person_id=person_id))
 
     async def deliver(self, group: Group) -> None:
         """Bring there what the person remembers; where the graph is away, it waits."""
         projection = self._deps.projection
         if projection is None:
             return
-        async with self._locks[group]:
+        async with self._delivering[group]:
             try:
                 await self._bring(projection, group)
                 while projection.reads_episodes and await self._read(projection, group):
@@ -193,10 +156,3 @@ def _behind(session: Session, world_id: str | None, *, reads: bool, due: bool) -
         query = query.where(row.world_id == world_id)
     people = session.exec(query.order_by(col(row.world_id), col(row.person_id)))
     return [Group(world_id=world, person_id=person) for world, person in people]
-
-
-def _in_talk(session: Session, key: ConversationKey) -> list[Group]:
-    row = ParticipantRow
-    query = select(row.person_id).where(row.world_id == key.world_id, row.conversation_id == key.conversation_id)
-    people = session.exec(query.order_by(col(row.person_id)))
-    return [Group(world_id=key.world_id, person_id=person) for person in people]

@@ -21,7 +21,7 @@ from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.client_actions import hold
 from service.runtime.world_session import WorldSession
-from service.store.commands import log_command
+from service.store.events import log_command
 from service.store.ids import id_at
 from service.store.phase import OpenedFor
 from service.store.tables import ConversationRow, ParticipantRow, PersonRow, engaged_in
@@ -79,10 +79,12 @@ def open_talks(session: Session, world_session: WorldSession, models: dict[Role,
         if found is None:
             continue
         opener_id, reason = found
+        facts = {"name": world.name_of(player_id), "matter": clipped(reason.matter, 120)}
+        goal, criteria = (world.say(f"openings.{reason.opened_for}.{part}", **facts) for part in ("goal", "criteria"))
         wanted = Start(
             opener_id=opener_id,
             partner_id=player_id,
-            goal=_goal(world, player_id, reason),
+            goal=Goal(goal=clipped(goal, 200), success_criteria=clipped(criteria, 200)),
             opened_for=reason.opened_for,
             matter=reason.matter,
             max_turns=max_turns,
@@ -199,10 +201,3 @@ def _reasons(
     last = attitude.last_met_at
     if attitude.affinity >= FOND and (last is None or last <= world.now - MISSED_MINUTES):
         yield _Reason(opened_for=OpenedFor.AFFINITY, urgency=-attitude.affinity)
-
-
-def _goal(world: WorldView, player_id: str, reason: _Reason) -> Goal:
-    """What the opener wants, in the world's language."""
-    facts = {"name": world.name_of(player_id), "matter": clipped(reason.matter, 120)}
-    goal, criteria = (world.say(f"openings.{reason.opened_for}.{part}", **facts) for part in ("goal", "criteria"))
-    return Goal(goal=clipped(goal, 200), success_criteria=clipped(criteria, 200))

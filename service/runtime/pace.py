@@ -10,16 +10,16 @@ world has overtaken is void: the character is asked again.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
+from service.conversation.engine import Outcome
 from service.decision.choose import Chosen
 from service.memory.reflections import ReflectionKey
 from service.runtime.carried import Reflections
-from service.runtime.model_calls import Calls, Decisions, Thought, out
 from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
@@ -32,13 +32,103 @@ from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.setting import Setting
 from world.time import WorldTime
 
+T = TypeVar("T")
+
 AHEAD_MINUTES = 20
 """World minutes that the quickest may live ahead of the slowest. A run that is interrupted has at most so much to catch
 up.
 """
 
 
-class ExactRun:
+@dataclass(kw_only=True)
+class Thought:
+    """A character that has stood and thought since `since`. `snapshot` is what its model was asked with, or will be.
+    `version` is the character's, as long as nothing happens to it. `task` None: its model is not asked yet.
+    """
+
+    since: WorldTime
+    snapshot: Snapshot
+    version: int
+    task: asyncio.Task[Chosen] | None = None
+
+
+@dataclass(kw_only=True)
+class Calls:
+    """The open calls of one world: thoughts by character id, and talks by the id of the question
+    (`world.scheduler.Call.id`), each with the members that its talk had when it was asked. A talk's answer is its
+    outcome (None: of a closing).
+    """
+
+    thoughts: dict[str, Thought] = field(default_factory=dict)
+    talks: dict[str, tuple[tuple[str, ...], asyncio.Task[Outcome | None]]] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is asked, and no answer waits to be taken."""
+        return not self.thoughts and not self.talks
+
+    @property
+    def in_flight(self) -> int:
+        """Calls asked and not answered."""
+        return sum(not task.done() for task in self._tasks())
+
+    async def drop(self) -> None:
+        """Let go of all of them."""
+        tasks = self._tasks()
+        self.thoughts.clear()
+        self.talks.clear()
+        await cancel(tasks)
+
+    def _tasks(self) -> list[asyncio.Task[Any]]:
+        thinking = (thought.task for thought in self.thoughts.values() if thought.task is not None)
+        return [*thinking, *(task for _, task in self.talks.values())]
+
+
+class Decisions:
+    """The decisions of one world that models think over. They go on while the world stands for a command: a character
+    that is asked the same afterwards gets that answer, and nobody pays twice.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[str, tuple[object, asyncio.Task[Chosen]]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is asked."""
+        return not self._asked
+
+    async def ask(self, call_id: str, question: object, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
+        """The answer: of a call that is out already, if it has the same question (all that the answer depends on), else
+        of one that `asking` makes. A caller that is cancelled here does not cancel the call.
+        """
+        known = self._asked.get(call_id)
+        if known is None or known[0] != question:
+            if known is not None:
+                known[1].cancel()
+            known = self._asked[call_id] = question, out(asking())
+        try:
+            return await asyncio.shield(known[1])
+        finally:
+            if known[1].done():
+                self._asked.pop(call_id, None)
+
+    async def keep(self, call_ids: Collection[str]) -> None:
+        """Let go of all but these."""
+        await cancel([self._asked.pop(call_id)[1] for call_id in self._asked.keys() - set(call_ids)])
+
+    async def drop(self) -> None:
+        """Let go of all of them."""
+        await self.keep(())
+
+
+def out(asking: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Ask in the background. What it raises is raised where the answer is taken, and nowhere if nobody takes it."""
+    task = asyncio.create_task(asking)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
+
+
+class ExactRun(RunWindow):
     """Drives one world; used for one run. Whoever holds the world's lock may use it."""
 
     def __init__(
@@ -51,17 +141,9 @@ class ExactRun:
         decisions: Decisions | None = None,
     ) -> None:
         """`decisions` are still being made: a run that was interrupted for a command has asked for them."""
-        self.until = until
-        self.world_session = world_session
-        self._deps = deps
+        super().__init__(deps, world_session, until, horizon=_horizon(world_session, world_session.world.now, until))
         self._reflections = reflections
         self._decisions = decisions or Decisions()
-        self._window = RunWindow(
-            deps,
-            world_session,
-            until,
-            horizon=_horizon(world_session, world_session.world.now, until),
-        )
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
         self._made: dict[ReflectionKey, asyncio.Task[None]] = {}
@@ -72,11 +154,6 @@ class ExactRun:
     def in_flight(self) -> int:
         """Model calls asked and not answered."""
         return len(self._tasks)
-
-    @property
-    def settled(self) -> WorldTime:
-        """Everything before this minute has happened and is in the log."""
-        return self._window.settled
 
     def interrupt(self) -> None:
         """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions
@@ -104,9 +181,9 @@ class ExactRun:
                 if self._interrupted.is_set():
                     await self._draw_in()
                 answered = self._answer_without_models()
-                await self._window.write()
-                self._is_halted |= self._window.is_called_off
-                if self._window.is_wanted:
+                await self.write()
+                self._is_halted |= self.is_called_off
+                if self.is_wanted:
                     self.interrupt()
                 reflecting = self._reflect()
                 went_on = self._go_on()
@@ -119,7 +196,7 @@ class ExactRun:
                         break
                     await self._next_of(reflecting)
             await self._release(list(self._tasks))
-            await self._window.write(last=not self._is_halted)
+            await self.write(last=not self._is_halted)
         finally:
             await self._release(list(self._tasks))
 
@@ -127,11 +204,10 @@ class ExactRun:
         """Come to a stop soon. Turns that are being spoken are waited for, for they may be stored at any moment."""
         self._interrupted.clear()
         speaking = [call.time + 1 for call in self._tasks.values() if call.ask is Ask.TURN]
-        until = WorldTime(max(self._window.reached, self.settled, *speaking))
+        until = WorldTime(max(self.reached, self.settled, *speaking))
         if until >= self.until:
             return
-        self.until = until
-        void = self._window.retreat(until)
+        void = self.retreat(until)
         self._backlog = [entry for entry in self._backlog if entry[-1].id not in void]
         heapify(self._backlog)
         await self._release([task for task, call in self._tasks.items() if call.id in void])
@@ -142,11 +218,11 @@ class ExactRun:
         await cancel(tasks)
 
     def _go_on(self) -> bool:
-        """The slowest have come on, and so may the quickest; True: they may."""
+        """Let the quickest live farther, where the slowest have caught up. Answers whether they may."""
         horizon = _horizon(self.world_session, self.settled, self.until)
-        if horizon <= self._window.ahead.until:
+        if horizon <= self.ahead.until:
             return False
-        self._window.ahead.extend(horizon)
+        self.ahead.extend(horizon)
         return True
 
     async def _next_of(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -173,8 +249,8 @@ class ExactRun:
     def _answer_without_models(self) -> int:
         """Everything that needs no model call; what needs one is put into the backlog. Answers how many decided."""
         answered = 0
-        while answered < BATCH and (call := self._window.ahead.take()) is not None:
-            if self._window.answer(call):
+        while answered < BATCH and (call := self.ahead.take()) is not None:
+            if self.answer(call):
                 answered += 1
             else:
                 heappush(self._backlog, (call.priority, URGENCY[call.ask], call.id, call))
@@ -189,13 +265,13 @@ class ExactRun:
         """Ask, and give back how the answer is to be taken."""
         if call.ask is Ask.DECISION:
             chosen = await self._decide(call)
-            return lambda: self._window.decided(call, chosen)
-        at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
+            return lambda: self.decided(call, chosen)
+        at = max(call.time, self.begins)  # it is late where the clock did not wait for it before
         spoken = await self._deps.talk_on(self.world_session, call, at)
-        return lambda: self._window.talked(call, spoken)
+        return lambda: self.talked(call, spoken)
 
     async def _decide(self, call: Call) -> Chosen:
-        world_session, snapshot = self.world_session, self._window.ahead.snapshot(call)
+        world_session, snapshot = self.world_session, self.ahead.snapshot(call)
         question = (
             snapshot,
             world_session.agent_state(call.person_id),
@@ -205,7 +281,7 @@ class ExactRun:
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
 
     def _take(self) -> None:
-        """What has come by now."""
+        """Take the answers that have arrived."""
         for task in [task for task in self._tasks if task.done()]:
             del self._tasks[task]
             task.result()()
@@ -215,7 +291,7 @@ def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) 
     return max(settled, world_session.before_known(min(WorldTime(settled + AHEAD_MINUTES), until)))
 
 
-class RealtimeStep:
+class RealtimeStep(RunWindow):
     """One step from the world's clock to `until`; used once, by the holder of the world's lock.
 
     Everybody is there in the end: nobody's next moment lies before `until`. So the world can be ticked, or changed,
@@ -223,11 +299,8 @@ class RealtimeStep:
     """
 
     def __init__(self, deps: WorldDependencies, world_session: WorldSession, calls: Calls, until: WorldTime) -> None:
-        self._deps = deps
-        self._world_session = world_session
+        super().__init__(deps, world_session, until)
         self._calls = calls
-        self._until = until
-        self._window = RunWindow(deps, world_session, until)
         self._held: dict[str, Thought] = {}
         self._late: list[Call] = []
 
@@ -240,19 +313,19 @@ class RealtimeStep:
         self._release()
         while True:
             if await self._take():
-                await self._window.write()
+                await self.write()
             elif not self._extend_talk():
                 break
-        await self._window.write(last=True)
+        await self.write(last=True)
         for person_id, thought in self._held.items():
-            thought.version = self._world_session.core.people[person_id].version
+            thought.version = self.world_session.core.people[person_id].version
             self._calls.thoughts[person_id] = thought
         await self._drop_before_joined()
         self._ask()
 
     def _release(self) -> None:
-        """Void what was asked of somebody to whom something else has happened since."""
-        people, t = self._world_session.core.people, self._world_session.world.now
+        """Drop the calls for characters to whom something else has happened since they were asked."""
+        people, t = self.world_session.core.people, self.world_session.world.now
         for person_id, thought in list(self._calls.thoughts.items()):
             person = people.get(person_id)
             if person is None or person.is_scripted or person.version != thought.version:
@@ -264,25 +337,25 @@ class RealtimeStep:
         if thought.task is None:
             return
         if thought.task.done() and not thought.task.cancelled() and thought.task.exception() is None:
-            self._window.spend_on(t, thought.task.result())
+            self.spend_on(t, thought.task.result())
         elif thought.task.cancel():
-            self._window.spend(t, Usage(calls=1, estimated=True), 1)
+            self.spend(t, Usage(calls=1, estimated=True), 1)
 
     async def _take(self) -> bool:
-        """Let happen what can happen. Answers True where there is so much that it should be written first."""
+        """Answer and take what needs no waiting. True: there is so much that it should be written first."""
         for _ in range(BATCH):
-            call = self._window.ahead.take()
+            call = self.ahead.take()
             if call is None:
                 return False
             if call.ask is not Ask.DECISION:
                 self._talk_on(call)
-            elif not self._window.answer(call):
+            elif not self.answer(call):
                 self._decide(call)
         return True
 
     def _decide(self, call: Call) -> None:
         """The character does what it has chosen, if it has and still can; else it stands and thinks."""
-        snapshot = self._window.ahead.snapshot(call)
+        snapshot = self.ahead.snapshot(call)
         thought = self._calls.thoughts.get(call.person_id)
         if thought is not None:
             # It still knows what it did before it began to think.
@@ -297,54 +370,53 @@ class RealtimeStep:
         elif thought.task is None:
             thought.snapshot = snapshot
         self._held[call.person_id] = thought
-        stands = Option(action_id=HOLD, node_id=snapshot.node_id, minutes=self._until - call.time)
-        self._window.ahead.decided(call, stands)
+        stands = Option(action_id=HOLD, node_id=snapshot.node_id, minutes=self.until - call.time)
+        self.ahead.decided(call, stands)
 
     def _answered(self, call: Call, snapshot: Snapshot, chosen: Chosen) -> bool:
-        option = still_possible(self._world_session.core.setting, snapshot, chosen.option)
+        option = still_possible(self.world_session.core.setting, snapshot, chosen.option)
         if option is not None:
-            self._window.decided(call, replace(chosen, option=option))
+            self.decided(call, replace(chosen, option=option))
             return True
-        self._window.spend_on(call.time, chosen)
-        agent_state, plan = self._world_session.agent_state(call.person_id), chosen.agent_state
-        self._world_session.agent_states[call.person_id] = replace(
+        self.spend_on(call.time, chosen)
+        agent_state, plan = self.world_session.agent_state(call.person_id), chosen.agent_state
+        self.world_session.agent_states[call.person_id] = replace(
             agent_state, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions
         )
         return False
 
     def _talk_on(self, call: Call) -> None:
         """What was said, or remembered, takes effect now, if it has arrived; else it is asked, or waited for."""
-        task = self._calls.talks.get(call.id)
+        _, task = self._calls.talks.get(call.id, ((), None))
         if task is None or not task.done():
             self._late.append(call)
             return
-        del self._calls.talks[call.id], self._calls.tables[call.id]
-        self._window.talked(call, task.result())
+        del self._calls.talks[call.id]
+        self.talked(call, task.result())
 
     def _extend_talk(self) -> bool:
         """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""
-        late = [talk for talk in self._world_session.core.talks.values() if not talk.closed and talk.end < self._until]
+        late = [talk for talk in self.world_session.core.talks.values() if not talk.closed and talk.end < self.until]
         for talk in late:
-            self._window.ahead.changed(self._world_session.core.extend_talk(talk.id, self._until))
+            self.ahead.changed(self.world_session.core.extend_talk(talk.id, self.until))
         return bool(late)
 
     async def _drop_before_joined(self) -> None:
         """Cancel turns of talks that somebody has joined meanwhile: they are asked anew, with the newcomer in the
         prompt.
         """
-        calls = self._calls
-        asked = [call for call in self._late if call.id in calls.talks and not calls.talks[call.id].done()]
-        joined = [call.id for call in asked if calls.tables[call.id] != self._members(call)]
-        await cancel([calls.talks.pop(call_id) for call_id in joined])
+        talks = self._calls.talks
+        asked = [(call, *talks[call.id]) for call in self._late if call.id in talks]
+        joined = [call.id for call, were, task in asked if not task.done() and were != self._members(call)]
+        await cancel([talks.pop(call_id)[1] for call_id in joined])
 
     def _members(self, call: Call) -> tuple[str, ...]:
-        return self._world_session.core.talks[call.talk_id or ""].members
+        return self.world_session.core.talks[call.talk_id or ""].members
 
     def _ask(self) -> None:
         calls, people = self._calls, self._calls.thoughts
         for call_id in calls.talks.keys() - {call.id for call in self._late}:
-            calls.talks.pop(call_id).cancel()  # the author has taken the talk out of the game
-            del calls.tables[call_id]
+            calls.talks.pop(call_id)[1].cancel()  # the author has taken the talk out of the game
         # The most urgent first, then who has waited longest; without a call it is a decision.
         wanted: list[tuple[int, WorldTime, str, Call | None]] = [
             (URGENCY[call.ask], call.time, call.id, call) for call in self._late if call.id not in calls.talks
@@ -354,10 +426,9 @@ class RealtimeStep:
         for _, _, asked_id, call in wanted[: max(0, self._deps.slots - calls.in_flight)]:
             if call is None:
                 thought = people[asked_id]
-                thought.task = out(self._deps.decide(self._world_session, thought.snapshot))
+                thought.task = out(self._deps.decide(self.world_session, thought.snapshot))
             else:
-                calls.tables[asked_id] = self._members(call)
-                calls.talks[asked_id] = out(self._deps.talk_on(self._world_session, call, None))
+                calls.talks[asked_id] = self._members(call), out(self._deps.talk_on(self.world_session, call, None))
 
 
 def still_possible(setting: Setting, snapshot: Snapshot, chosen: Option) -> Option | None:

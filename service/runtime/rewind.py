@@ -7,6 +7,7 @@ that a client has started.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from operator import itemgetter
 
 from service.conversation.turn_taking import next_step
@@ -40,15 +41,17 @@ class PastMoment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Cut:
+class Cut:
     """Events from `event` on have not happened, nor what belongs to minute `at` or later; of the conversation that goes
     on anew, nothing from `turn` on.
     """
 
-    at: int
-    event: float
+    at: float = inf
+    event: float = inf
     conversation_id: str | None
     turn: int
+    forgotten: Collection[str] | None = None
+    """Ids of the memories that go, where all of the world but this conversation stays as it is; None: all goes back."""
     open: dict[str, Phase] = field(default_factory=dict)
     """Conversations that were not closed yet, and how far they were."""
     gone: set[str] = field(default_factory=set)
@@ -70,22 +73,37 @@ def rewound(rows: Rows, moment: PastMoment) -> Rows:
         lived = {"since": iso(WorldTime(world["started_at"])), "until": iso(WorldTime(world["now"]))}
         raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.not_lived", **lived))
     undone = [event for event in of_world(rows["events"]) if event["id"] >= cut.event]
-    kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
+    kept = standing(rows, cut)
     kept["worlds"] = [_world(world, of_world(kept["events"]), cut)]
     kept["people"] = [_person(row, undone) for row in kept["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
     scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
     talks = {of for of, phase in cut.open.items() if phase == Phase.RUNNING} - scenes
     kept["participants"] = [
-        one | {"engaged": one["conversation_id"] in talks and one["left_turn"] is None}
-        for one in stayed(kept, cut.open)
+        one | {"engaged": one["conversation_id"] in talks and one["left_turn"] is None} for one in kept["participants"]
     ]
-    kept["conversations"] = [awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
+    return kept
+
+
+def standing(rows: Rows, cut: Cut) -> Rows:
+    """The rows that stand at the cut. A prompt is made anew where its conversation goes on, for who had not spoken by
+    then, and where its words were let go of when the conversation was closed.
+    """
+    kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
+    spoke = {(row["conversation_id"], row["speaker_id"]) for row in kept["turns"]}
+    kept["prompts"] = [
+        row
+        for row in kept["prompts"]
+        if cut.open.get(row["conversation_id"]) != Phase.RUNNING
+        or (row["system"] is not None and (row["conversation_id"], row["person_id"]) in spoke)
+    ]
+    kept["participants"] = _stayed(kept, cut.open)
+    kept["conversations"] = [_awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
     return going_along(kept)
 
 
 def going_along(kept: Rows) -> Rows:
-    """The rows, but for those that go with a memory that is not there."""
+    """The rows without those that belong to a memory which is not among them."""
     there = {
         (row[policy.whose or ""], row[policy.memory or ""])
         for name, policy in POLICIES.items()
@@ -97,7 +115,7 @@ def going_along(kept: Rows) -> Rows:
     return kept
 
 
-def _cut(rows: Rows, moment: PastMoment) -> _Cut:
+def _cut(rows: Rows, moment: PastMoment) -> Cut:
     if moment.conversation_id is None:
         at = moment.at or WorldTime(0)
         later = [event["id"] for event in of_world(rows["events"]) if event["at"] >= at]
@@ -113,9 +131,9 @@ def _cut(rows: Rows, moment: PastMoment) -> _Cut:
             if event["at"] > at
             or (event["kind"] in over and event["data"]["conversation_id"] == moment.conversation_id)
         ]
-    cut = _Cut(
+    cut = Cut(
         at=at,
-        event=min(later, default=float("inf")),
+        event=min(later, default=inf),
         conversation_id=moment.conversation_id,
         turn=moment.turn,
     )
@@ -135,8 +153,8 @@ def _cut(rows: Rows, moment: PastMoment) -> _Cut:
     return cut
 
 
-def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
-    """Of which such an event had been told."""
+def _conversations(rows: Rows, payload: type, cut: Cut) -> set[str]:
+    """Ids of the conversations of which such an event had been told."""
     return {
         event["data"]["conversation_id"]
         for event in of_world(rows["events"])
@@ -144,17 +162,17 @@ def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
     }
 
 
-def _by_policy(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _by_policy(rows: list[Row], policy: Policy, cut: Cut) -> list[Row]:
     """What a table's policy says that there was then: all of the world itself, nothing that is of the moment."""
-    anew = dict.fromkeys(policy.passing_columns)
-    there = [] if policy.passing else [row | anew for row in rows if _stood(row, policy, cut)]
+    anew = dict.fromkeys(policy.passing_columns if cut.forgotten is None else ())
+    there = [row | anew for row in rows if _stood(row, policy, cut)]
     if policy.ended is None:
         return there
     gone = {row[policy.memory]: row for row in rows if not _stood(row, policy, cut)} if policy.memory else {}
     return [_then(row, policy, gone, cut) for row in there]
 
 
-def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: _Cut) -> Row:
+def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: Cut) -> Row:
     """The row as it stood at the cut: open again if it ended later, or if the row that ended it was not there yet."""
     if policy.ended_by is not None and row[policy.ended_by] is not None:
         row = reopened(row, policy, gone)
@@ -165,8 +183,12 @@ def _then(row: Row, policy: Policy, gone: Mapping[str, Row], cut: _Cut) -> Row:
     return row | policy.unended if (row[policy.ended or ""] or 0) >= cut.at else row
 
 
-def _stood(row: Row, policy: Policy, cut: _Cut) -> bool:
+def _stood(row: Row, policy: Policy, cut: Cut) -> bool:
     of = row[policy.conversation] if policy.conversation else None
+    if cut.forgotten is not None and policy.memory is not None:
+        return row[policy.memory] not in cut.forgotten
+    if policy.passing:
+        return cut.forgotten is not None and (of is None or of != cut.conversation_id)
     if policy.turn is not None and of is not None:
         return _was_said(of, row[policy.turn], row[policy.known or ""], cut)
     if policy.known is None:
@@ -174,29 +196,31 @@ def _stood(row: Row, policy: Policy, cut: _Cut) -> bool:
     return _was(of, row[policy.known], cut)
 
 
-def _was(of: str | None, at: int, cut: _Cut) -> bool:
-    """It has an earlier minute, and came of no conversation that was not closed."""
+def _was(of: str | None, at: int, cut: Cut) -> bool:
+    """Whether something was known at the cut that is known since `at`: it is earlier, and its conversation, if it came
+    of one, was closed by then.
+    """
     known_later = of in cut.over and at == cut.over[of] + LATER_MINUTES
     is_known = at < cut.at or (of is not None and at == cut.at) or known_later
     return of not in cut.open and of not in cut.gone and is_known
 
 
-def _was_said(of: str, turn: int, at: int, cut: _Cut) -> bool:
+def _was_said(of: str, turn: int, at: int, cut: Cut) -> bool:
     if of == cut.conversation_id:
         return turn < cut.turn
     return of not in cut.gone and (at <= cut.at or cut.open.get(of) != Phase.RUNNING)
 
 
-def _conversations_then(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _conversations_then(rows: list[Row], policy: Policy, cut: Cut) -> list[Row]:
     return [
         row
         if (phase := cut.open.get(row["id"])) is None
-        else row | REOPENED | {"phase": phase.value} | ({} if phase == Phase.CLOSING else goes_on(row))
+        else row | _REOPENED | {"phase": phase.value} | ({} if phase == Phase.CLOSING else _goes_on(row))
         for row in _by_policy(rows, policy, cut)
     ]
 
 
-REOPENED: Row = {
+_REOPENED: Row = {
     "closed_at": None,
     "changes": None,
     "failure": None,
@@ -205,13 +229,13 @@ REOPENED: Row = {
 }
 
 
-def goes_on(row: Row) -> Row:
-    """What of a conversation is otherwise where it has not ended."""
+def _goes_on(row: Row) -> Row:
+    """The columns of a conversation that are otherwise while it goes on."""
     stands = {"stands_at": 0} if row["form"] == TurnForm.SCENE else {}
     return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0, **stands}
 
 
-def awaiting(row: Row, kept: Rows) -> Row:
+def _awaiting(row: Row, kept: Rows) -> Row:
     """Where a human is to speak next, its words are awaited."""
     people, said = _people(row["id"], kept), _said(row["id"], kept)
     then = ConversationRow(**row, participants=[ParticipantRow(**one) for one in people])
@@ -230,7 +254,7 @@ def _said(conversation_id: str, kept: Rows) -> list[Row]:
     return sorted((one for one in kept["turns"] if one["conversation_id"] == conversation_id), key=itemgetter("turn"))
 
 
-def stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
+def _stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
     """Everybody who takes part. In conversations that go on, a person that joined after their last turn is left out,
     one that left later is there, and one that joined again later is away.
     """
@@ -251,20 +275,14 @@ def stayed(kept: Rows, open_ones: Collection[str]) -> list[Row]:
     return found
 
 
-def _prompts(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    """Those whose words were let go of when their conversation was closed are made anew where it goes on."""
-    return [
-        row
-        for row in _by_policy(rows, policy, cut)
-        if row["system"] is not None or cut.open.get(row["conversation_id"]) != Phase.RUNNING
-    ]
-
-
-def _interventions(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _interventions(rows: list[Row], policy: Policy, cut: Cut) -> list[Row]:
     """With what was proposed, and judged, by then."""
+    there = _by_policy(rows, policy, cut)
+    if cut.forgotten is not None:
+        return there
     return [
         row | {"proposals": [one for one in row["proposals"] if _was(row["conversation_id"], one["at"], cut)]}
-        for row in _by_policy(rows, policy, cut)
+        for row in there
     ]
 
 
@@ -273,22 +291,22 @@ def of_world(events: Iterable[Row]) -> Iterator[Row]:
     return (event for event in events if event["audience"] == Audience.WORLD)
 
 
-def _events(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
+def _events(rows: list[Row], policy: Policy, cut: Cut) -> list[Row]:
     """What happened before, and of the logs of conversations what was told before: those that had begun, but for what
     was told to participants of the one that goes on anew.
     """
     return [row for row in rows if _was_told(row, cut)]
 
 
-def _was_told(event: Row, cut: _Cut) -> bool:
+def _was_told(event: Row, cut: Cut) -> bool:
     if event["audience"] == Audience.WORLD:
         return bool(event["id"] < cut.event)
     is_told_anew = event["audience"] == Audience.PARTICIPANTS and event["conversation_id"] == cut.conversation_id
     return bool(event["at"] < cut.at) and event["conversation_id"] not in cut.gone and not is_told_anew
 
 
-def _movements(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
-    """Who was on the way has come as far as it was by then."""
+def _movements(rows: list[Row], policy: Policy, cut: Cut) -> list[Row]:
+    """The ways that had begun, each as far as it had been walked."""
     kept = []
     for row in rows:
         if row["starts_at"] <= cut.at:
@@ -297,18 +315,17 @@ def _movements(rows: list[Row], policy: Policy, cut: _Cut) -> list[Row]:
     return kept
 
 
-_CUTS: Mapping[str, Callable[[list[Row], Policy, _Cut], list[Row]]] = {
+_CUTS: Mapping[str, Callable[[list[Row], Policy, Cut], list[Row]]] = {
     "conversations": _conversations_then,
     "events": _events,
     "interventions": _interventions,
     "movements": _movements,
-    "prompts": _prompts,
 }
 """Where a row is more than there or not, and of the logs, which are no conversation's own."""
 
 
-def _world(world: Row, events: Iterable[Row], cut: _Cut) -> Row:
-    """What authors and games had said of it by then; it stands."""
+def _world(world: Row, events: Iterable[Row], cut: Cut) -> Row:
+    """The world's row: weather, flags and notices as they had been set by then. Its clock is stopped."""
     told: Row = {"weather": "", "flags": {}, "notices": []}
     for event in events:
         hear_of_world(told, event["at"], event["kind"], event["data"])
@@ -323,7 +340,7 @@ def _world(world: Row, events: Iterable[Row], cut: _Cut) -> Row:
 
 
 def _person(row: Row, undone: list[Row]) -> Row:
-    """It has slept, and been given, only what it had by then."""
+    """The person's row, without the nights and the things that came after the cut."""
     mine = [event for event in reversed(undone) if event["person_id"] == row["person_id"]]
     items = list(row["items"])
     for event in mine:

@@ -6,14 +6,13 @@ what others have said since of what they knew from it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
 from service.errors import NotFound
 from service.memory.record import Kind, turn_key
 from service.memory.telling import MemoryKind, ref, turn_ref
-from service.runtime.rewind import REOPENED, awaiting, goes_on, of_world, stayed
+from service.runtime.rewind import Cut, of_world, standing
 from service.store.event_kinds import (
     CommitmentDue,
     CommitmentMade,
@@ -24,7 +23,6 @@ from service.store.event_kinds import (
 )
 from service.store.ids import derived_id
 from service.store.phase import Audience, Phase
-from service.store.policy import POLICIES, Policy, reopened
 from service.store.world_rows import Row, Rows
 
 
@@ -38,44 +36,38 @@ def without_turns(rows: Rows, conversation_id: str, turn: int) -> Rows:
     if turn not in of_it:
         raise NotFound(kind="turn", id=turn)
     cut = _taken_back(rows, conversation_id, turn)
-    kept = {name: _CUTS.get(name, _by_policy)(some, POLICIES[name], cut) for name, some in rows.items()}
-    kept["events"] = _events(kept, cut)
-    kept["participants"] = stayed(kept, [conversation_id])
-    kept["conversations"] = [
-        awaiting(row | REOPENED | goes_on(row) | {"phase": Phase.RUNNING.value}, kept)
-        if row["id"] == conversation_id
-        else row
-        for row in rows["conversations"]
+    running = {conversation_id: Phase.RUNNING}
+    kept = standing(rows, Cut(conversation_id=conversation_id, turn=turn, forgotten=cut.forgotten, open=running))
+    outcomes = {derived_id(commitment_id, "outcome") for commitment_id in cut.promises}
+    kept["attitude_changes"] = [row for row in kept["attitude_changes"] if row["id"] not in outcomes]
+    kept["pending_events"] = [
+        row for row in kept["pending_events"] if row["data"].get("commitment_id") not in cut.promises
     ]
+    kept["events"] = [row for row in kept["events"] if not cut.is_of_it(row) or _stays(row, cut)]
+    kept["events"] = _events(kept, cut)
     return kept
 
 
 @dataclass(frozen=True, kw_only=True)
 class _SceneCut:
-    """What is taken back of a conversation: all from `turn` on, from the command `seq` on, and commands since
-    `spoken_seq` that moved or told somebody. `gone` are the ids of memories that go, and of insights drawn from them,
-    whose words are `thoughts`. `asked` are the interventions that stay, `spoke` the people that had spoken by then.
-    `promises` were made in it; those that it `ended` are open again.
+    """What is taken back of a conversation: all from the command `seq` on, and commands since `spoken_seq` that moved
+    or told somebody. `forgotten` are the ids of memories that go, and of insights drawn from them, whose words are
+    `thoughts`. `asked` are the interventions that stay. `promises` were made in it; those that it `ended` are open
+    again, and an attitude that one of them has changed is as it was.
     """
 
     conversation_id: str
-    turn: int
     seq: int
     spoken_seq: int
     asked: frozenset[int]
-    spoke: frozenset[str]
     thoughts: frozenset[str]
-    gone: frozenset[str]
+    forgotten: frozenset[str]
     promises: frozenset[str]
     ended: frozenset[str]
 
     def is_of_it(self, row: Row) -> bool:
         """Whether the row belongs to the conversation."""
         return bool(row.get("conversation_id") == self.conversation_id)
-
-    def stays(self, proposal_id: str) -> bool:
-        """Whether the proposal was asked for before that turn: its id names the intervention that asked for it."""
-        return int(proposal_id.split("-")[-2]) in self.asked
 
 
 def _taken_back(rows: Rows, of: str, turn: int) -> _SceneCut:
@@ -95,13 +87,11 @@ def _taken_back(rows: Rows, of: str, turn: int) -> _SceneCut:
     turns = {row["id"]: said for row in of_it("events") if (said := _turn_of(row)) is not None}
     return _SceneCut(
         conversation_id=of,
-        turn=turn,
         seq=min((seq for seq, said in turns.items() if said == turn), default=0),
         spoken_seq=max((seq for seq, said in turns.items() if said < turn), default=0),
         asked=asked,
-        spoke=frozenset(row["speaker_id"] for row in of_it("turns") if row["turn"] < turn),
         thoughts=frozenset(row["text"] for row in thoughts),
-        gone=frozenset([of, *forgotten, *(turn_key(of, one) for one in unsaid), *(row["id"] for row in thoughts)]),
+        forgotten=frozenset([of, *forgotten, *(turn_key(of, one) for one in unsaid), *(row["id"] for row in thoughts)]),
         promises=frozenset(row["id"] for row in of_it("commitments")),
         ended=frozenset(row["id"] for row in rows["commitments"] if row["ended_in"] == of),
     )
@@ -114,79 +104,22 @@ def _turn_of(command: Row) -> int | None:
     return said.get(kind)
 
 
-def _by_policy(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    """What a table's policy says that there is without those turns. What was ended by what is no more goes on."""
-    there = [row for row in rows if _stays(row, policy, cut)]
-    if policy.ended_by is None:
-        return there
-    gone = {row[policy.memory or ""]: row for row in rows if not _stays(row, policy, cut)}
-    return [reopened(row, policy, gone) for row in there]
+def _stays(command: Row, cut: _SceneCut) -> bool:
+    """Whether a command of the conversation was given before that turn."""
+    kind, data = command["kind"], command["data"]
+    if kind == "proposed":
+        return data["number"] in cut.asked
+    if kind == "judged":  # a proposal's id names the intervention that asked for it
+        return int(data["proposal_id"].split("-")[-2]) in cut.asked
+    return bool(command["id"] < (cut.spoken_seq if kind in ("intervened", "joined", "left") else cut.seq))
 
-
-def _stays(row: Row, policy: Policy, cut: _SceneCut) -> bool:
-    """What was there when the scene began stays, and what came with an earlier turn; not what came of all of it."""
-    if policy.memory is not None:
-        return row[policy.memory] not in cut.gone
-    if policy.conversation is None or not cut.is_of_it(row):
-        return True
-    if policy.turn is not None:
-        return bool(row[policy.turn] < cut.turn)
-    return policy.known is None and not policy.passing
-
-
-def _prompts(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    """Prompts are made anew for people that had not spoken by then, and where the closing had dropped their words."""
-    return [
-        row for row in rows if not cut.is_of_it(row) or (row["system"] is not None and row["person_id"] in cut.spoke)
-    ]
-
-
-def _attitudes(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    """The change of attitude that a promise of the scene brought goes with the promise."""
-    outcomes = {derived_id(commitment_id, "outcome") for commitment_id in cut.promises}
-    return [row for row in _by_policy(rows, policy, cut) if row["id"] not in outcomes]
-
-
-def _commitments(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    there = _by_policy(rows, policy, cut)
-    return [row | policy.unended if row["id"] in cut.ended else row for row in there]
-
-
-def _pending(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    return [row for row in rows if row["data"].get("commitment_id") not in cut.promises]
-
-
-def _commands(rows: list[Row], policy: Policy, cut: _SceneCut) -> list[Row]:
-    def stays(row: Row) -> bool:
-        kind, data = row["kind"], row["data"]
-        if not cut.is_of_it(row):
-            return True
-        if row["audience"] == Audience.PARTICIPANTS:
-            return False
-        if kind in ("proposed", "judged"):
-            return data["number"] in cut.asked if kind == "proposed" else cut.stays(data["proposal_id"])
-        if kind in ("intervened", "joined", "left"):
-            return bool(row["id"] < cut.spoken_seq)
-        return bool(row["id"] < cut.seq)
-
-    return [row for row in rows if stays(row)]
-
-
-_CUTS: Mapping[str, Callable[[list[Row], Policy, _SceneCut], list[Row]]] = {
-    "attitude_changes": _attitudes,
-    "commitments": _commitments,
-    "events": _commands,
-    "pending_events": _pending,
-    "prompts": _prompts,
-}
-"""Where a row follows from another, and is more than there or not."""
 
 _BEFORE_ITS_END = (CommitmentMade.kind, CommitmentDue.kind)
 """What is told of a promise while it is open."""
 
 
 def _events(kept: Rows, cut: _SceneCut) -> list[Row]:
-    """The log without what came of it: it has begun, and some came and went before that turn."""
+    """The events that stay: the scene has begun, and of who came and went only what was before that turn."""
     moves = _moves(kept, cut)
     found = [event for event in kept["events"] if event["audience"] != Audience.WORLD]
     for event in sorted(of_world(kept["events"]), key=itemgetter("id")):

@@ -1,7 +1,7 @@
 """Owns snapshots: a world is kept as it stands, brought back to that, or branched from it.
 
 The rows are all there is of a world, and whatever stops on the way goes on from them (docs/decisions/0003): so the rows
-at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/kept_rows.py has what
+at any moment are one to go back to, in the middle of a sentence too. A snapshot is a mark; store/world_rows.py has what
 was otherwise then.
 """
 
@@ -20,7 +20,6 @@ from service.locales import Phrase
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.store.client_event_kinds import WorldRestored
-from service.store.kept_rows import as_kept, hold_alone, let_go
 from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
 from service.store.tables import (
@@ -35,7 +34,7 @@ from service.store.tables import (
     SnapshotRow,
     WorldRow,
 )
-from service.store.world_rows import Rows, name_of, read_rows, replace_rows
+from service.store.world_rows import Rows, as_kept, hold_alone, let_go, name_of, read_rows, replace_rows
 from world.time import WorldTime, iso
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
@@ -43,7 +42,7 @@ _EVENTS = name_of(EventRow)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class WorldSnapshot:
     """A world as it was kept, see SnapshotRow; `size` is what is kept for it beside the world as it is, in bytes."""
 
     name: str
@@ -53,13 +52,13 @@ class Snapshot:
     size: int
 
 
-async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> Snapshot:
+async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> WorldSnapshot:
     """Keep the world as it stands now, in the place of what was kept under that name; one to which nothing was written
     yet begins. Nothing of it stops meanwhile.
     """
     await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
 
-    def mark(session: Session) -> Snapshot:
+    def mark(session: Session) -> WorldSnapshot:
         hold_alone(session, world_id)
         if (before := session.get(SnapshotRow, (world_id, name))) is not None:
             let_go(session, before)
@@ -94,7 +93,7 @@ async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime
     await deps.database.write(thin)
 
 
-def snapshots(session: Session, world_id: str) -> list[Snapshot]:
+def snapshots(session: Session, world_id: str) -> list[WorldSnapshot]:
     """Those of the world, by world time."""
     bytes_kept = func.length(KeptRow.key) + func.coalesce(func.length(KeptRow.row), 0)
     mine = select(KeptRow.number, func.sum(bytes_kept)).where(KeptRow.world_id == world_id)
@@ -109,8 +108,11 @@ def remove(session: Session, world_id: str, name: str) -> None:
     let_go(session, _row(session, world_id, name))
 
 
-async def rows_of(deps: ConversationDependencies, world_id: str, name: str | None, moment: PastMoment | None) -> Rows:
-    """The world as it stands, or as it was kept under that name; and of that what it held at an earlier moment.
+async def rows_of(
+    deps: ConversationDependencies, world_id: str, name: str | None = None, moment: PastMoment | None = None
+) -> Rows:
+    """The world as it stands (one to which nothing was written yet begins), or as it was kept under that name; and of
+    that what it held at an earlier moment.
 
     Raises:
         NotFound: it has no such snapshot, or no such turn.
@@ -118,9 +120,8 @@ async def rows_of(deps: ConversationDependencies, world_id: str, name: str | Non
         Invalid: the world has not lived that moment.
     """
     if name is None:
-        rows = await picture(deps, world_id)
-    else:
-        rows = await deps.database.read(partial(_read, world_id=world_id, name=name))
+        await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
+    rows = await deps.database.read(partial(_read, world_id=world_id, name=name))
     if moment is None:
         return rows
     then = await asyncio.to_thread(rewound, rows, moment)
@@ -129,16 +130,10 @@ async def rows_of(deps: ConversationDependencies, world_id: str, name: str | Non
 
 
 def _count_people(then: Rows) -> None:
-    """Its people are those of an earlier moment."""
+    """Give the people's revision a number it never had: they are those of an earlier moment."""
     (world,) = then[_WORLDS]
     if world["people_revision"]:
         world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
-
-
-async def picture(deps: ConversationDependencies, world_id: str) -> Rows:
-    """All there is of a world, of one moment; one to which nothing was written yet begins."""
-    await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
-    return await deps.database.read(partial(_read, world_id=world_id))
 
 
 def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
@@ -206,8 +201,8 @@ def made_at(session: Session, world_id: str, name: str | None) -> float:
 
 
 def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
-    """Nobody works on what is in the rows, `passed` seconds after they were read. No number by which somebody knows
-    what was there `before` comes again.
+    """Make the rows ready to be written, `passed` seconds after they were read: no process holds them, deadlines are as
+    far off as they were, and no revision, epoch or event number is one that was in use `before`.
     """
     (world,) = rows[_WORLDS]
     was = before.get(_WORLDS, [world])[0]
@@ -248,14 +243,13 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         rows[_EVENTS] = [*older, {**nobody, **restored, "id": told, "at": world["now"]}]
 
 
-def _read(session: Session, world_id: str, name: str | None = None) -> Rows:
+def _read(session: Session, world_id: str, name: str | None) -> Rows:
     one_picture(session)
     return read_rows(session, world_id) if name is None else read_snapshot(session, world_id, name)
 
 
-def _snapshot(row: SnapshotRow, size: int) -> Snapshot:
-    kept = row.model_dump(include={"name", "made_at", "automatic"})
-    return Snapshot(**kept, at=WorldTime(row.at), size=size)
+def _snapshot(row: SnapshotRow, size: int) -> WorldSnapshot:
+    return WorldSnapshot(name=row.name, at=WorldTime(row.at), made_at=row.made_at, automatic=row.automatic, size=size)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:

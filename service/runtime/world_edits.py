@@ -17,7 +17,7 @@ from service.memory.revision import expect_vectors
 from service.people.attitude import set_affinity
 from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView
-from service.runtime.publish import publish
+from service.runtime.run_window import publish
 from service.runtime.world_session import WorldSession, require_free
 from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, FlagValue, Observed, WeatherSet
 from service.store.events import note, retract
@@ -53,7 +53,12 @@ def amend(
     if node_id is None and not needs:
         return
     require_free(session, world_session, character_id)
-    _require_known(world_session, node_id, needs or {})
+    if node_id is not None:
+        require_open_node(world_session.world, node_id)
+    known = world_session.core.setting.catalogue.needs
+    if unknown := [need_id for need_id in needs or () if need_id not in known]:
+        reason = Phrase("answers.invalid_fields.other_needs", known=", ".join(need.id for need in known.all))
+        raise Invalid(field=f"needs.{unknown[0]}", reason=reason)
     now = world_session.world.now
     retract(session, world_session.world.id, character_id, now)
     done = world_session.core.amend(character_id, now, node_id=node_id, needs=needs)
@@ -186,15 +191,6 @@ def require_open_node(world: WorldView, node_id: str) -> None:
         raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=node_id))
 
 
-def _require_known(world_session: WorldSession, node_id: str | None, needs: Mapping[str, float]) -> None:
-    if node_id is not None:
-        require_open_node(world_session.world, node_id)
-    for need_id in needs:
-        if need_id not in world_session.core.setting.catalogue.needs:
-            known = ", ".join(need.id for need in world_session.core.setting.catalogue.needs.all)
-            raise Invalid(field=f"needs.{need_id}", reason=Phrase("answers.invalid_fields.other_needs", known=known))
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeenState:
     """The one value that an `attribute` of a `subject` (a person's id, or any name) has now."""
@@ -259,13 +255,10 @@ def _witnesses(session: Session, world: WorldView, seen: Observation) -> set[str
         raise NotFound(kind="node", id=seen.node_id)
     if seen.map_id is not None and seen.map_id not in world.map.map_names:
         raise NotFound(kind="map", id=seen.map_id)
-    return {i for i, where in positions(session, world).items() if _is_there(world, seen, where.node_id)}
-
-
-def _is_there(world: WorldView, seen: Observation, node_id: str) -> bool:
+    stand = {i: where.node_id for i, where in positions(session, world).items()}
     if seen.node_id is not None:
-        return world.map.next_to(node_id, seen.node_id)
-    return world.map.node(node_id).map_id == seen.map_id
+        return {i for i, node_id in stand.items() if world.map.next_to(node_id, seen.node_id)}
+    return {i for i, node_id in stand.items() if world.map.node(node_id).map_id == seen.map_id}
 
 
 def _text(world: WorldView, seen: Observation) -> str:

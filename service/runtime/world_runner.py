@@ -36,7 +36,7 @@ from service.runtime.world_clock import (
     want,
 )
 from service.runtime.world_session import WorldSession
-from service.store.commands import Asked, log_command
+from service.store.events import Asked, log_command
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.session import is_full
@@ -211,7 +211,9 @@ class WorldRunner:
                         await world.decisions.drop()
                     return answer
             except LivedAhead as ahead:
-                _require_went(run, ahead.reached)
+                failed = run.exception() if run is not None and run.done() and not run.cancelled() else None
+                if isinstance(failed, OperationalError):
+                    raise _interrupted(ahead.reached, failed) from failed
                 if asyncio.get_running_loop().time() > deadline:
                     raise await world.why_it_moves() from None
                 await self._database.write(partial(order_until, world_id=world_id, until=ahead.reached))
@@ -290,13 +292,6 @@ class WorldRunner:
             if world_id not in moving:
                 self.world(world_id).move()
         await self._reflections.sweep()
-
-
-def _require_went(run: asyncio.Task[None] | None, until: WorldTime) -> None:
-    """Raises: RunInterrupted: the store failed while the world was to go on to `until`."""
-    failed = run.exception() if run is not None and run.done() and not run.cancelled() else None
-    if isinstance(failed, OperationalError):
-        raise _interrupted(until, failed) from failed
 
 
 def _interrupted(until: WorldTime, error: OperationalError) -> RunInterrupted:

@@ -291,18 +291,14 @@ def _newcomer(session: Session, world: WorldView, character_id: str) -> Person:
 def _fits(person: Person, world: WorldView) -> bool:
     nodes = {node_id for activity in person.past for node_id in activity.segment.path}
     actions = {activity.action_id for activity in person.past}
-    if person.claim is not None:
-        actions.add(person.claim.action_id)
-        nodes.add(person.claim.node_id)
-        if not _can_be_claimed(person.claim, world):
+    if (claim := person.claim) is not None:
+        actions.add(claim.action_id)
+        nodes.add(claim.node_id)
+        if claim.facility_id is not None and claim.facility_id not in world.map.facilities:
+            return False
+        if claim.target_id is not None and claim.target_id not in world.cast.homes.keys() | world.map.posts.keys():
             return False
     return nodes <= world.map.nodes.keys() and all(map(world.setting.catalogue.knows, actions))
-
-
-def _can_be_claimed(claim: Option, world: WorldView) -> bool:
-    if claim.facility_id is not None and claim.facility_id not in world.map.facilities:
-        return False
-    return claim.target_id is None or claim.target_id in world.cast.homes or claim.target_id in world.map.posts
 
 
 def _how(

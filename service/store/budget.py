@@ -1,4 +1,5 @@
-"""Owns the budget of model calls: what a day (UTC, by the machine's clock) may cost, over all worlds of the database.
+"""Owns the installation's row: which service's database this is, and the budget of model calls: what a day (UTC, by the
+machine's clock) may cost, over all worlds of the database.
 
 A budget protects money, and a world's days pass at any speed: so it is the machine's day that counts. What was spent is
 a row of the database, so it survives a restart, and replicas share it.
@@ -9,13 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 
+from sqlalchemy import update
 from sqlmodel import Session, col, func, select
 
 from service.errors import BudgetExhausted
 from service.llm.chat import Role
 from service.llm.wrappers import Reservation
 from service.settings import LlmSettings
-from service.store.installation import installation
 from service.store.session import Database
 from service.store.tables import ConversationRow, InstallationRow
 
@@ -166,3 +167,24 @@ def _unclosed(session: Session) -> int:
     """Conversations of all worlds that run, or are being closed."""
     query = select(func.count()).select_from(ConversationRow).where(col(ConversationRow.phase).in_(_UNCLOSED))
     return session.exec(query).one()
+
+
+def installation(session: Session, *, lock: bool = False) -> InstallationRow:
+    """Its row; made by the first who asks. With `lock` it is held until the transaction ends. The caller commits."""
+    row = session.get(InstallationRow, 1, with_for_update=lock or None)
+    if row is None:
+        row = InstallationRow()
+        session.add(row)
+        session.flush()
+    return row
+
+
+def installation_id(session: Session) -> str:
+    """The installation's own."""
+    return installation(session).id
+
+
+def try_write(session: Session) -> None:
+    """Write what stands there already: whether the database can be written to. The caller commits."""
+    kept = installation_id(session)
+    session.execute(update(InstallationRow).where(col(InstallationRow.id) == kept).values(id=kept))

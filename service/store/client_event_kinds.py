@@ -24,7 +24,7 @@ class ToParticipants(Payload):
     audience = Audience.PARTICIPANTS
 
 
-class OfPerson(ToParticipants):
+class AboutPerson(ToParticipants):
     person_id: str = Field(description="whose it is", examples=["npc_taro"])
 
 
@@ -78,7 +78,7 @@ class TalkStarted(ToParticipants, kind="conversation.started"):
     )
 
 
-class NpcThinking(OfPerson, kind="npc.thinking"):
+class NpcThinking(AboutPerson, kind="npc.thinking"):
     """A model is to find the person's next words."""
 
 
@@ -164,7 +164,7 @@ class Choices(OfUtterance):
     choices: tuple[SuggestedLine, ...] = Field(description="the lines, as the speaker suggested them")
 
 
-class ActionCallRequested(OfActionCall, OfPerson, kind="action.requested"):
+class ActionCallRequested(OfActionCall, AboutPerson, kind="action.requested"):
     """The speaker asks the game for something; say once, before the deadline, what became of it
     (`POST /conversations/{id}/actions/{call_id}/result`).
     """
@@ -199,7 +199,7 @@ class ActionCallFailed(OfActionCall, kind="action.failed"):
     )
 
 
-class AffinityChanged(OfPerson, kind="affinity.changed"):
+class AffinityChanged(AboutPerson, kind="affinity.changed"):
     """A conversation has changed how the person likes another."""
 
     other_id: str = Field(description="whom it likes more or less", examples=["ken"])
@@ -207,14 +207,14 @@ class AffinityChanged(OfPerson, kind="affinity.changed"):
     after: int = Field(description="-100..100, as it is", examples=[12])
 
 
-class MoodChanged(OfPerson, kind="mood.changed"):
+class MoodChanged(AboutPerson, kind="mood.changed"):
     """A conversation has changed the person's mood."""
 
     before: Mood = Field(description="as it was", examples=["neutral"])
     after: Mood = Field(description="as it is", examples=["happy"])
 
 
-class MemoryChanged(OfPerson, kind="memory.changed"):
+class MemoryChanged(AboutPerson, kind="memory.changed"):
     """The person remembers the conversation."""
 
     facts: int = Field(description="how many things it keeps for long", examples=[2])

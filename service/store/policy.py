@@ -28,42 +28,52 @@ class GoesWith(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What becomes of the rows of a table; it stands above the class of the table, as its decorator. Columns are named.
-
-    `whose` is the person whose row it is (None: the world's), and it goes with its memory or with itself (`goes`; None:
-    with neither). `names` are the others that it is of: whoever forgets one of them lets go of it; in the `words` of a
-    row others may be named, be it one that a model was `shown` or not. `conversation` is the one it hangs on, `turn`
-    the turn of that, `known` the world time from which it stands. Of a conversation, a row with a turn came with it,
-    one that is known since came of it, and any other was there when it began. From `ended` on it is otherwise: before,
-    it had the columns `unended`; it may have ended in a conversation (`ended_in`). `memory` is the id of the memory
-    that it is, or goes with, `remembered_as` the kind of memory that it is, in the words of the column `text`.
-    `passing` is of the moment: at another one it begins anew; so do the `passing_columns` of a row that stays. Not
-    `copied`: it is no part of a story, but of how it came to be. Not `exported`: it is made anew where an export
-    is read in; so are rows with the values `unexported`, and the columns that are `here` alone: what a service needs to
-    go on, and how it counts.
+    """What becomes of the rows of a table; it stands above the class of the table, as its decorator. All but `goes`,
+    `remembered_as` and the flags are names of columns. Of a conversation's rows, one with a turn came with that turn,
+    one that is known since some time came of the conversation, and any other was there when it began.
     """
 
     whose: str | None = None
+    """the person whose row it is; None: it is the world's"""
     goes: GoesWith | None = None
+    """what takes it away; None: neither that the person forgets, nor that it leaves"""
     names: tuple[str, ...] = ()
+    """the others that it is of: whoever forgets one of them lets go of it"""
     conversation: str | None = None
+    """the conversation it belongs to"""
     turn: str | None = None
+    """the turn of that conversation"""
     known: str | None = None
+    """the world time from which it stands"""
     ended: str | None = None
+    """the world time from which it is otherwise; before, its columns were as `unended` says"""
     unended: dict[str, Any] = field(default_factory=dict)
     ended_by: str | None = None
+    """the row of the same table that ended it"""
     ended_in: str | None = None
+    """the conversation that ended it"""
     memory: str | None = None
+    """the id of the memory that it is, or belongs to"""
     remembered_as: str | None = None
+    """the kind of memory that it is, or the column that says so; None: it is none"""
     text: str = ""
+    """what that memory says"""
     words: tuple[str, ...] = ()
+    """where others may be named in words"""
     shown: bool = False
+    """a model was shown those words"""
     passing: bool = False
+    """it is of the moment: a world that goes back begins without it"""
     passing_columns: tuple[str, ...] = ()
+    """columns of the moment, in a row that stays"""
     copied: bool = True
+    """it is part of the world's story, which is kept, restored and branched"""
     exported: bool = True
+    """an export holds it; else it is made anew where one is read in"""
     unexported: dict[str, str] = field(default_factory=dict)
+    """rows with these values are not exported"""
     here: tuple[str, ...] = ()
+    """columns that are not exported: what a service needs to go on, and how it counts"""
 
     def __call__(self, table: type[TableT]) -> type[TableT]:
         """Declare it of the table."""

@@ -31,7 +31,7 @@ class Tally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked(Generic[T]):
+class CheckedAnswer(Generic[T]):
     """What is taken after a check, and what is kept of that; the row's cost comes beside that of the first attempt."""
 
     value: T
@@ -43,9 +43,6 @@ def quality_rows(
     session: Session, world_id: str, *, role: str | None = None, person_id: str | None = None
 ) -> list[QualityRow]:
     """Those of the world, of that role and person (None: any), by time."""
-    query = select(QualityRow).where(QualityRow.world_id == world_id)
-    if role is not None:
-        query = query.where(QualityRow.role == role)
-    if person_id is not None:
-        query = query.where(QualityRow.person_id == person_id)
+    wanted = {"world_id": world_id, "role": role, "person_id": person_id}
+    query = select(QualityRow).filter_by(**{name: one for name, one in wanted.items() if one is not None})
     return list(session.exec(query.order_by(col(QualityRow.at), col(QualityRow.id))))

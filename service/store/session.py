@@ -1,11 +1,13 @@
 """Owns the database: engine, short transactions off the event loop, schema migrations; and the file of a SQLite
-database: whether it is whole, and still the one that was opened.
+database: whether it is whole, and still the one that was opened; and the lock on a data directory: SQLite is served by
+one process at a time.
 """
 
 import asyncio
 import logging
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +25,24 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, Operati
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
-from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured
+from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured, system_reason
 from service.locales import Phrase
-from service.store.kept_rows import keep_what_changes
+from service.settings import Settings
+from service.store.world_rows import keep_what_changes
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def take(file: int) -> None:
+        """Lock the open file while this process has it open. Raises: OSError: another process has."""
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def take(file: int) -> None:
+        """Lock the open file while this process has it open. Raises: OSError: another process has."""
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
 
 T = TypeVar("T")
 
@@ -333,3 +350,41 @@ def _interrupt(connection: sqlite3.Connection, seen: threading.Event, seconds: f
     while not seen.wait(seconds):
         connection.interrupt()
         seconds = 0.01
+
+
+class DataLock:
+    """Held while the process lives; the system lets go of it even after kill -9."""
+
+    def __init__(self, directory: Path) -> None:
+        """Raises: Misconfigured: another process serves this directory, or it cannot be written."""
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._file = (directory / "lock").open("a+")
+        except OSError as exc:
+            raise Misconfigured(
+                setting="KATARIBE_DATA_DIR",
+                reason=Phrase("settings.directory_unwritable", directory=directory, reason=system_reason(exc)),
+            ) from exc
+        try:
+            take(self._file.fileno())
+        except OSError as exc:
+            self._file.close()
+            raise Misconfigured(
+                setting="KATARIBE_DATA_DIR", reason=Phrase("settings.directory_taken", directory=directory)
+            ) from exc
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let another process have it."""
+        self._file.close()
+
+
+def store_lock(settings: Settings) -> AbstractContextManager[object]:
+    """Keeps other processes off the store of these settings; a server's database needs no lock.
+
+    Raises:
+        Misconfigured: as `DataLock`.
+    """
+    return closing(DataLock(settings.data_dir)) if settings.is_sqlite else nullcontext()

@@ -79,6 +79,11 @@ class OfPerson(_OfWorld):
     """whose it is"""
 
 
+class _Leased(SQLModel):
+    runner: str | None = None
+    lease_until: float = 0.0
+
+
 class _Spent(SQLModel):
     calls: int = 0
     """how often a model was called; more than once: an answer could not be used"""
@@ -116,7 +121,7 @@ class InstallationRow(SQLModel, table=True):
 
 
 @Policy(exported=False)
-class WorldRow(SQLModel, table=True):
+class WorldRow(_Leased, table=True):
     """One running world and its clock.
 
     All before `now` has happened and is told; `target` is how far the world was told to go (None: no
@@ -162,8 +167,6 @@ class WorldRow(SQLModel, table=True):
     """the world that it was before they went on apart; null: it began by itself"""
     branched_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
     """up to this world time they are the same; null: it began by itself"""
-    runner: str | None = None
-    lease_until: float = 0.0
     wanted_until: float = 0.0
     clock_runner: str | None = None
     clock_lease_until: float = 0.0
@@ -264,7 +267,7 @@ class MovementRow(_OfWorld, table=True):
         "lease_until",
     ),
 )
-class ConversationRow(_Spent, _OfWorld, table=True):
+class ConversationRow(_Leased, _Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of the
@@ -344,8 +347,6 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     definition: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     carried: str = ""
     """the summary of the scene before it; empty: there is none"""
-    runner: str | None = None
-    lease_until: float = 0.0
 
     participants: list["ParticipantRow"] = Relationship(
         cascade_delete=True,
@@ -706,7 +707,7 @@ class MemoryOwnerRow(OfPerson, table=True):
     unended={"phase": "due", "dropped": [], "failure": None},
     here=("runner", "lease_until"),
 )
-class ReflectionRow(OfPerson, table=True):
+class ReflectionRow(_Leased, OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
 
@@ -724,8 +725,6 @@ class ReflectionRow(OfPerson, table=True):
     phase: str
     dropped: list[dict[str, str]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     failure: str | None = None
-    runner: str | None = None
-    lease_until: float = 0.0
 
 
 @Policy(
@@ -1097,7 +1096,7 @@ class SnapshotRow(_OfWorld, table=True):
 @Policy(copied=False)
 class KeptRow(_OfWorld, table=True):
     """A row as it was at the snapshot of that `number`, and changed before a newer snapshot was made; of those before,
-    what holds is the first that has the row. The database writes it by itself (store/kept_rows.py): `key` are its
+    what holds is the first that has the row. The database writes it by itself (store/world_rows.py): `key` are its
     primary key's values, `row` its columns, as JSON (None: there was no such row).
     """
 

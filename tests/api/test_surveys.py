@@ -58,7 +58,7 @@ def test_nonsense_of_one_of_200_costs_that_one_alone(tmp_path: Path, script: Scr
     for number in range(200):
         profile = {"id": f"p{number:03}", "name": f"Person {number}", "personality": "Calm.", "home": "door"}
         village.people[f"characters/p{number:03}.yaml"] = profile
-    retrying = Retrying(script, attempts=3, backoff_seconds=0, max_retry_after_seconds=0, rng=random.Random(1))
+    retrying = Retrying(script, attempts=3, backoff_seconds=0, rng=random.Random(1))
     settings = settings_for(tmp_path, village.write(tmp_path / "content"), language="en")
     app = create_app(settings, models=Models(dict.fromkeys(ROLES, retrying)))
     with TestClient(app) as client:

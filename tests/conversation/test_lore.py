@@ -12,7 +12,7 @@ from service.app import create_app
 from service.content.fields import Text
 from service.content.load import Content
 from service.content.lore import KnownByEntry, LoreEntry
-from service.conversation.memory_share import LORE_TOKENS
+from service.conversation.context_selection import LORE_TOKENS
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language, languages

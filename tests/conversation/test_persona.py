@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.content.profile import NpcProfile, PersonaLine
+from service.conversation.context_selection import PERSONA_TOKENS, persona_told
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.memory_share import PERSONA_TOKENS, persona_told
 from service.llm.chat import estimate_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language

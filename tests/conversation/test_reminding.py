@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 from sqlmodel import Session
 
+from service.conversation.context_selection import MOST_REMINDED
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.memory_share import MOST_REMINDED
 from service.conversation.prompt import Goal, Line, PromptContext, render_reminder
 from service.llm.chat import estimate_tokens
 from service.locales import Language

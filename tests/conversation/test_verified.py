@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from service.conversation.closing import close
+from service.conversation.context_builder import build_contexts
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.gather import gather
 from service.conversation.transcript import read_transcript
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
@@ -78,7 +78,7 @@ def test_what_the_turns_contradict_is_not_remembered_and_what_was_not_said_is_un
     key = main(begin(careful))
     said = careful.database.read_now(lambda s: read_transcript(s, careful.worlds, key))
     assert said is not None
-    told = asyncio.run(gather(careful, said)).records[0].context
+    told = asyncio.run(build_contexts(careful, said)).records[0].context
     assert "Taro has two children (30 minutes ago)" in told
     assert "Taro means to sell the bakery (unsure; 30 minutes ago)" in told
     assert "no children" not in told

@@ -1,5 +1,5 @@
-"""Owns the list of every file at the end of docs/architecture.md, made from the files' first sentences. `python -m
-tests.docs.files` writes it anew.
+"""Owns docs/files.md, the list of every file, made from the files' first sentences: `python -m tests.docs.files`
+writes it anew.
 """
 
 import ast
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / "docs" / "architecture.md"
-HEADING = "\n## Every file\n"
-_HEAD = """
+FILE = ROOT / "docs" / "files.md"
+_HEAD = """# Every file
+
 What each file owns, by its own first sentence. `python -m tests.docs.files` writes this list anew; a test fails where
 it says something else.
 """
@@ -19,7 +19,7 @@ _LONGEST = 200
 
 def page() -> str:
     """The whole page, with the list as it should be."""
-    return FILE.read_text("utf-8").partition(HEADING)[0] + HEADING + "\n".join([_HEAD, *_lines()])
+    return "\n".join([_HEAD, *_lines()])
 
 
 def _lines() -> Iterator[str]:

@@ -25,9 +25,8 @@ from service.memory.fading import NOTHING
 from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings, WorldSettings
-from service.store.lock import DataLock
 from service.store.phase import ClockPolicy
-from service.store.session import Database
+from service.store.session import Database, DataLock
 from service.store.tables import ConversationRow, EventRow, SummaryRow, WorldRow
 from tests.export.stories import BEGUN, NOW, STORIES, tell
 from tests.memory.whispers import seat

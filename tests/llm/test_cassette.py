@@ -19,8 +19,7 @@ from service.errors import (
     ModelBroken,
     ModelRateLimited,
 )
-from service.llm.cassette import Cassette, Recorded, open_cassette
-from service.llm.cassette_files import Voice, request_of
+from service.llm.cassette import Cassette, Recorded, Voice, open_cassette, request_of
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.choose import choose_models
 from service.locales import Phrase

@@ -3,7 +3,7 @@
 import pytest
 
 from service.llm.chat import Message
-from service.llm.dialect import THINKING_TOKENS, BrokenThreads, Dialect, Form
+from service.llm.dialect import THINKING_TOKENS, Dialect, Form
 from tests.llm.prompts import ask
 
 
@@ -103,10 +103,3 @@ def test_the_ladder_has_an_end() -> None:
         dialect, steps = simpler, steps + 1
     assert steps == 9
     assert dialect.form is Form.TEXT
-
-
-def test_of_broken_answers_no_more_than_the_bound_are_kept_in_mind() -> None:
-    broken = BrokenThreads(most=2)
-    for thread in ("a", "b", "c"):
-        broken.add("closing", thread)
-    assert [broken.holds("closing", thread) for thread in ("a", "b", "c")] == [False, True, True]

@@ -60,12 +60,12 @@ def test_a_role_that_failed_is_found_well_by_a_probe_and_others_are_not_asked() 
         with pytest.raises(ModelServerError):
             await models.for_role("npc").complete(ask(role="npc"))
         for answer in (AWAY, {"utterance": "yes"}):
-            assert list(models.failing()) == ["npc"]
+            assert list(models.health.failing()) == ["npc"]
             script.enqueue(answer, role="npc")
             await models.probe()
 
     asyncio.run(run())
-    assert models.failing() == {}
+    assert models.health.failing() == {}
     assert [prompt.role for prompt in script.history] == ["npc"] * 3
 
 

@@ -44,7 +44,6 @@ class Patience:
             self.inner,
             attempts=attempts,
             backoff_seconds=backoff,
-            max_retry_after_seconds=30,
             rng=random.Random(1),
             sleep=self._sleep,
         )
@@ -160,7 +159,6 @@ def test_the_listener_hears_the_next_try_from_its_beginning() -> None:
         CutOff({**TURN, "utterance": "Good day to you"}),
         attempts=2,
         backoff_seconds=0,
-        max_retry_after_seconds=0,
         rng=random.Random(1),
     )
     asyncio.run(model.complete(ask(), lambda text, _: heard.append(text)))
@@ -169,7 +167,7 @@ def test_the_listener_hears_the_next_try_from_its_beginning() -> None:
 
 def test_a_cancelled_answer_is_not_tried_again() -> None:
     inner = ScriptedModel(TURN, TURN, latency_seconds=30)
-    model = Retrying(inner, attempts=3, backoff_seconds=0, max_retry_after_seconds=0, rng=random.Random(1))
+    model = Retrying(inner, attempts=3, backoff_seconds=0, rng=random.Random(1))
 
     async def cancel() -> None:
         task = asyncio.create_task(model.complete(ask()))
@@ -224,6 +222,6 @@ def test_a_failed_answer_gives_its_slot_back() -> None:
 def test_wrappers_are_called_what_the_model_is_called() -> None:
     inner = ScriptedModel(name="openai:x")
     limited_model = Limited(inner, ConcurrencyLimit(1))
-    retrying = Retrying(limited_model, attempts=1, backoff_seconds=0, max_retry_after_seconds=0, rng=random.Random(1))
+    retrying = Retrying(limited_model, attempts=1, backoff_seconds=0, rng=random.Random(1))
     assert (limited_model.name, retrying.name) == ("openai:x", "openai:x")
     asyncio.run(retrying.aclose())

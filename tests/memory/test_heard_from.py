@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from service.conversation.context_builder import build_contexts
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import gather
 from service.conversation.transcript import read_transcript
 from service.locales import Language, languages
 from service.memory.record import Group, Kind, Memory
@@ -48,7 +48,7 @@ def test_the_next_prompt_says_from_whom_it_was_heard(room: ConversationDependenc
     key = main(begin(room, character_id="sota", npc_id="ren"))
     said = room.database.read_now(lambda s: read_transcript(s, room.worlds, key))
     assert said is not None
-    opener = asyncio.run(gather(room, said)).records[0]
+    opener = asyncio.run(build_contexts(room, said)).records[0]
     assert "The old bridge by the mill is broken in the middle, as Mio has it (30 minutes ago)" in opener.context
 
 

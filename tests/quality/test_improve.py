@@ -7,7 +7,7 @@ from service.errors import ModelError, ModelTimeout
 from service.quality.checked import improve
 from service.quality.checks import Mark, Marks
 from service.settings import QualitySettings
-from service.store.quality import Checked, Tally
+from service.store.quality import CheckedAnswer, Tally
 
 TIMEOUT = ModelTimeout(model="judge", seconds=1)
 
@@ -43,7 +43,7 @@ class Lines:
         return made
 
 
-def improved(lines: Lines, first: str = "a", *, correct: bool = False, attempts: int = 2) -> Checked[str]:
+def improved(lines: Lines, first: str = "a", *, correct: bool = False, attempts: int = 2) -> CheckedAnswer[str]:
     return asyncio.run(improve(lines, first, QualitySettings(correct=correct, attempts=attempts), at=0))
 
 

@@ -23,7 +23,7 @@ from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
-from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.world_clock import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
@@ -195,9 +195,7 @@ async def house(
         models=models,
         quality=DecisionChecks(quality, models) if quality else None,
     )
-    deps = WorldDependencies(
-        conversation=room, decision=desk, engine=Engine(room), graph=GraphRelay(room), vectors=VectorFiller(room)
-    )
+    deps = WorldDependencies(conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room))
     world_runner = WorldRunner(
         deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds, lease_seconds=lease_seconds
     )

@@ -8,7 +8,7 @@ from sqlmodel import SQLModel
 import service.store.tables  # noqa: F401 - fills the metadata
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
-from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
+from service.errors import Busy, FacilityClosed, Invalid, NotFound, NotPossible, NoWayThere
 from service.people.person import positions
 from service.runtime.client_actions import do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
@@ -74,7 +74,7 @@ def test_a_departure_is_told(room: ConversationDependencies) -> None:
 
 
 def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: ConversationDependencies) -> None:
-    with pytest.raises(Closed) as refused:
+    with pytest.raises(FacilityClosed) as refused:
         _walk(room, facility_id="tavern")
     assert refused.value.facts["hours"] == "17:00-01:00"
     assert refused.value.facts["facility"] == "Chidori Tavern"

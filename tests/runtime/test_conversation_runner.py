@@ -23,7 +23,7 @@ from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
 from service.runtime.carried import LEASE_SECONDS, ConversationRunner
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import MemoryJobs
 from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
@@ -148,7 +148,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
         async with _running(room) as runner:
             runner.submit(main(conversation_id))
             await runner.wait(main(conversation_id))
-            await until(lambda: not room.database.read_now(lambda s: GraphRelay(room).waiting(s, "main")))
+            await until(lambda: not room.database.read_now(lambda s: MemoryJobs(room).waiting(s, "main")))
             facts = await room.memory.recall(AOI, "", at=room.worlds.start, limit=9)
         return conversation_id, [found.memory.text for found in facts]
 

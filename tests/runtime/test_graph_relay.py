@@ -11,7 +11,7 @@ from service.memory.record import Embedded, Group, Kind, Memory
 from service.runtime import memory_jobs
 from service.runtime.carried import ConversationRunner
 from service.runtime.made_people import forget_character, forget_world
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.snapshots import keep, read_snapshot, restore
 from service.runtime.world_session import load
 from service.store.phase import Phase
@@ -59,7 +59,7 @@ def owner(house: ConversationDependencies, group: Group = AOI) -> MemoryOwnerRow
 
 def waiting(house: ConversationDependencies, person_id: str | None = None) -> int:
     """How many people's memories are not in the graph."""
-    return house.database.read_now(lambda s: GraphRelay(house).waiting(s, "main", person_id))
+    return house.database.read_now(lambda s: MemoryJobs(house).waiting(s, "main", person_id))
 
 
 def test_everybodys_memories_are_brought_there_and_only_what_is_new_again(
@@ -68,10 +68,10 @@ def test_everybodys_memories_are_brought_there_and_only_what_is_new_again(
     remembers(house, "The well is dry")
     remembers(house, "The boat is sold", MIO)
     assert (waiting(house), waiting(house, "aoi")) == (2, 1)
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     assert sorted(graph.taken) == ["aoi", "mio"]
     remembers(house, "The sea is calm")
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     assert graph.taken[2:] == ["aoi"]
     assert graph.held[AOI].keys() == {"The well is dry", "The sea is calm"}
     assert waiting(house) == 0
@@ -80,7 +80,7 @@ def test_everybodys_memories_are_brought_there_and_only_what_is_new_again(
 def test_where_there_is_no_graph_nothing_waits(room: ConversationDependencies) -> None:
     remembers(room, "The well is dry")
     assert waiting(room) == 0
-    asyncio.run(GraphRelay(room).deliver_due())
+    asyncio.run(MemoryJobs(room).deliver_due())
 
 
 def test_while_the_graph_is_away_what_was_remembered_is_recalled_and_waits(
@@ -88,7 +88,7 @@ def test_while_the_graph_is_away_what_was_remembered_is_recalled_and_waits(
 ) -> None:
     graph.away = True
     remembers(house, "The well is dry")
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     found = asyncio.run(house.memory.recall(AOI, "well", at=AT))
     assert [one.memory.text for one in found] == ["The well is dry"]
     row = owner(house)
@@ -142,7 +142,7 @@ def test_what_failed_waits_longer_each_time_and_is_not_tried_before(
 ) -> None:
     graph.away = True
     remembers(house, "The well is dry")
-    relay = GraphRelay(house)
+    relay = MemoryJobs(house)
     asyncio.run(relay.deliver_due())
     first = owner(house)
     asyncio.run(relay.deliver_due())
@@ -159,7 +159,7 @@ def test_a_memory_that_cannot_be_written_holds_up_its_own_person_only(
     graph.refused = "aoi"
     remembers(house, "The well is dry")
     remembers(house, "The boat is sold", MIO)
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     assert graph.taken == ["mio"]
     assert owner(house).projection_error == "cannot be written, ever"
 
@@ -168,10 +168,10 @@ def test_a_crash_on_the_way_writes_nothing_twice(house: ConversationDependencies
     remembers(house, "The well is dry")
     graph.dies_after = True
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(GraphRelay(house).deliver(AOI))
+        asyncio.run(MemoryJobs(house).deliver(AOI))
     assert waiting(house) == 1
     graph.dies_after = False
-    asyncio.run(GraphRelay(house).deliver(AOI))
+    asyncio.run(MemoryJobs(house).deliver(AOI))
     assert waiting(house) == 0
     assert len(graph.held[AOI]) == 1
 
@@ -182,7 +182,7 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(
     async def run() -> None:
         graph.slow = asyncio.Event()
         remembers(house, "The well is dry")
-        delivery = asyncio.create_task(GraphRelay(house).deliver(AOI))
+        delivery = asyncio.create_task(MemoryJobs(house).deliver(AOI))
         await asyncio.sleep(0.05)
         await house.database.write(lambda s: forget_world(s, "main"))
         graph.slow.set()
@@ -197,15 +197,15 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(
     house: ConversationDependencies, graph: RemoteGraph
 ) -> None:
     remembers(house, "The well is dry")
-    asyncio.run(GraphRelay(house).deliver(AOI))
+    asyncio.run(MemoryJobs(house).deliver(AOI))
     graph.away = True
     house.database.write_now(
         lambda s: forget_character(s, house.memory, load(s, house.worlds, "main", models_missing=True), "aoi")
     )
-    asyncio.run(GraphRelay(house).deliver(AOI))
+    asyncio.run(MemoryJobs(house).deliver(AOI))
     assert graph.held[AOI]
     graph.away = False
-    asyncio.run(GraphRelay(house).deliver(AOI))
+    asyncio.run(MemoryJobs(house).deliver(AOI))
     assert graph.held == {AOI: {}}
 
 
@@ -213,14 +213,14 @@ def test_a_world_that_is_brought_back_takes_the_graph_with_it(
     house: ConversationDependencies, graph: RemoteGraph
 ) -> None:
     remembers(house, "The well is dry")
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     asyncio.run(keep(house, "main", "before"))
     remembers(house, "The sea is calm")
     remembers(house, "The boat is sold", MIO)
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     assert len(graph.held[AOI]) == 2
     house.database.write_now(lambda s: restore(s, "main", read_snapshot(s, "main", "before"), 0.0))
-    asyncio.run(GraphRelay(house).deliver_due())
+    asyncio.run(MemoryJobs(house).deliver_due())
     assert graph.held[AOI].keys() == {"The well is dry"}
     assert graph.held[MIO] == {}
 
@@ -230,7 +230,7 @@ def test_one_person_is_brought_there_by_one_at_a_time(house: ConversationDepende
 
     async def run() -> None:
         graph.slow = asyncio.Event()
-        relay = GraphRelay(house)
+        relay = MemoryJobs(house)
         both = asyncio.gather(relay.deliver(AOI), relay.deliver(AOI))
         await asyncio.sleep(0.05)
         graph.slow.set()

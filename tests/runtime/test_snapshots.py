@@ -15,12 +15,12 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import join, leave
 from service.conversation.transcript import held as row_of
-from service.errors import SnapshotUnusable, WorldExists, WorldRestored
+from service.errors import RestoredMeanwhile, SnapshotUnusable, WorldExists
 from service.llm.choose import ROLES, Models
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
 from service.runtime.rewind import PastMoment, rewound
-from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, remove, restore, snapshots
+from service.runtime.snapshots import branch, keep, made_at, read_snapshot, remove, restore, rows_of, snapshots
 from service.store.phase import Phase
 from service.store.tables import (
     CommitmentRow,
@@ -52,7 +52,7 @@ def load(room: ConversationDependencies, name: str, world_id: str = "main") -> N
 
 
 def part(room: ConversationDependencies, to_world: str, moment: PastMoment | None = None) -> None:
-    found = asyncio.run(picture(room, "main"))
+    found = asyncio.run(rows_of(room, "main"))
     at = found if moment is None else rewound(found, moment)
     room.database.write_now(lambda s: branch(s, "main", at, made_at(s, "main", None), to_world))
 
@@ -191,7 +191,7 @@ def test_what_was_asked_on_the_abandoned_timeline_can_write_nothing(
         async def aclose(self) -> None: ...
 
     late = replace(room, models=Models(dict.fromkeys(ROLES, Late())))
-    with pytest.raises(WorldRestored):
+    with pytest.raises(RestoredMeanwhile):
         asyncio.run(Engine(late).turn(key, 1, None))
     assert [row["turn"] for row in rows(room, TurnRow)] == [0]
 

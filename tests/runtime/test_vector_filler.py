@@ -11,7 +11,7 @@ from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.memory.revision import vectors_due
-from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from tests.memory.fake_embedder import FakeEmbedder
@@ -52,7 +52,7 @@ def test_vectors_are_made_in_the_background_and_once(room: ConversationDependenc
     assert pending(room) == 3
 
     async def run() -> None:
-        filler = VectorFiller(room)
+        filler = MemoryJobs(room)
         await filler.fill()
         await filler.fill()
 
@@ -67,7 +67,7 @@ def test_what_is_given_while_vectors_are_made_is_due_still(room: ConversationDep
         embedder = Slow()
         home = embedding(room, embedder)
         give_past(home, "main", "aoi")
-        filling = asyncio.create_task(VectorFiller(home).fill())
+        filling = asyncio.create_task(MemoryJobs(home).fill())
         await embedder.asked.wait()
         give_past(home, "main", "npc_taro")
         due = home.database.read_now(vectors_due)
@@ -84,17 +84,17 @@ def test_where_the_embedder_fails_nothing_is_lost_and_it_is_tried_again(room: Co
     room = embedding(room, embedder)
     give_past(room, "main", "aoi")
     embedder.failing = True
-    asyncio.run(VectorFiller(room).fill())
+    asyncio.run(MemoryJobs(room).fill())
     assert set(room.database.read_now(vectors_due)) == {AOI}
     embedder.failing = False
-    asyncio.run(VectorFiller(room).fill("main"))
+    asyncio.run(MemoryJobs(room).fill("main"))
     assert pending(room) == 0
 
 
 def test_another_worlds_people_are_left_alone(room: ConversationDependencies) -> None:
     room = embedding(room, FakeEmbedder())
     give_past(room, "other", "aoi")
-    asyncio.run(VectorFiller(room).fill("main"))
+    asyncio.run(MemoryJobs(room).fill("main"))
     assert set(room.database.read_now(vectors_due)) == {replace(AOI, world_id="other")}
 
 
@@ -109,9 +109,7 @@ def test_an_exact_world_waits_for_the_vectors_of_its_own_people(room: Conversati
         desk = DecisionDependencies(
             settings=home.settings, database=home.database, memory=home.memory, models=home.models
         )
-        deps = WorldDependencies(
-            conversation=home, decision=desk, engine=Engine(home), graph=GraphRelay(home), vectors=VectorFiller(home)
-        )
+        deps = WorldDependencies(conversation=home, decision=desk, engine=Engine(home), memory_jobs=MemoryJobs(home))
         world_runner = WorldRunner(deps)
         await world_runner.start()
         try:

@@ -24,7 +24,7 @@ from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.export.story import Span, story, written
-from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
+from service.runtime.snapshots import branch, keep, made_at, read_snapshot, restore, rows_of
 from service.store.client_event_kinds import WorldRestored
 from service.store.world_rows import Rows, read_rows
 from tests.end_to_end.process import forked
@@ -101,7 +101,7 @@ async def walk(seed: int, content: Content, directory: Path, *, url: str | None 
                     world_id, name = rng.choice(saves)
                     await home.world_runner.rewrite(world_id, partial(brought_back, home.room, world_id, name))
                 case "branch" if len(worlds) < 4:
-                    found = await picture(home.room, world_id)
+                    found = await rows_of(home.room, world_id)
                     worlds.append(f"w{step}")
                     await home.room.database.write(partial(branched, home.room, world_id, found, worlds[-1]))
                     assert exported(home.room, worlds[-1]) == exported(home.room, world_id)

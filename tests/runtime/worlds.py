@@ -17,15 +17,14 @@ from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
 from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
-from service.runtime.memory_jobs import GraphRelay, VectorFiller
+from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep
 from service.runtime.world_edits import announce
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
-from service.store.commands import log_command
 from service.store.event_kinds import Forgot
-from service.store.events import events_after, tell_clients
+from service.store.events import events_after, log_command, tell_clients
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationKey, DecisionRow, EventRow
 from tests.conversation.talks import meet, replies, rows, says, talk_of_family
@@ -68,8 +67,7 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
                 conversation=room,
                 decision=desk,
                 engine=Engine(room),
-                graph=GraphRelay(room),
-                vectors=VectorFiller(room),
+                memory_jobs=MemoryJobs(room),
             )
         )
         await world_runner.start()

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from service.errors import Misconfigured
-from service.store.lock import DataLock
+from service.store.session import DataLock
 
 HOLD = """
 import pathlib, sys
-from service.store.lock import DataLock
+from service.store.session import DataLock
 lock = DataLock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -18,7 +18,7 @@ from service.api.chat.schemas import ChatIn
 from service.api.chat.speech import Speech, Spoken
 from service.api.dependencies import ApiDependencies
 from service.content.made import read_made
-from service.conversation.gather import gather
+from service.conversation.context_builder import build_contexts
 from service.conversation.human import (
     MOST_TURNS,
     WORDS_MAX,
@@ -41,7 +41,7 @@ from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
 from service.runtime.world_session import WorldSession
-from service.store.commands import Asked
+from service.store.events import Asked
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.phase import EndReason, Phase, Speaker
@@ -309,7 +309,7 @@ async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
     if len(last.text) > begun:  # the request was sent again
         return Spoken(text=last.text[begun:], usage=Usage())
     seat = said.row.seat_of(last.speaker_id)
-    known = await gather(deps.conversation, said)
+    known = await build_contexts(deps.conversation, said)
     role, joint = known.contexts[seat].speaker.kind, " " if last.text[-1].isascii() else ""
     add = partial(lengthen, worlds=worlds, key=key, index=index, begun=begun, role=role)
     try:

@@ -207,6 +207,7 @@ class _Owner:
                 text=sentence(self._context.language, "remembered.goal_reached", name=self.who.name, goal=one.text),
                 about=one.text,
                 importance=8,
+                support=Support.PERCEIVED,
                 source=Source.GOAL,
                 conversation_id=talk,
                 valid_from=since,

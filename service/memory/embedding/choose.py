@@ -16,8 +16,7 @@ import numpy as np
 from pydantic import Base64Bytes
 
 from service.errors import CassetteMiss, GraphUnavailable, Misconfigured
-from service.llm.cassette import Cassette
-from service.llm.cassette_files import Kept, read_kept, write_whole
+from service.llm.cassette import Cassette, Kept, read_kept, write_whole
 from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder, RemoteEmbedder, Vectors
 from service.settings import Settings

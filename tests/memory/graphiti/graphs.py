@@ -16,7 +16,7 @@ from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, Group, Kind, Memory
-from service.runtime.memory_jobs import GraphRelay
+from service.runtime.memory_jobs import MemoryJobs
 from service.store.tables import ConversationRow, SummaryRow, TurnRow
 from tests.servers.neo4j import Neo4jServer
 from tests.store.conversations import conversation_row
@@ -166,7 +166,7 @@ def deliver(room: ConversationDependencies, *groups: Group) -> None:
     """Bring what these remember to the graph (none named: all that is due), and let go of it."""
 
     async def work() -> None:
-        relay = GraphRelay(room)
+        relay = MemoryJobs(room)
         for group in groups:
             await relay.deliver(group)
         if not groups:

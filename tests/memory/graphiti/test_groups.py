@@ -7,7 +7,7 @@ import pytest
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import MemoryOfAnother
 from service.memory.projection import project_anew
-from service.store.installation import installation_id
+from service.store.budget import installation_id
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow
 from tests.memory.graphiti.graphs import (

@@ -29,8 +29,8 @@ from service.memory.graphiti.vendor import (
 from service.memory.projection import read_changes
 from service.memory.record import Kind, Mode, Source, Support
 from service.runtime.made_people import forget_world
-from service.runtime.memory_jobs import GraphRelay
-from service.runtime.snapshots import branch, picture
+from service.runtime.memory_jobs import MemoryJobs
+from service.runtime.snapshots import branch, rows_of
 from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.graphs import (
@@ -237,7 +237,7 @@ def test_a_graph_that_was_emptied_or_is_another_one_is_written_whole_at_the_next
 def test_a_branch_has_a_graph_of_its_own(graph: ConversationDependencies, server: Neo4jServer) -> None:
     remember(graph, BOAT, episode=talked("c1"))
     deliver(graph, AOI)
-    rows = asyncio.run(picture(graph, "main"))
+    rows = asyncio.run(rows_of(graph, "main"))
     graph.database.write_now(lambda s: branch(s, "main", rows, 0.0, "what-if"))
     deliver(graph)
     assert facts(server, "what-if--aoi") == facts(server) != []
@@ -313,7 +313,7 @@ def test_replicas_that_write_the_same_at_once_write_it_once(
     remember(replicas[0], BOAT, FISH, episode=talked("c1"))
 
     async def work() -> None:
-        await asyncio.gather(*(GraphRelay(one).deliver(AOI) for one in replicas))
+        await asyncio.gather(*(MemoryJobs(one).deliver(AOI) for one in replicas))
         for one in replicas:
             await graph_of(one).aclose()
 

@@ -17,7 +17,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 from service.llm.chat import estimate_tokens
-from service.store.lock import DataLock
+from service.store.session import DataLock
 from studio.cli import main as cli
 from studio.terminal import demo
 from tests.api.play import write_village

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from service.llm.cassette_files import Voice
+from service.llm.cassette import Voice
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.settings import Settings

@@ -97,7 +97,7 @@ def remembered_as_worth(world: WorldView, section: str, found: Iterable[Recalled
 
 def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candidate]:
     """Lines of a given past, as far as everything else leaves room: the more a line tells, and the newer it is; and
-    what its owner has answered, for who is asked again is to say the same.
+    what its owner has said, above all in answer, for who is asked again is to say the same.
     """
     given = [(one, one.item) for one in found if isinstance(one.item, HeardTurn) and one.item.given]
     given.sort(key=lambda both: (both[1].known_from, both[1].id), reverse=True)  # of equal worth the newest first
@@ -105,10 +105,12 @@ def past_candidates(world: WorldView, found: Iterable[Recalled]) -> list[Candida
     asked = {(one.conversation_id, one.turn + 1) for _, one in given if _is_partners(one) and asks(one.text)}
 
     def worth(one: HeardTurn) -> float:
-        answers = not _is_partners(one) and (one.conversation_id, one.turn) in asked
+        is_own = not _is_partners(one)
+        answers = is_own and (one.conversation_id, one.turn) in asked
         newer = 1.0 if answers else (one.known_from - oldest) / max(1, last - oldest)
         form = _QUESTION if asks(one.text) else 1.0
-        return _PAST * (1 + newer) * (estimate_tokens(one.text) + _LINE_TOKENS) * form * (_OWN_ANSWER if answers else 1)
+        own = (_OWN if is_own else 1.0) * (_ANSWER if answers else 1.0)
+        return _PAST * (1 + newer) * (estimate_tokens(one.text) + _LINE_TOKENS) * form * own
 
     return [Candidate(section="past", worth=worth(turn), item=one) for one, turn in given]
 
@@ -119,8 +121,8 @@ def _is_partners(one: HeardTurn) -> bool:
 
 _PAST = 0.02
 """What a token of a past that was given is worth: less than of anything else."""
-_QUESTION, _OWN_ANSWER = 0.25, 1.5
-"""How much more a line of it is worth that only asks, or that answers what its owner was asked."""
+_QUESTION, _OWN, _ANSWER = 0.25, 1.4, 1.5
+"""How much more a line of it is worth that only asks, that its owner said, and besides answers what it was asked."""
 
 
 def fitted(

@@ -9,9 +9,7 @@ from typing import Any
 from sqlmodel import Session, select
 
 from service.content.profile import Importance, Mood
-from service.conversation.dependencies import ConversationDependencies
-from service.conversation.game_actions import allowed
-from service.conversation.memory_share import (
+from service.conversation.context_selection import (
     BEARS,
     Candidate,
     always_told,
@@ -26,6 +24,8 @@ from service.conversation.memory_share import (
     remembered_as_worth,
     worth_a_line,
 )
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.game_actions import allowed
 from service.conversation.prompt import LastMeeting, Present, PromptContext, Record, ScenePart, knowledge, render_record
 from service.conversation.scenes import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
@@ -62,7 +62,7 @@ MOST_OF_ONE = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gathered:
+class Contexts:
     """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts
     begin: of those for whom a model speaks. `world` is as it was when they met. `kept` are the persons whose records
     are stored.
@@ -92,7 +92,7 @@ class _Rows:
     interventions: Sequence[InterventionRow]
 
 
-async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
+async def build_contexts(deps: ConversationDependencies, said: Transcript) -> Contexts:
     """Recall for those for whom a model speaks. The long-term memory being away does not keep them from talking.
 
     Where the living world holds the conversation, all is as it was when it began, whatever the world's clock shows. Who
@@ -167,7 +167,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             replace(context, actions=told, others=(*context.others, *others[len(there) - 1 :])),
             record,
         )
-    return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
+    return Contexts(world=world, contexts=contexts, records=records, kept=set(rows.records))
 
 
 def met_by(row: ConversationRow, seat: int) -> tuple[list[str], list[str]]:

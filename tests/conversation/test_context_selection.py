@@ -4,7 +4,7 @@ import pytest
 
 from service.content.load import Content
 from service.content.profile import NpcProfile
-from service.conversation.memory_share import LEAST_TOKENS, Candidate, fitted, remembered_as_worth, reminded_tokens
+from service.conversation.context_selection import LEAST_TOKENS, Candidate, fitted, remembered_as_worth, reminded_tokens
 from service.conversation.prompt import LastMeeting, PromptContext, render_record
 from service.llm.chat import estimate_tokens
 from service.locales import Language

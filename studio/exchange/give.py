@@ -24,14 +24,14 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class WrittenPerson:
     """The values of a JSON file, and what is not in it."""
 
     values: dict[str, Any]
     report: Report = field(default_factory=Report)
 
 
-def give(content: Content, person_id: str, form: Format, language: Language) -> Given:
+def give(content: Content, person_id: str, form: Format, language: Language) -> WrittenPerson:
     """The person, with the fragments it uses, in one language.
 
     Raises:
@@ -49,7 +49,7 @@ def give(content: Content, person_id: str, form: Format, language: Language) -> 
     else:
         lore = [one for one in cast.lore if one.people == {person_id} and not (one.maps or one.when)]
         values, left = _card(cast.actor(person_id), lore, form), []
-    return Given(values=values, report=[*_left_out(file, person, left)])
+    return WrittenPerson(values=values, report=[*_left_out(file, person, left)])
 
 
 def _left_out(file: str, person: PersonFile, more: list[str]) -> Report:

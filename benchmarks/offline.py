@@ -15,9 +15,10 @@ from service.content.load import load_content
 from service.locales import Language
 from service.memory.record import FACTS, Kind
 from service.people.worlds import WorldView
+from service.public.events import StoryEvent
 from service.store.perception import perceives
 from service.store.tables import ConversationRow, EventRow, MemoryRow, TurnRow
-from studio.terminal.feed import Ledger, StoryEvent
+from studio.terminal.feed import Ledger
 from tests.runtime.lives import House, house, rehearsal
 from world.actions import WAIT
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime

@@ -27,8 +27,7 @@ from service.own_prompts import game_problems
 from service.quality.checks import Exchange, Fault, Standard, faults
 from service.settings import Settings
 from studio.generate.making import Order, make_dataset
-from studio.generate.people.making import people_job
-from studio.generate.people.record import FOLDER, Record
+from studio.generate.people.making import FOLDER, people_job
 from studio.testing.play import run_tests
 from tests.servers.fake_openai import FakeOpenAI
 from tests.studio.generate.people.somebody import answer
@@ -84,12 +83,12 @@ def _made(count: int) -> dict[str, float]:
             record, whole = _make(directory, "recorded", count, {"base_url": server.base_url, "model": "made-up"})
         _, again = _make(directory, "replayed", count, {"cassette_mode": "replay"})
         errors = len(game_problems(directory / "recorded"))
-    planned = sum(abs(row["planned"] - row["wanted"]) for row in record.outcome)
+    planned = sum(abs(row["planned"] - row["wanted"]) for row in record["outcome"])
     return {
-        "people_asked": record.asked,
-        "people_made": record.made,
-        "calls_per_person": record.calls_per_person,
-        "near_doubles": record.doubles,
+        "people_asked": record["asked"],
+        "people_made": record["made"],
+        "calls_per_person": record["calls_per_person"],
+        "near_doubles": record["doubles"],
         "off_plan": planned,
         "check_errors": errors,
         "replay_equal": float(whole == again),
@@ -106,7 +105,7 @@ def _answer(body: Mapping[str, Any]) -> str:
     return json.dumps(answer(number - 1 if number % _DOUBLE_EVERY == 1 and number > 1 and not again else number))
 
 
-def _make(directory: Path, name: str, count: int, llm: Mapping[str, str]) -> tuple[Record, Mapping[str, bytes]]:
+def _make(directory: Path, name: str, count: int, llm: Mapping[str, str]) -> tuple[dict[str, Any], Mapping[str, bytes]]:
     """What came of it, and all files of the world by their names."""
     world, demography = directory / name, directory / "demography.json"
     init_content(world)
@@ -123,7 +122,7 @@ def _make(directory: Path, name: str, count: int, llm: Mapping[str, str]) -> tup
     with redirect_stdout(io.StringIO()):
         make_dataset(settings, job, Order(file=job.files.answers, language="en", plain=True))
     files = {str(file.relative_to(world)): file.read_bytes() for file in sorted(world.rglob("*")) if file.is_file()}
-    return Record.model_validate_json(files[f"{FOLDER}/{job.files.answers.stem}.json"]), files
+    return json.loads(files[f"{FOLDER}/{job.files.answers.stem}.json"]), files
 
 
 def _read(name: str) -> list[dict[str, Any]]:

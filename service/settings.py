@@ -33,7 +33,8 @@ USUAL_CONTEXT = 3000
 """Tokens of a prompt of a talk, where nobody says how many."""
 Role = Literal["character", "npc", "closing", "verify", "decision", "moderator", "modulator", "quality"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
-SCORED: tuple[Role, ...] = ("character", "npc", "decision")
+ScoredRole = Literal["character", "npc", "decision"]
+SCORED: tuple[ScoredRole, ...] = get_args(ScoredRole)
 """Whose answers may be scored before they count."""
 CassetteMode = Literal["record", "replay", "auto"]
 """What a cassette is for: every call is asked and kept; nobody is asked; what is not kept is asked and kept."""

@@ -1,6 +1,6 @@
 """Owns the endpoint that tells how good what is said and decided was found to be, and the worst of it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -12,13 +12,11 @@ from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.quality.checks import DIMENSIONS, Dimension, Mark
 from service.quality.summary import QualitySummary, summed
-from service.settings import SCORED, QualitySettings
+from service.settings import SCORED, QualitySettings, ScoredRole
 from service.store.quality import QualityOutcome, quality_rows
 from service.store.tables import QualityRow
 
 router = APIRouter(prefix="/world", tags=["world"], dependencies=[KNOWN_QUERY])
-
-ScoredRole = Literal["character", "npc", "decision"]
 
 
 class QualityRuleOut(Out):

@@ -25,9 +25,10 @@ from service.llm.chat import (
     prompt_tokens,
 )
 from service.llm.choose import ROLES, LocalServer, Models, choose_models, find_local_servers
+from service.logs import write_logs
 from service.offline.model import REHEARSAL, Handler, OfflineModel
 from service.quality.checks import Exchange, Fault, Standard, faults, folded_in
-from service.settings import USUAL_CONTEXT, CassetteMode, Settings, read_settings
+from service.settings import USUAL_CONTEXT, CassetteMode, ScoredRole, Settings, read_settings
 from service.store.phase import AUTHOR
 from service.usage import Usage
 
@@ -56,6 +57,7 @@ __all__ = [
     "Prompt",
     "PromptValues",
     "Role",
+    "ScoredRole",
     "Settings",
     "Standard",
     "T",
@@ -69,4 +71,5 @@ __all__ = [
     "folded_in",
     "prompt_tokens",
     "read_settings",
+    "write_logs",
 ]

@@ -53,15 +53,16 @@ class Talk:
         return "\n".join(f"{turn.speaker_name}: {turn.text}" for turn in self.turns)
 
 
+def talk_of(session: Session, world: WorldView, key: ConversationKey) -> Talk:
+    """Raises: NotFound."""
+    row = conversation_of(session, *key)
+    failure = None if row.failure is None else str(row.failure.get(world.language, row.failure["en"]))
+    return Talk(row=row, turns=tuple(turns_of(session, key)), failure=failure)
+
+
 async def read_talk(core: Core, key: ConversationKey) -> Talk:
     """Raises: NotFound."""
-
-    def work(session: Session, world: WorldView) -> Talk:
-        row = conversation_of(session, *key)
-        failure = None if row.failure is None else str(row.failure.get(world.language, row.failure["en"]))
-        return Talk(row=row, turns=tuple(turns_of(session, key)), failure=failure)
-
-    return await core.read(key.world_id, work)
+    return await core.read(key.world_id, lambda s, world: talk_of(s, world, key))
 
 
 class Conversing(Awaitable[Talk], AsyncIterator[TurnRow]):

@@ -3,6 +3,7 @@ compared.
 """
 
 from service.conversation.repetition import breaks_character, is_foreign, is_repetition
+from service.decision.options import action_name, clock_of, failed_line, need_name
 from service.locales import (
     Language,
     Listed,
@@ -29,12 +30,15 @@ __all__ = [
     "Listed",
     "Phrase",
     "WorldTime",
+    "action_name",
     "ago",
     "breaks_character",
     "clock",
     "clock_label",
+    "clock_of",
     "date_label",
     "day_of",
+    "failed_line",
     "grams",
     "is_foreign",
     "is_named",
@@ -43,6 +47,7 @@ __all__ = [
     "jaccard",
     "language_named",
     "languages",
+    "need_name",
     "parse_time",
     "room",
     "sentence",

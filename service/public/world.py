@@ -1,8 +1,9 @@
 """Owns one world as the Python API shows it: its people talk, remember, live on, and are kept as they stand."""
 
+import asyncio
 import json
 from asyncio import to_thread
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from service.conversation.human import Words, say
 from service.conversation.prompt import Goal
 from service.conversation.scenes import begin, go_on, read_scene
 from service.conversation.start import Start, start, start_with_player
+from service.conversation.stream import ALL
 from service.conversation.surveys import AnswerForm, PersonAnswer, Survey, require_actor
 from service.conversation.transcript import takes_part
 from service.conversation.turn_taking import OPENER, PARTNER
@@ -31,11 +33,12 @@ from service.memory.record import Group, Item
 from service.memory.seed_lines import Given, Statement, Summary, Turn
 from service.memory.seeding import Seeded, seed
 from service.people.attitude import set_affinity
-from service.people.person import positions
+from service.people.person import levels_of, positions, read_person
 from service.people.worlds import WorldView
+from service.public.events import Moment, StoryEvent, story_after
 from service.public.talk import Conversing, Talk, read_talk
 from service.runtime import snapshots
-from service.runtime.client_actions import sleep, talk, talk_with_player, walk
+from service.runtime.client_actions import set_decision, sleep, talk, talk_with_player, walk
 from service.runtime.made_people import put_person
 from service.runtime.rewind import PastMoment
 from service.runtime.snapshots import WorldSnapshot
@@ -44,9 +47,13 @@ from service.runtime.world_edits import set_flags
 from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow
+from service.store.tables import ConversationKey, ConversationRow, EventRow, PersonRow, SummaryRow, UsageRow, WorldRow
+from service.store.usage import usage_rows
 from world.life import Position, Segment
 from world.time import WorldTime
+
+LOOK_SECONDS = 0.1
+"""How often it is told how far a world is."""
 
 Past = Statement | Turn | Summary
 
@@ -215,9 +222,66 @@ class World:
         Raises:
             TickTooLong: it is more than `KATARIBE_WORLD__MAX_TICK_MINUTES`.
         """
-        before = await self._talk.database.read(lambda s: last_event(s, self.id))
+        before = await self.last_event()
         await self._core.tick(self.id, -(-minutes // self._talk.settings.world.tick_minutes))
         return await self.events(after=before)
+
+    async def live(self, minutes: int = 0) -> AsyncIterator[Moment]:
+        """Let the world go on to where it was told to go before, and then so many minutes; tells how far it is."""
+        until, runner = await self.bound_for(), self._core.world_runner
+        if minutes > 0:
+            until = (await runner.tick(self.id, -(-minutes // self._talk.settings.world.tick_minutes))).after
+        now = (await self.view()).now
+        moving = asyncio.create_task(runner.wait(self.id, until))
+        try:
+            with self._talk.stream.mailbox(ALL) as box:
+                while not moving.done():
+                    await asyncio.wait({moving}, timeout=LOOK_SECONDS)
+                    run = runner.run_of(self.id)
+                    now, in_flight = (run.settled, run.in_flight) if run else (now, 0)
+                    grown = {key.conversation_id: one for key, one in box.take()[1].items() if key.world_id == self.id}
+                    yield Moment(now=now, until=until, in_flight=in_flight, speaking=grown)
+            moving.result()
+            yield Moment(now=until, until=until, speaking={})
+        finally:
+            moving.cancel()
+
+    async def bound_for(self) -> WorldTime:
+        """The moment to which the world was told to go; its own, where it stands."""
+
+        def work(session: Session, world: WorldView) -> WorldTime:
+            row = session.get(WorldRow, world.id)
+            return WorldTime(max(world.now, (row and row.target) or 0))
+
+        return await self._core.read(self.id, work)
+
+    async def let_decide(self, how: Mapping[str, str]) -> None:
+        """Set how characters decide from now on, by their ids: by `model`, `routine` or `client`."""
+        query = select(PersonRow.person_id, PersonRow.decision).where(PersonRow.world_id == self.id)
+        if how.items() <= dict(await self._talk.database.read(lambda s: s.exec(query).all())).items():
+            return
+
+        def work(session: Session, lived: WorldSession) -> None:
+            for person_id, decision in how.items():
+                set_decision(session, lived, person_id, decision)
+
+        await self._core.world_runner.command(self.id, work)
+
+    async def needs(self) -> Mapping[str, Mapping[str, float]]:
+        """The levels of every character's needs, by person and need id."""
+
+        def work(session: Session, world: WorldView) -> dict[str, Mapping[str, float]]:
+            needs = world.setting.catalogue.needs
+            rows = session.exec(select(PersonRow).where(PersonRow.world_id == world.id))
+            lives = {row.person_id: read_person(row.life, needs) for row in rows if row.life is not None}
+            levels = {one: levels_of(world, one, lives.get(one)) for one in world.cast.characters}
+            return {person_id: needs.at(one, max(world.now, one.since)) for person_id, one in levels.items()}
+
+        return await self._core.read(self.id, work)
+
+    async def usage(self) -> Sequence[UsageRow]:
+        """What models have cost in this world, by world day and role."""
+        return await self._talk.database.read(lambda s: usage_rows(s, self.id))
 
     async def skip_to(self, moment: WorldTime) -> None:
         """Set the clock of a world in which nobody lives on to that moment."""
@@ -226,6 +290,14 @@ class World:
     async def events(self, *, after: int = 0, limit: int = 10_000) -> Sequence[EventRow]:
         """What happened, oldest first, after the event of that id."""
         return await self._talk.database.read(lambda s: events_after(s, self.id, after, limit))
+
+    async def last_event(self) -> int:
+        """The id of the newest event; 0: nothing has happened."""
+        return await self._talk.database.read(lambda s: last_event(s, self.id))
+
+    async def story(self, *, after: int = 0, limit: int = 300) -> Sequence[StoryEvent]:
+        """The same as `events`, each with its conversation and what is remembered of it."""
+        return await self._core.read(self.id, lambda s, world: story_after(s, world, after, limit))
 
     async def walk(self, person_id: str, *, to_person: str | None = None, to_place: str | None = None) -> Segment:
         """Send a character on its way, to somebody's side or to a facility; it goes as `tick` lets time pass.

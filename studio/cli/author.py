@@ -18,8 +18,7 @@ from service.public.files import (
 )
 from service.public.models import USUAL_CONTEXT
 from service.public.words import sentence
-from studio.cli.help import own_language, say
-from studio.cli.options import MODEL, Options, cli, command, language_option
+from studio.cli.options import MODEL, Options, cli, command, language_option, own_language, say
 from studio.terminal.doctor import show_doctor
 from studio.testing.play import run_tests
 from studio.testing.report import show, write_junit

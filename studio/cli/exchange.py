@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from service.public.files import bundled_content, examine, load_content
-from studio.cli.help import Group, own_language, say
-from studio.cli.options import Options, cli, command, group_of
+from studio.cli.options import Options, cli, command, group_of, own_language, say
 from studio.exchange.anima import read_anima
 from studio.exchange.card import MOST_CARD_BYTES, read_card
 from studio.exchange.draft import Report, file_bytes
@@ -18,7 +18,7 @@ from studio.exchange.tiled import read_tiled
 from studio.exchange.tinytroupe import read_tinytroupe
 
 
-class KindGroup(Group):
+class KindGroup(TyperGroup):
     """Commands of which each is a kind of file, that need not be said."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -31,7 +31,7 @@ class KindGroup(Group):
         return "story"
 
 
-imports = group_of(cli, "import", "cli.help.import", KindGroup)
+imports = group_of("import", "cli.help.import", KindGroup)
 
 ANIMA_PAST = "anima.jsonl"
 """What characters of Project Anima remember, beside the content's files."""

@@ -9,8 +9,7 @@ import typer
 from service.public.files import game_problems
 from service.public.words import Phrase
 from studio.cli.exchange import KindGroup
-from studio.cli.help import own_language, say
-from studio.cli.options import COST, MODEL, Options, cli, command, group_of
+from studio.cli.options import COST, MODEL, Options, command, group_of, own_language, say
 from studio.generate.groups import groups_plan
 from studio.generate.making import Order, make_dataset
 from studio.generate.people.making import PeopleJob, people_job
@@ -27,8 +26,8 @@ class _GenerateGroup(KindGroup):
         return kind_of(Path(file))
 
 
-generate = group_of(cli, "generate", "cli.help.generate", _GenerateGroup)
-people = group_of(cli, "people", "cli.help.people")
+generate = group_of("generate", "cli.help.generate", _GenerateGroup)
+people = group_of("people", "cli.help.people")
 
 _PLANS = {"groups": groups_plan, "sessions": sessions_plan}
 

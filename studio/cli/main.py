@@ -5,12 +5,10 @@ import io
 import sys
 
 import typer
-from typer.rich_utils import rich_abort_error
 
-from service.logs import write_logs
 from service.public.errors import KataribeError, LinesWrong
-from studio.cli.help import own_language, say, show_help_in, show_wrong_call
-from studio.cli.options import cli
+from service.public.models import write_logs
+from studio.cli.options import cli, own_language, say
 
 # in the order in which the help names their commands
 from studio.cli import serve, worlds, scenes, memory, generate, exchange, author  # isort: skip  # noqa: F401
@@ -24,15 +22,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Japanese letters is no reason to stop
-    show_help_in(own_language())
     try:
-        sys.exit(cli(standalone_mode=False))
-    except typer.TyperException as exc:
-        show_wrong_call(exc, own_language())
-        sys.exit(exc.exit_code)
-    except typer.Abort:
-        rich_abort_error()
-        sys.exit(1)
+        cli()
     except KataribeError as exc:
         typer.echo(exc.sentence(own_language()), err=True)
         for wrong in exc.found if isinstance(exc, LinesWrong) else ():

@@ -11,12 +11,11 @@ from typing import Annotated
 import typer
 
 from service.public.errors import usable
+from service.public.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 from service.public.words import Phrase
-from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
-from studio.cli.help import say
-from studio.cli.options import WORLD, Options, cli, command, group_of
+from studio.cli.options import WORLD, Options, command, group_of, say
 
-memory = group_of(cli, "memory", "cli.help.memory")
+memory = group_of("memory", "cli.help.memory")
 
 
 @command(memory, "adopt", "cli.help.adopt", "data", "world")

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -11,16 +12,31 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from service.export.files import world_name
-from service.logs import write_logs
-from service.public.models import CassetteMode, LocalServer, Settings, find_local_servers, read_settings
-from service.public.words import Language, Listed, languages
-from service.store.tables import MAIN_WORLD
-from studio.cli.help import Command, Group, own_language, say
+from service.public.models import CassetteMode, LocalServer, Settings, find_local_servers, read_settings, write_logs
+from service.public.upkeep import MAIN_WORLD, world_name
+from service.public.words import Language, Listed, language_named, languages, sentence
 from studio.terminal.cost import Prices
 
-cli = typer.Typer(cls=Group, no_args_is_help=True, add_completion=False, help=say("cli.help.kataribe"))
+
+def own_language() -> Language:
+    """The user's language, by the locale."""
+    named = (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name))
+    return language_named(next(named, None)) or "en"
+
+
+def say(key: str, /, **facts: object) -> str:
+    """The sentence in the user's language."""
+    return sentence(own_language(), key, **facts)
+
+
+cli = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # rich takes a Japanese sentence for one long word and cuts it off
+    help=say("cli.help.kataribe"),
+)
 
 
 def _tell_version(asked: bool) -> None:
@@ -136,16 +152,16 @@ def command(group: typer.Typer, name: str, help_key: str, *taken: str) -> Callab
             for one in shared
         ]
         run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]  # typer reads this
-        group.command(name, cls=Command, help=say(help_key))(run)
+        group.command(name, help=say(help_key), short_help=say(help_key))(run)
         return function
 
     return add
 
 
-def group_of(parent: typer.Typer, name: str, help_key: str, cls: type[Group] = Group) -> typer.Typer:
-    """A group of commands within another."""
+def group_of(name: str, help_key: str, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+    """A group of commands."""
     group = typer.Typer(cls=cls, no_args_is_help=True)
-    parent.add_typer(group, name=name, help=say(help_key))
+    cli.add_typer(group, name=name, help=say(help_key), short_help=say(help_key))
     return group
 
 

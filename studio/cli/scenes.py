@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.help import say
-from studio.cli.options import MODEL, WORLD, Options, cli, command, group_of
+from studio.cli.options import MODEL, WORLD, Options, command, group_of, say
 from studio.terminal.scene import TakenAs, form_of, run_scene, take_scene
 
-scenes = group_of(cli, "scene", "cli.help.scenes")
+scenes = group_of("scene", "cli.help.scenes")
 
 
 @command(scenes, "log", "cli.help.scene_taken", "output", *WORLD, "language")

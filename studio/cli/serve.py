@@ -13,11 +13,9 @@ from fastapi import FastAPI
 from service.api.mcp import SECONDS, mcp_server
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
-from service.logs import write_logs
-from service.public.models import Settings
+from service.public.models import Settings, write_logs
 from service.public.words import languages, sentence
-from studio.cli.help import say
-from studio.cli.options import GAME, Options, cli, command, offers
+from studio.cli.options import GAME, Options, cli, command, offers, say
 from studio.terminal.demo import run_demo
 
 

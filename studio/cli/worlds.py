@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from service.api.quality import ScoredRole
-from service.export.files import export_into, export_to, import_from, span_of
 from service.public.files import bundled_content, load_content
+from service.public.models import ScoredRole
+from service.public.upkeep import export_into, export_to, import_from, span_of
 from service.public.words import Phrase
 from service.replay import replay
 from studio.cli.exchange import imports
-from studio.cli.help import say
-from studio.cli.options import COST, MODEL, WORLD, Options, cli, command, offers
+from studio.cli.options import COST, MODEL, WORLD, Options, cli, command, offers, say
 from studio.terminal.ask import run_ask, show_quality
-from studio.terminal.watch import Run, run_world
+from studio.terminal.watch import WatchedRun, run_world
 
 
 @command(cli, "run", "cli.help.run", "world", "content", "language", *MODEL, *COST)
@@ -31,7 +30,7 @@ def run(
     settings = options.settings(quiet=True, data_dir=data)
     if seed is not None:
         settings = settings.changed(llm={"seed": seed})
-    wanted = Run(
+    wanted = WatchedRun(
         days=days,
         characters=characters,
         world_id=options.world_id,

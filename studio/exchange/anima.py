@@ -46,14 +46,14 @@ class Experience(Foreign):
     importance: Weight
 
 
-class Goal(Foreign):
+class AnimaGoal(Foreign):
     """Something it wants."""
 
     goal: Words
     importance: Weight
 
 
-class Memory(Foreign):
+class AnimaMemory(Foreign):
     """Something it remembers, of a scene and of other characters."""
 
     memory: Words
@@ -78,8 +78,8 @@ class LongTerm(Foreign):
 
     character_id: Words
     experiences: ListOf[Experience] = ()
-    goals: ListOf[Goal] = ()
-    memories: ListOf[Memory] = ()
+    goals: ListOf[AnimaGoal] = ()
+    memories: ListOf[AnimaMemory] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class AnimaPerson:
     character_id: str
     draft: Draft
     notes: Notes
-    memories: tuple[Memory, ...]
+    memories: tuple[AnimaMemory, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

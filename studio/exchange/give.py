@@ -33,14 +33,14 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class WrittenPerson:
     """The values of a JSON file, and what is not in it."""
 
     values: dict[str, Any]
     report: Report = field(default_factory=Report)
 
 
-def give(content: Content, person_id: str, form: Format, language: Language) -> Given:
+def give(content: Content, person_id: str, form: Format, language: Language) -> WrittenPerson:
     """The person, with the fragments it uses, in one language.
 
     Raises:
@@ -59,7 +59,7 @@ def give(content: Content, person_id: str, form: Format, language: Language) -> 
         own = KnownByEntry(people=(person_id,))
         lore = [one for one in cast.lore if one.known_by == own and not one.when]
         values, left = _card(cast.actor(person_id), lore, form, language), []
-    return Given(values=values, report=[*_left_out(file, person, left)])
+    return WrittenPerson(values=values, report=[*_left_out(file, person, left)])
 
 
 def _left_out(file: str, person: PersonFile, more: list[str]) -> Report:

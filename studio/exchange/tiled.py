@@ -39,7 +39,7 @@ class _Corner(Foreign):
     y: Pixels
 
 
-class _Owner(Foreign):
+class _TiledOwner(Foreign):
     """What may carry properties of the author's."""
 
     properties: Annotated[ListOf[_Property], BeforeValidator(_listed)] = ()
@@ -49,7 +49,7 @@ class _Owner(Foreign):
         return next((str(one.value).strip() for one in self.properties if one.name == name), "")
 
 
-class _Object(_Owner):
+class _Object(_TiledOwner):
     x: Pixels
     y: Pixels
     id: int = 0
@@ -76,7 +76,7 @@ class _Layer(Foreign):
     layers: ListOf["_Layer"] = ()
 
 
-class _Map(_Owner):
+class _Map(_TiledOwner):
     tilewidth: Annotated[Pixels, Field(ge=1)]
     tileheight: Annotated[Pixels, Field(ge=1)]
     layers: ListOf[_Layer]

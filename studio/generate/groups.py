@@ -26,7 +26,7 @@ from service.public.files import (
 from service.public.models import Settings
 from service.public.words import Language, sentence
 from studio.generate.dataset import Dropped, Line, PlanRefused
-from studio.generate.making import Item, Plan, spoken
+from studio.generate.making import DatasetPlan, Item, spoken
 from studio.generate.stage import PLACE, fault, on_stage, stage
 
 _TALK = "group"
@@ -45,7 +45,7 @@ class AgentGroup:
 
 
 @dataclass(kw_only=True)
-class GroupsPlan(Plan):
+class GroupsPlan(DatasetPlan):
     """The data set of a file of groups."""
 
     file: GroupsFile

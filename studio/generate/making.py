@@ -231,7 +231,7 @@ class Job(ABC):
 
 
 @dataclass(kw_only=True)
-class Plan(Job):
+class DatasetPlan(Job):
     """The job of a data set: `count` items, each made once."""
 
     count: int

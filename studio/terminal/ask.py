@@ -12,7 +12,6 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from service.api.problem import TYPE_PREFIX
 from service.app import create_app
 from service.public.errors import usable
 from service.public.models import Models, Settings
@@ -35,7 +34,7 @@ async def _require_done(answer: httpx.Response) -> None:
         problem = json.loads(await answer.aread())
         wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
         lines = [f"{one['field'].removeprefix('body.').removeprefix('scene.')}: {one['message']}" for one in wrong]
-        if not lines or problem["type"] != f"{TYPE_PREFIX}invalid":
+        if not lines or not problem["type"].endswith(":invalid"):
             lines.insert(0, problem["detail"].removeprefix("body."))
         raise Refused("\n".join(f"{answer.request.extensions.get('told', '')}{line}" for line in lines))
 

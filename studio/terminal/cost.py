@@ -1,12 +1,9 @@
 """Owns what a run costs: calls and tokens by role, and the money where prices are given."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-from sqlmodel import Session
-
-from service.store.usage import usage_rows
+from typing import Any
 
 Spent = Counter[str]
 """How often each of `COUNTED` was counted. `failures` are calls that gave no answer to use; `estimated` are days of
@@ -29,17 +26,10 @@ class Prices:
         return f"{money:.4f}" if money < 1 else f"{money:.2f}"
 
 
-def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
-    """The prices that the user gives; None: none."""
-    if prompt is None and completion is None:
-        return None
-    return Prices(prompt=prompt or 0, completion=completion or 0)
-
-
-def spent_by_role(session: Session, world_id: str) -> dict[str, Spent]:
-    """All that the world has cost since it began."""
+def spent_by_role(usage: Iterable[Any]) -> dict[str, Spent]:
+    """The sums of a world's rows of usage (`World.usage`)."""
     spent: defaultdict[str, Spent] = defaultdict(Counter)
-    for row in usage_rows(session, world_id):
+    for row in usage:
         spent[row.role].update({name: int(getattr(row, name)) for name in COUNTED})
     return spent
 

@@ -50,7 +50,7 @@ def run_demo(
                 event_hooks={"response": [_require_done]},
             ) as http,
         ):
-            _Play(http, language).run(url, character_id, npc_id, offers)
+            _Demo(http, language).run(url, character_id, npc_id, offers)
 
 
 def _require_done(answer: httpx.Response) -> None:
@@ -76,7 +76,7 @@ def _served(settings: Settings) -> Iterator[str]:
         thread.join()
 
 
-class _Play:
+class _Demo:
     """One run of the demonstration, told on standard output."""
 
     def __init__(self, http: httpx.Client, language: Language) -> None:

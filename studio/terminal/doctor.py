@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from service.memory.closing.doctor import Closed, Judged, examine
 from service.public.models import REHEARSAL, ModelNotConfigured, Models, OfflineModel, Settings, choose_models
+from service.public.upkeep import Closed, Judged, examine_models
 from service.public.words import Language, Listed, Phrase, sentence
 
 
@@ -17,7 +17,7 @@ async def show_doctor(settings: Settings, language: Language, *, models: Models 
         raise ModelNotConfigured
     chosen = models or choose_models(settings, OfflineModel(seed=settings.llm.seed))
     try:
-        closed, judged = await examine(chosen)
+        closed, judged = await examine_models(chosen)
     finally:
         await chosen.aclose()
     names = chosen.names()

@@ -6,31 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sqlmodel import Session, select
-
-from service.conversation.transcript import turns_of
-from service.decision.options import action_name, clock_of, failed_line, need_name
-from service.people.worlds import WorldView
-from service.public.files import TALK, WALK, Refusal
-from service.public.words import (
-    MINUTES_PER_DAY,
-    MINUTES_PER_HOUR,
-    Because,
-    Listed,
-    Phrase,
-    WorldTime,
-    clock_label,
-    date_label,
-    day_of,
-    parse_time,
-    room,
-)
-from service.store.event_kinds import (
+from kataribe import ConversationSummary, WorldView
+from service.public.events import (
     ActionFailed,
     ActivityEnded,
     ActivityStarted,
     Arrived,
-    ClosingFailed,
     ConversationClosed,
     ConversationEnded,
     ConversationJoined,
@@ -42,54 +23,28 @@ from service.store.event_kinds import (
     Payload,
     Planned,
     Reflected,
+    StoryEvent,
 )
-from service.store.events import events_after, payload_in
-from service.store.tables import ConversationKey, ConversationRow, EventRow, SummaryRow, TurnRow
+from service.public.files import TALK, WALK, Refusal
+from service.public.words import (
+    MINUTES_PER_DAY,
+    MINUTES_PER_HOUR,
+    Because,
+    Listed,
+    Phrase,
+    WorldTime,
+    action_name,
+    clock_label,
+    clock_of,
+    date_label,
+    day_of,
+    failed_line,
+    need_name,
+    parse_time,
+    room,
+)
 from studio.terminal.cost import Prices, Spent, total
 from studio.terminal.show import one_line
-
-PAGE = 300
-_Talk = ConversationStarted | ConversationJoined | ConversationEnded | ConversationClosed | ClosingFailed
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoryEvent:
-    """An event. Of a conversation that ended: its turns; of one that is closed: what each character remembers of it."""
-
-    event: EventRow
-    conversation: ConversationRow | None = None
-    turns: tuple[TurnRow, ...] = ()
-    summaries: tuple[SummaryRow, ...] = ()
-
-    @property
-    def payload(self) -> Payload:
-        """What the event tells."""
-        return payload_in(self.event)
-
-    @property
-    def partner_id(self) -> str | None:
-        """Whom the person talks to."""
-        return self.conversation.partner_id if self.conversation else None
-
-
-def story_events_after(session: Session, world_id: str, after: int) -> list[StoryEvent]:
-    """A page of what happened, oldest first."""
-    return [_with_conversation(session, event) for event in events_after(session, world_id, after, PAGE)]
-
-
-def _with_conversation(session: Session, event: EventRow) -> StoryEvent:
-    payload = payload_in(event)
-    key = ConversationKey(event.world_id, payload.conversation_id) if isinstance(payload, _Talk) else None
-    talk = session.get(ConversationRow, key) if key else None
-    if key is None or talk is None:  # the author has made its character forget
-        return StoryEvent(event=event)
-    of_it = select(SummaryRow).where(SummaryRow.world_id == talk.world_id, SummaryRow.conversation_id == talk.id)
-    return StoryEvent(
-        event=event,
-        conversation=talk,
-        turns=tuple(turns_of(session, key)) if isinstance(payload, ConversationEnded) else (),
-        summaries=tuple(session.exec(of_it)) if isinstance(payload, ConversationClosed) else (),
-    )
 
 
 class Feed:
@@ -105,7 +60,8 @@ class Feed:
         at = WorldTime(event.at)
         if isinstance(payload, DayBegan):
             return ["", self._world.say("run.day_began", label=clock_label(at, self._world.language))]
-        if event.person_id is not None and not self._followed.intersection((event.person_id, happened.partner_id)):
+        partner_id = happened.talk.row.partner_id if happened.talk else None
+        if event.person_id is not None and not self._followed.intersection((event.person_id, partner_id)):
             return []
         if isinstance(payload, ConversationEnded):
             lines = self._dialogue(happened, payload)
@@ -146,8 +102,8 @@ class Feed:
                 told["failed"] = failed_line(self._world, Refusal(**payload.model_dump(exclude_none=True)))
             case Planned():
                 told["blocks"] = self._row(f"{block.starts} {one_line(block.activity)}" for block in payload.blocks)
-            case ConversationJoined() if happened.conversation:  # those who began the talk
-                told["people"] = Listed(map(self._name, happened.conversation.person_ids[:2]))
+            case ConversationJoined() if happened.talk:  # those who began the talk
+                told["people"] = Listed(map(self._name, happened.talk.people[:2]))
             case ConversationClosed():
                 told["summary"] = self._remembered(happened)
             case FactRejected():
@@ -169,15 +125,17 @@ class Feed:
         return thought + (self._world.say("run.no_plan", failure=decided.failure) if decided.failure else "")
 
     def _dialogue(self, happened: StoryEvent, ended: ConversationEnded) -> list[str]:
-        say, talk = self._world.say, happened.conversation
-        goal = say("run.goal", goal=one_line(talk.goal)) if talk is not None and talk.goal else ""
-        others = talk.person_ids[1:] if talk is not None else (ended.partner_id,)
+        say, talk = self._world.say, happened.talk
+        goal = say("run.goal", goal=one_line(talk.row.goal)) if talk and talk.row.goal else ""
+        others = talk.people[1:] if talk else (ended.partner_id,)
         partner = Listed(map(self._name, others)).of(self._world.language)
         head = say("run.conversation_ended", name=self._name(happened.event.person_id), partner=partner, goal=goal)
-        turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in happened.turns]
+        turns = [
+            say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in (talk.turns if talk else ())
+        ]
         reason = say(f"ends.{ended.reason}")
-        if talk is not None and talk.failure is not None:
-            reason = f"{reason}: {one_line(str(talk.failure.get(self._world.language, talk.failure['en'])))}"
+        if talk and talk.failure is not None:
+            reason = f"{reason}: {one_line(talk.failure)}"
         return [head, *turns, say("run.over", reason=reason)]
 
     def _remembered(self, happened: StoryEvent) -> str:
@@ -200,7 +158,7 @@ class Day:
     """A person's world day. `minutes` by action id; `talks` as it remembers them, each with when it began."""
 
     minutes: Counter[str] = field(default_factory=Counter)
-    talks: list[tuple[WorldTime, SummaryRow]] = field(default_factory=list)
+    talks: list[tuple[WorldTime, ConversationSummary]] = field(default_factory=list)
     learned: list[str] = field(default_factory=list)
     mid_term: list[str] = field(default_factory=list)
 
@@ -252,9 +210,9 @@ class Ledger:
             since = until
 
     def _remember(self, happened: StoryEvent) -> None:
-        talk = happened.conversation
-        if talk is None:
+        if happened.talk is None:
             return
+        talk = happened.talk.row
         changes = talk.changes or {}
         for summary in happened.summaries:
             day = self.days[summary.person_id][self._day(summary.at)]
@@ -272,7 +230,7 @@ LEAST_IN_HOURS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class RunResult:
     """What a run came to. `deciding` decided by model; `needs` are levels at the end by person and need id."""
 
     world: WorldView
@@ -290,37 +248,37 @@ class Outcome:
         return (self.world.now - self.since) / MINUTES_PER_DAY
 
 
-def summary(outcome: Outcome) -> Iterator[str]:
+def summary(result: RunResult) -> Iterator[str]:
     """The summary's lines: everybody's days, then the cost."""
-    world, language = outcome.world, outcome.world.language
+    world, language = result.world, result.world.language
     yield ""
-    yield world.say("run.summary", since=clock_label(outcome.since, language), until=world.label)
+    yield world.say("run.summary", since=clock_label(result.since, language), until=world.label)
     for person_id in world.cast.characters:
-        how = world.say("run.by_model" if person_id in outcome.deciding else "run.by_routine")
+        how = world.say("run.by_model" if person_id in result.deciding else "run.by_routine")
         yield world.say("run.person", name=world.name_of(person_id), how=how)
-        for number, day in sorted(outcome.ledger.days.get(person_id, {}).items()):
+        for number, day in sorted(result.ledger.days.get(person_id, {}).items()):
             yield from _day(world, number, day)
-        levels = outcome.needs.get(person_id, {})
+        levels = result.needs.get(person_id, {})
         told = (f"{need_name(world, need_id)} {round(level)}" for need_id, level in levels.items())
         yield world.say("run.needs", value=Listed(told))
     yield ""
-    yield from cost(outcome)
+    yield from cost(result)
 
 
-def cost(outcome: Outcome) -> Iterator[str]:
+def cost(result: RunResult) -> Iterator[str]:
     """Calls, tokens, money, machine time."""
-    world, shares = outcome.world, len(outcome.deciding) * outcome.days
+    world, shares = result.world, len(result.deciding) * result.days
     yield world.say("run.cost")
-    all_of_it = total(outcome.spent)
-    for role, spent in (*sorted(outcome.spent.items()), ("total", all_of_it)):
+    all_of_it = total(result.spent)
+    for role, spent in (*sorted(result.spent.items()), ("total", all_of_it)):
         if spent["calls"] or role == "total":
             yield _role(world, Phrase(f"run.roles.{role}"), spent, shares)
     if all_of_it["estimated"]:
         yield world.say("run.estimated")
-    if outcome.prices is not None:
-        yield world.say("run.paid", money=outcome.prices.of(all_of_it))
+    if result.prices is not None:
+        yield world.say("run.paid", money=result.prices.of(all_of_it))
     yield world.say(
-        "run.seconds", seconds=f"{outcome.seconds:.1f}", days=Phrase("counts.days", count=f"{outcome.days:g}")
+        "run.seconds", seconds=f"{result.seconds:.1f}", days=Phrase("counts.days", count=f"{result.days:g}")
     )
 
 

@@ -45,7 +45,7 @@ async def run_scene(
     """
 
     async with in_process(settings, world_id, language, models) as http:
-        play = _Play(http, language, ask)
+        play = _ScenePlay(http, language, ask)
         await play.begin(scene)
         await (play.go_on(turns) if turns is not None else play.step())
         if output is not None:
@@ -95,7 +95,7 @@ async def _log(http: httpx.AsyncClient, scene_id: str, form: TakenAs, view: str 
     return (await http.get(f"/scenes/{scene_id}/log", params=asked)).text
 
 
-class _Play:
+class _ScenePlay:
     """One scene, told on standard output."""
 
     def __init__(self, http: httpx.AsyncClient, language: Language, ask: Callable[[], str]) -> None:

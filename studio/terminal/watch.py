@@ -1,39 +1,30 @@
-"""Owns the run of a world, and the watching of it: the real service in this process is told to go on for some days;
-what the world tells, what it costs, what it came to.
+"""Owns the run of a world, and the watching of it: a game is opened, and its world is told to go on for some days; what
+the world tells, what it costs, what it came to.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from sqlmodel import Session, col, select
-
-from service.conversation.stream import ALL, Mailbox
-from service.core import Core
-from service.people.person import levels_of, read_person
-from service.people.worlds import WorldView
-from service.public.files import Wiring, thrown_away
-from service.public.models import LocalServer, Settings
+import kataribe
+from kataribe import Game, World, WorldView
+from service.public.events import ConversationEnded, Moment
+from service.public.models import REHEARSAL, LocalServer, Settings
+from service.public.upkeep import MAIN_WORLD
 from service.public.words import MINUTES_PER_DAY, Language, Listed, Phrase, WorldTime, clock_label, sentence
-from service.runtime.client_actions import set_decision
-from service.runtime.world_session import WorldSession
-from service.store.event_kinds import ConversationEnded
-from service.store.events import last_event
-from service.store.tables import MAIN_WORLD, ConversationKey, PersonRow, WorldRow
 from studio.terminal.cost import Prices, Spent, spent_by_role, total
-from studio.terminal.feed import PAGE, Feed, Ledger, Outcome, story_events_after, summary
+from studio.terminal.feed import Feed, Ledger, RunResult, summary
 from studio.terminal.show import Show, Status, one_line, shown
 
-T = TypeVar("T")
-
-LOOK_SECONDS = 0.1
+FEW = 12
+"""Up to so many characters the feed tells of everybody."""
+_PAGE = 300
+"""Events that are read at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class WatchedRun:
     """What is asked for: so many world days, the first `characters` of the content deciding by model."""
 
     days: int
@@ -46,146 +37,7 @@ class Run:
     """The data directory is the user's, and stays."""
 
 
-class Watch:
-    """Watches a world until it has come to `until`."""
-
-    def __init__(
-        self,
-        core: Core,
-        run: Run,
-        show: Show,
-        world: WorldView,
-        until: WorldTime,
-        deciding: Sequence[str],
-        *,
-        followed: Sequence[str],
-    ) -> None:
-        self._core = core
-        self._run = run
-        self._show = show
-        self._world = world
-        self._until = until
-        self._deciding = deciding
-        self._feed = Feed(world, followed)
-        self._ledger = Ledger(world, world.now)
-        self._speaking: dict[ConversationKey, str] = {}
-        self._seen = 0
-        self._before: dict[str, Spent] = {}
-        self._begun = time.monotonic()
-        self.now = world.now
-
-    async def start(self, told: WorldTime) -> None:
-        """Set the world moving. One that was on its way comes to its end first: how people decide is not
-        changed while it moves.
-        """
-        world_id, wanted = self._world.id, dict.fromkeys(self._world.cast.characters, "routine")
-        wanted |= dict.fromkeys(self._deciding, "model")
-        self._seen = await self._read(lambda s: last_event(s, world_id))
-        self._before = await self._read(lambda s: spent_by_role(s, world_id))
-        decided = select(PersonRow.person_id, PersonRow.decision).where(
-            PersonRow.world_id == world_id, col(PersonRow.decision).is_not(None)
-        )
-        if await self._read(lambda s: dict(s.exec(decided).all())) != wanted:
-
-            def let_decide(session: Session, lived: WorldSession) -> None:
-                for character_id, decision in wanted.items():
-                    set_decision(session, lived, character_id, decision)
-
-            await self._follow(told)
-            await self._core.world_runner.command(world_id, let_decide)
-        ticks = -(-(self._until - max(told, self.now)) // self._world.settings.tick_minutes)
-        if ticks > 0:
-            self._until = (await self._core.world_runner.tick(world_id, ticks)).after
-
-    async def outcome(self) -> Outcome:
-        """Tell what happens until the world is where it was told to go; answers what it came to."""
-        await self._follow(self._until)
-        self._ledger.finish(self.now)
-        world, needs = await self._core.read(self._world.id, lambda s, world: (world, _needs(s, world)))
-        return Outcome(
-            world=world,
-            since=self._world.now,
-            ledger=self._ledger,
-            deciding=self._deciding,
-            needs=needs,
-            spent=await self._spent(),
-            prices=self._run.prices,
-            seconds=time.monotonic() - self._begun,
-        )
-
-    async def _follow(self, until: WorldTime) -> None:
-        mover = asyncio.create_task(self._core.world_runner.wait(self._world.id, until))
-        try:
-            with self._core.conversation.stream.mailbox(ALL) as box:
-                while not mover.done():
-                    await asyncio.wait({mover}, timeout=LOOK_SECONDS)
-                    self._hear(box)
-                    await self._look()
-            mover.result()
-            self.now = until
-        finally:
-            mover.cancel()
-
-    def _hear(self, box: Mailbox) -> None:
-        for key, words in box.take()[1].items():
-            self._speaking[key] = self._world.say("run.making", name=words.speaker_name, text=one_line(words.text))
-
-    async def _look(self) -> None:
-        """Tell what has happened since the last look, and what is going on."""
-        while page := await self._read(lambda s: story_events_after(s, self._world.id, self._seen)):
-            for told in page:
-                self._ledger.take(told)
-                if isinstance(told.payload, ConversationEnded) and told.conversation is not None:
-                    self._speaking.pop(told.conversation.key, None)
-                for line in self._feed.lines(told):
-                    self._show.say(line)
-            self._seen = page[-1].event.id
-            if len(page) < PAGE:
-                break
-        self._show.update(await self._status())
-
-    async def _status(self) -> Status:
-        exact_run = self._core.world_runner.run_of(self._world.id)
-        if exact_run is not None:
-            self.now = exact_run.settled
-        spent, language = total(await self._spent()), self._world.language
-        done = (self.now - self._world.now) / max(1, self._until - self._world.now)
-        line = self._world.say(
-            "run.status",
-            label=clock_label(self.now, language),
-            percent=round(100 * done),
-            days=Phrase("counts.days", count=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}"),
-            in_flight=exact_run.in_flight if exact_run else 0,
-            calls=f"{spent['calls']:,}",
-            tokens=f"{spent['prompt_tokens'] + spent['completion_tokens']:,}",
-        )
-        if self._run.prices is not None:
-            line += self._world.say("run.money", money=self._run.prices.of(spent))
-        return Status(line=line, done=min(1.0, max(0.0, done)), speaking=tuple(self._speaking.values()))
-
-    async def _spent(self) -> dict[str, Spent]:
-        """Since the run began."""
-        now = await self._read(lambda s: spent_by_role(s, self._world.id))
-        return {role: spent - self._before.get(role, Spent()) for role, spent in now.items()}
-
-    async def _read(self, work: Callable[[Session], T]) -> T:
-        return await self._core.conversation.database.read(work)
-
-
-def _needs(session: Session, world: WorldView) -> dict[str, Mapping[str, float]]:
-    """Everybody's needs at the moment of `world`."""
-    needs = world.setting.catalogue.needs
-    rows = session.exec(select(PersonRow).where(PersonRow.world_id == world.id))
-    lives = {row.person_id: read_person(row.life, needs) for row in rows if row.life is not None}
-    levels = {i: levels_of(world, i, lives.get(i)) for i in world.cast.characters}
-    return {i: needs.at(one, max(world.now, one.since)) for i, one in levels.items()}
-
-
-FEW = 12
-"""Up to so many characters the feed tells of everybody."""
-
-
-def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) -> bool:
+def run_world(settings: Settings, run: WatchedRun, offers: Sequence[LocalServer] = ()) -> bool:
     """Play it on standard output. False: it was stopped (Ctrl-C) before its end. Without a data directory of the user's
     (``--data`` or ``KATARIBE_DATA_DIR``) the world is made for the occasion and thrown away; without a model configured
     it is a rehearsal.
@@ -194,41 +46,36 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
         KataribeError: the service could not be started, or the world not moved.
     """
     most = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
-    speaker = {} if settings.names_model else {"provider": "rehearsal"}
+    speaker = {} if settings.names_model else {"provider": REHEARSAL}
     settings = settings.changed(llm=speaker, world={"language": run.language, "max_tick_minutes": most})
-    with ExitStack() as stack:
-        if not run.keeps:
-            settings = stack.enter_context(thrown_away(settings))
-        play = _Play(settings, run, stack.enter_context(shown(plain=run.plain)))
+    with shown(plain=run.plain) as show:
+        watch = _Watch(settings, run, show)
         try:
-            asyncio.run(play.play(offers))
+            asyncio.run(watch.run(offers))
         except KeyboardInterrupt:
-            play.tell_stop()
+            watch.tell_stop()
             return False
     return True
 
 
-class _Play:
-    """One run."""
+class _Watch:
+    """Watches a world for as long as it was told to go on."""
 
-    def __init__(self, settings: Settings, run: Run, show: Show) -> None:
-        self._settings = settings
-        self._run = run
-        self._show = show
+    def __init__(self, settings: Settings, run: WatchedRun, show: Show) -> None:
+        self._settings, self._run, self._show = settings, run, show
         self._language = run.language
         self._now: WorldTime | None = None
+        self._speaking: dict[str, str] = {}
 
-    async def play(self, offers: Sequence[LocalServer]) -> None:
-        async with Wiring(self._settings).running() as core:
-            watch = await self._begin(core, offers)
-            try:
-                outcome = await watch.outcome()
-            finally:
-                self._now = watch.now
-            for line in summary(outcome):
+    async def run(self, offers: Sequence[LocalServer]) -> None:
+        """Say who speaks, let the world live, and tell what it came to."""
+        data = self._settings.data_dir if self._run.keeps else None
+        async with kataribe.open(settings=self._settings, data=data) as game:
+            self._say_who_speaks(game, offers)
+            for line in summary(await self._watch(game.world(self._run.world_id))):
                 self._show.say(line)
-            if self._run.keeps:
-                self._say("run.kept", data=self._settings.data_dir)
+        if self._run.keeps:
+            self._say("run.kept", data=self._settings.data_dir)
 
     def tell_stop(self) -> None:
         """The user has stopped it."""
@@ -237,37 +84,91 @@ class _Play:
         more = "" if self._run.world_id == MAIN_WORLD else f" --world {self._run.world_id}"
         self._say("run.go_on" if self._run.keeps else "run.gone", data=self._settings.data_dir, more=more)
 
-    async def _begin(self, core: Core, offers: Sequence[LocalServer]) -> "Watch":
-        """Say how it is played, see to it that the right ones decide by model, and set the world moving."""
-        self._say_who_speaks(core, offers)
-        world, told = await core.read(self._run.world_id, lambda s, world: (world, _told_to_go(s, world)))
-        self._language = world.language
-        there, few = list(world.cast.characters), len(world.cast.characters) <= FEW
+    async def _watch(self, world: World) -> RunResult:
+        """See to it that the right ones decide by model, and tell what happens until the run is over. A world that was
+        on its way comes to its end first: how people decide is not changed while it moves.
+        """
+        self._world, self._view = world, await world.view()
+        self._language, self._since = self._view.language, self._view.now
+        told, there = await world.bound_for(), list(self._view.cast.characters)
+        self._until = WorldTime(max(told, self._since + self._run.days * MINUTES_PER_DAY))
         deciding = there[: self._run.characters]
+        self._tell_beginning(there, deciding)
+        self._feed = Feed(self._view, there if len(there) <= FEW else deciding)
+        self._ledger = Ledger(self._view, self._since)
+        self._seen, self._before = await world.last_event(), spent_by_role(await world.usage())
+        begun = time.monotonic()
+        await self._follow(world.live())
+        await world.let_decide(dict.fromkeys(there, "routine") | dict.fromkeys(deciding, "model"))
+        await self._follow(world.live(self._until - told))
+        self._ledger.finish(self._now or told)
+        return RunResult(
+            world=await world.view(),
+            since=self._since,
+            ledger=self._ledger,
+            deciding=deciding,
+            needs=await world.needs(),
+            spent=await self._spent(),
+            prices=self._run.prices,
+            seconds=time.monotonic() - begun,
+        )
+
+    async def _follow(self, moments: AsyncIterator[Moment]) -> None:
+        """Tell what has happened since the last look, and what is going on."""
+        async for moment in moments:
+            self._now, self._until = moment.now, WorldTime(max(self._until, moment.until))
+            for talk_id, words in moment.speaking.items():
+                self._speaking[talk_id] = self._view.say(
+                    "run.making", name=words.speaker_name, text=one_line(words.text)
+                )
+            while page := await self._world.story(after=self._seen, limit=_PAGE):
+                for told in page:
+                    self._ledger.take(told)
+                    if isinstance(told.payload, ConversationEnded):
+                        self._speaking.pop(told.payload.conversation_id, None)
+                    for line in self._feed.lines(told):
+                        self._show.say(line)
+                self._seen = page[-1].event.id
+            self._show.update(await self._status(moment))
+
+    async def _status(self, moment: Moment) -> Status:
+        spent, days = total(await self._spent()), (self._until - self._since) / MINUTES_PER_DAY
+        done = (moment.now - self._since) / max(1, self._until - self._since)
+        line = self._view.say(
+            "run.status",
+            label=clock_label(moment.now, self._language),
+            percent=round(100 * done),
+            days=Phrase("counts.days", count=f"{days:g}"),
+            in_flight=moment.in_flight,
+            calls=f"{spent['calls']:,}",
+            tokens=f"{spent['prompt_tokens'] + spent['completion_tokens']:,}",
+        )
+        if self._run.prices is not None:
+            line += self._view.say("run.money", money=self._run.prices.of(spent))
+        return Status(line=line, done=min(1.0, max(0.0, done)), speaking=tuple(self._speaking.values()))
+
+    async def _spent(self) -> dict[str, Spent]:
+        """Since the run began."""
+        now = spent_by_role(await self._world.usage())
+        return {role: spent - self._before.get(role, Spent()) for role, spent in now.items()}
+
+    def _tell_beginning(self, there: Sequence[str], deciding: Sequence[str]) -> None:
         if self._run.characters > len(there):
             self._say("run.fewer", there=len(there), asked=self._run.characters)
-        if not few:
+        if len(there) > FEW:
             self._say("run.crowd", there=len(there))
-        until = WorldTime(max(told, world.now + self._run.days * MINUTES_PER_DAY))
         self._say(
             "run.begins",
-            world=world.cast.world_name,
-            since=world.label,
-            until=clock_label(until, world.language),
-            deciding=self._names(world, deciding),
-            rest=self._names(world, there[len(deciding) :]),
+            world=self._view.cast.world_name,
+            since=self._view.label,
+            until=clock_label(self._until, self._language),
+            deciding=_names(self._view, deciding),
+            rest=_names(self._view, there[len(deciding) :]),
         )
-        watch = Watch(core, self._run, self._show, world, until, deciding, followed=there if few else deciding)
-        await watch.start(told)
-        return watch
 
-    def _names(self, world: WorldView, people: Sequence[str]) -> str:
-        names = Listed(world.name_of(person_id) for person_id in people[:FEW]).of(world.language)
-        return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or world.say("run.nobody")
-
-    def _say_who_speaks(self, core: Core, offers: Sequence[LocalServer]) -> None:
-        names = sorted(set(core.conversation.models.names().values()))
-        if names == ["rehearsal"]:
+    def _say_who_speaks(self, game: Game, offers: Sequence[LocalServer]) -> None:
+        names = sorted(set(game.models.names().values()))
+        if names == [REHEARSAL]:
             self._say("run.rehearsal")
         else:
             self._say("run.model", models=", ".join(names))
@@ -281,7 +182,6 @@ class _Play:
             self._show.say(line)
 
 
-def _told_to_go(session: Session, world: WorldView) -> WorldTime:
-    """How far the world was told to go before."""
-    row = session.get(WorldRow, world.id)
-    return WorldTime(max(world.now, row.target or 0)) if row else world.now
+def _names(world: WorldView, people: Sequence[str]) -> str:
+    names = Listed(world.name_of(person_id) for person_id in people[:FEW]).of(world.language)
+    return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or world.say("run.nobody")

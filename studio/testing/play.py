@@ -36,7 +36,7 @@ from studio.testing.file import PROBES, TestEntry, TestsFile, read_tests
 TEMPLATES = Templates(__file__)
 
 
-class Verdict(BaseModel, extra="forbid"):
+class CheckVerdict(BaseModel, extra="forbid"):
     """What the judge answers."""
 
     reason: str = Field(max_length=400)
@@ -159,12 +159,12 @@ def _checked(case: Case, person: CharacterProfile | NpcProfile, talk: Sequence[E
     return found
 
 
-async def judged(run: Run, model: ChatModel, context: JudgeContext, thread: str) -> Verdict | None:
+async def judged(run: Run, model: ChatModel, context: JudgeContext, thread: str) -> CheckVerdict | None:
     """What the judge says; None: nothing, and the run says why."""
     if model.name == REHEARSAL:
         run.unjudged += 1
         return None
-    prompt = TEMPLATES.question("judge", "closing", context, Verdict, max_tokens=400, thread=thread)
+    prompt = TEMPLATES.question("judge", "closing", context, CheckVerdict, max_tokens=400, thread=thread)
     try:
         answer = await model.complete(prompt)
     except ModelError as exc:
@@ -243,7 +243,7 @@ class Tested:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class CastOutcome:
     """Of all tests, and of the pass over the cast."""
 
     language: Language
@@ -264,7 +264,7 @@ def run_tests(
     probes: bool = False,
     people: Sequence[str] = (),
     models: Models | None = None,
-) -> Outcome:
+) -> CastOutcome:
     """Hold all talks of the tests of a directory (None: none), and of our own `probes`, with everybody, or with these
     `people`; and check them. Without a model configured it is a rehearsal; `models` stand in for those the
     settings would choose.
@@ -291,7 +291,7 @@ def run_tests(
         for case in _cases(file, tests, people, content, settings.world.language)
     ]
     judged, runs = asyncio.run(_hold_all(settings, content, cases, models, language))
-    return Outcome(
+    return CastOutcome(
         language=language,
         rehearsal=models is None and settings.llm.provider == REHEARSAL,
         cast=judged,

@@ -15,7 +15,7 @@ from service.public.files import clipped
 from service.public.models import Fault
 from service.public.words import Language, sentence
 from studio.terminal.show import one_line
-from studio.testing.play import Outcome, Run
+from studio.testing.play import CastOutcome, Run
 
 _CAST = "cast"
 """The suite of the pass over the whole cast."""
@@ -23,7 +23,7 @@ _LONGEST = 160
 """Characters that are shown of a line."""
 
 
-def show(outcome: Outcome, language: Language, console: Console) -> None:
+def show(outcome: CastOutcome, language: Language, console: Console) -> None:
     """Tell it to who reads that language."""
     table = Table(box=None, pad_edge=False)
     for column in ("file", "test", "person", "result"):
@@ -57,7 +57,7 @@ def told(failure: Fault, language: Language) -> str:
     return "".join((where, what, said))
 
 
-def write_junit(outcome: Outcome, file: Path, language: Language) -> None:
+def write_junit(outcome: CastOutcome, file: Path, language: Language) -> None:
     """Write it as JUnit does.
 
     Raises:
@@ -100,7 +100,7 @@ def _result(language: Language, passed: bool | None) -> Text:
     return Text(sentence(language, f"testing.results.{key}"), style=style)
 
 
-def _summary(outcome: Outcome, language: Language) -> Iterator[str]:
+def _summary(outcome: CastOutcome, language: Language) -> Iterator[str]:
     counts = Counter(one.passed for one in outcome.tested)
     counts.update([] if outcome.cast.unjudged else [outcome.cast.holds])
     runs: list[Run] = [run for one in outcome.tested for run in one.runs]

@@ -1,21 +1,30 @@
 """Owns how a model is asked for a person, from the place, who is there already, and a slot of the plan or a wish in
-plain words; what it answers, within bounds; and what a rehearsal, which does not understand a wish, makes of it.
+plain words; what it answers, within bounds; and which answers are kept: whoever is nearly another one, by name, by what
+it is like, by its lines or by all its words, is not. That is decided in the order of the people's numbers, whichever
+came first.
+
+An answer that is nearly somebody else is made again, and so is one of no use; where that does not help, the person is
+dropped. Another go begins anew with those who are missing.
 """
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from service.public.files import MARKUP, Content, clipped
+from service.public.files import MARKUP, Content, Profile, clipped
 from service.public.models import Prompt, PromptValues, Templates
 from service.public.words import Language, Phrase, is_foreign, sentence
 from studio.exchange.clean import plain, without_orders
 from studio.generate.dataset import WishUnusable
-from studio.generate.people.parts import Slot
-from studio.generate.people.plan import DemographyFile, Plan
+from studio.generate.near import Distinct
+from studio.generate.people.parts import PersonSlot
+from studio.generate.people.plan import DemographyFile, PeoplePlan
 from studio.terminal.show import one_line
 
 
@@ -105,14 +114,14 @@ class PersonContext(PromptValues):
     """
 
     place: Place
-    slot: Slot
+    slot: PersonSlot
     number: int
     count: int
     attempt: int = 0
     wish: str = ""
     traits: tuple[str, ...]
     family_names: bool
-    ties: tuple[tuple[str, Slot], ...]
+    ties: tuple[tuple[str, PersonSlot], ...]
     initial: str
     wrong: tuple[str, ...] = ()
 
@@ -137,7 +146,7 @@ def place_of(world: Content, language: Language, about: str) -> Place:
 
 
 def context_of(
-    plan: Plan, number: int, place: Place, language: Language, *, wish: str, attempt: int, wrong: Sequence[str]
+    plan: PeoplePlan, number: int, place: Place, language: Language, *, wish: str, attempt: int, wrong: Sequence[str]
 ) -> PersonContext:
     """What is told for the slot of that number."""
     slot = plan.slots[number]
@@ -211,3 +220,116 @@ def as_wished(person: MadePerson, context: PersonContext) -> WishedPerson:
             "lines": [greeting, line, *lines[-(_MOST_LINES - 2) :]],
         }
     return WishedPerson.model_validate(person.model_dump() | said)
+
+
+_KATAKANA, _HIRAGANA = range(ord("ァ"), ord("ヶ") + 1), ord("ァ") - ord("ぁ")
+
+
+class Persona(NamedTuple):
+    """What is compared of a person."""
+
+    name: str
+    traits: str
+    speech: str
+    wording: str
+
+    @classmethod
+    def of(cls, person: MadePerson | Profile, wording: str) -> "Persona":
+        """Of a made person, or of one who is there; `wording`: all that is written of it."""
+        return cls(person.name, "\n".join((person.personality, *person.tendencies)), "\n".join(person.lines), wording)
+
+
+class NotKept(NamedTuple):
+    """Why an answer is not kept: a `reason` of `people_make.dropped` in the locales; whom it is nearly, if anybody."""
+
+    reason: str
+    like: str = ""
+
+
+class Crowd:
+    """People of whom none is nearly another one."""
+
+    def __init__(self, there: Iterable[Persona] = ()) -> None:
+        """`there`: people who stay, alike or not."""
+        self._people: list[Persona] = []
+        self._names: dict[str, int] = {}
+        self._near = {by: Distinct(partial(self._text, by)) for by in ("traits", "speech", "wording")}
+        for persona in there:
+            self._add(persona)
+
+    def join(self, persona: Persona) -> NotKept | None:
+        """Take it in, unless it is nearly somebody who is there: whom, and by what."""
+        alike = {by: near.like(getattr(persona, by)) for by, near in self._near.items()}
+        for by, like in {"name": self._names.get(folded_name(persona.name)), **alike}.items():
+            if like is not None:
+                return NotKept(f"same_{by}", self._people[like].name)
+        self._add(persona)
+        return None
+
+    def _text(self, by: str, number: int) -> str:
+        return str(getattr(self._people[number], by))
+
+    def _add(self, persona: Persona) -> None:
+        number = len(self._people)
+        self._people.append(persona)
+        self._names.setdefault(folded_name(persona.name), number)
+        for by, near in self._near.items():
+            near.add(number, getattr(persona, by))
+
+
+def folded_name(name: str) -> str:
+    """The name as it is compared: without width, case and spaces, katakana as hiragana."""
+    letters = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(
+        chr(ord(letter) - _HIRAGANA) if ord(letter) in _KATAKANA else letter for letter in letters if letter.isalnum()
+    )
+
+
+ATTEMPTS = 3
+"""Answers that one person may have in a go."""
+_NO_USE = 2
+"""So many answers of no use are enough in a go."""
+
+
+Answered = MadePerson | NotKept | None
+"""An attempt: a person, why it is none, or not made yet."""
+
+
+@dataclass(kw_only=True)
+class Attempts:
+    """What the answers amount to: the `kept` people by number; or the next attempts that are `wanted`, with what was
+    `wrong` before; when none is wanted, who is `dropped` and why. `doubles` are answers that were nearly somebody.
+    """
+
+    kept: dict[int, MadePerson] = field(default_factory=dict)
+    wanted: list[tuple[int, int]] = field(default_factory=list)
+    wrong: dict[int, NotKept] = field(default_factory=dict)
+    dropped: dict[int, NotKept] = field(default_factory=dict)
+    doubles: int = 0
+
+
+def stand(
+    numbers: Collection[int], answered: Callable[[int, int], Answered], crowd: Crowd, *, goes: int = 1
+) -> Attempts:
+    """What the answers to the attempts of these people amount to, in so many goes. `answered` has them by number and
+    attempt; `crowd` are those who are there already, and becomes all who are kept.
+    """
+    standing = Attempts()
+    for go in range(goes):
+        trying, in_vain = sorted(set(numbers) - standing.kept.keys()), Counter[int]()
+        for attempt in range(go * ATTEMPTS, (go + 1) * ATTEMPTS):
+            answers = {number: answered(number, attempt) for number in trying}
+            standing.wanted = [(number, attempt) for number, answer in answers.items() if answer is None]
+            if standing.wanted:
+                return standing
+            for number, answer in answers.items():
+                fault = crowd.join(Persona.of(answer, words_of(answer))) if isinstance(answer, MadePerson) else answer
+                if isinstance(answer, MadePerson) and fault is None:
+                    standing.kept[number] = answer
+                elif fault is not None:
+                    standing.wrong[number] = fault
+                    standing.doubles += bool(fault.like)
+                    in_vain[number] += not fault.like
+            trying = [one for one in trying if one not in standing.kept and in_vain[one] < _NO_USE]
+    standing.dropped = {one: fault for one, fault in sorted(standing.wrong.items()) if one not in standing.kept}
+    return standing

@@ -1,17 +1,118 @@
-"""Owns the routine of somebody new: its work or school while that is open, meals, an hour or two where it likes to be,
-the night. Pure.
+"""Owns where people of a world work, and the routine of somebody new. Work is at a facility of that name, where such an
+action is possible, or at a place of the kind that such works need; further NPCs stand on nodes that nobody has to
+cross, and that are nobody's home. A day has work or school while that is open, meals, an hour or two where somebody
+likes to be, the night. Pure.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from service.public.files import ActionDef, Content, Facility, Where
-from service.public.words import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, clock
-from studio.generate.people.parts import Parts, Slot, Work, found, parts
-from studio.generate.people.plan import WORKING_AGE
-from studio.generate.people.workplaces import facilities, paid_places, places_of, workplaces
+import networkx as nx
+
+from service.public.files import ActionDef, Content, Facility, Where, WorldMap
+from service.public.words import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, clock, languages
+from studio.generate.people.parts import WORKING_AGE, Parts, PersonSlot, WorkParts, found, parts
+
+_BUSY = 3
+"""A node where so many ways meet is left open."""
+_MOST = 0.25
+"""The part of the open nodes that may be closed."""
+_HOME = "home"
+
+
+def open_posts(world: Content) -> list[str]:
+    """Nodes that may be closed all at once: everybody still gets everywhere. The most remote first."""
+    world_map = world.cast(world.default_language).world_map
+    graph = world_map.open_graph.copy()
+    kept = {one.home for one in world.cast(world.default_language).characters.values()}
+    kept |= {node for place in world_map.facilities.values() if _HOME in place.tags for node in place.node_ids}
+    most = int(len(graph) * _MOST)
+    chosen: list[str] = []
+    for node in sorted(graph, key=lambda node: (graph.degree(node), node)):
+        if len(chosen) < most and node not in kept and graph.degree(node) < _BUSY and _may_go(graph, node, world_map):
+            graph.remove_node(node)
+            chosen.append(node)
+            kept |= _last_neighbours(world_map, chosen, graph)
+    return chosen
+
+
+def _may_go(graph: "nx.Graph[str]", node: str, world_map: WorldMap) -> bool:
+    """Whether the rest stays whole, and every facility has a node."""
+    rest = graph.subgraph(set(graph) - {node})
+    if not rest or not nx.is_connected(rest) or not any(graph.neighbors(node)):
+        return False
+    places = [place for place in world_map.facilities.values() if node in place.node_ids]
+    return all(any(other in rest for other in place.node_ids) for place in places)
+
+
+def _last_neighbours(world_map: WorldMap, chosen: list[str], graph: "nx.Graph[str]") -> set[str]:
+    """Nodes from which alone somebody at a post can be talked to."""
+    closed = [*world_map.closed_nodes, *chosen]
+    beside = [[node for node in world_map.graph.neighbors(post) if node in graph] for post in closed]
+    return {nodes[0] for nodes in beside if len(nodes) == 1}
+
+
+PAID = "work"
+"""The tag of facilities where people earn something."""
+
+
+def known_works(world: Content, language: Language) -> list[str]:
+    """The works of the parts that this world has a place for, and those that need none, by their names."""
+    there = parts(language).works.values()
+    return [work.name for work in there if work.anywhere or workplaces(work.name, world)]
+
+
+def workplaces(work: str, world: Content) -> list[Facility]:
+    """Where the work may be done, the best first; nothing: nowhere in particular."""
+    wanted = work.strip().casefold()
+    named = [place for place in facilities(world) if wanted in {name.casefold() for name in _names(place, world)}]
+    if named or not work:
+        return named
+    actions = [one for language in languages() for one in world.cast(language).catalogue.actions]
+    tags = {
+        tag
+        for action in actions
+        if action.where is Where.FACILITY and wanted in (action.id.casefold(), action.name.casefold())
+        for tag in action.tags
+    }
+    if tags:
+        return [place for place in facilities(world) if place.tags & tags]
+    work_id = found("works", work)
+    return places_of(parts(world.default_language).works[work_id], world) if work_id else []
+
+
+def places_of(work: WorkParts, world: Content) -> list[Facility]:
+    """Where such works are done: in places that are called so, else in places of that kind."""
+    places = [place for place in facilities(world) if _HOME not in place.tags]
+    by_name = [place for place in places if any(_says(text, work.places) for text in _names(place, world))]
+    return by_name or [place for place in places if not place.tags.isdisjoint(work.tags)]
+
+
+def paid_places(world: Content) -> list[Facility]:
+    """Where anybody may earn something."""
+    return [place for place in facilities(world) if PAID in place.tags]
+
+
+def facilities(world: Content, language: Language | None = None) -> list[Facility]:
+    """All places of the world, by their ids; with their names in that language (None: the game's own)."""
+    places = world.cast(language or world.default_language).world_map.facilities
+    return [places[place_id] for place_id in sorted(places)]
+
+
+def _names(place: Facility, world: Content) -> Iterator[str]:
+    yield place.id
+    yield from (world.cast(language).world_map.facilities[place.id].name for language in languages())
+
+
+def _says(text: str, words: Iterable[str]) -> bool:
+    """Whether one of the words is in the text: a whole one, where it is written with spaces between words."""
+    told = text.casefold()
+    apart = set(re.split(r"[^a-z]+", told))
+    return any(word in apart if word.isascii() else word in told for word in words)
+
 
 _SCHOOL_AGE, _DRINKING_AGE, _OLD = 6, 20, 75
 _STEP = 5
@@ -26,7 +127,7 @@ _GOES_OUT = 0.4
 _WORK, _STUDY, _DRINK = "work", "study", "drink"
 
 
-def work_of(slot: Slot, language: Language) -> Work:
+def work_of(slot: PersonSlot, language: Language) -> WorkParts:
     """The parts of what it does."""
     there = parts(language)
     if slot.age < WORKING_AGE:
@@ -37,7 +138,7 @@ def work_of(slot: Slot, language: Language) -> Work:
     return there.any_work if slot.work else there.no_work
 
 
-def workplace(slot: Slot, world: Content) -> Facility | None:
+def workplace(slot: PersonSlot, world: Content) -> Facility | None:
     """Where it works or learns: a place for such work, else one where anybody may earn something; by its number, so
     that not all are at one. None: at home.
     """
@@ -59,7 +160,7 @@ class _Day:
 
     world: Content
     language: Language
-    slot: Slot
+    slot: PersonSlot
     rng: random.Random
     starts: list[int] = field(default_factory=list)
     """Of its blocks, in minutes of the day."""
@@ -130,7 +231,7 @@ class _Day:
         return all(_is_open(place, action, minute) for minute in (starts, (starts + ends) // 2, ends))
 
 
-def routine(slot: Slot, place: Facility | None, world: Content, language: Language) -> list[dict[str, str]]:
+def routine(slot: PersonSlot, place: Facility | None, world: Content, language: Language) -> list[dict[str, str]]:
     """The blocks of its day. `place`: where it works or learns (None: at home)."""
     day = _Day(world=world, language=language, slot=slot, rng=random.Random(f"{slot.seed}:day"))
     action = _work_at(place, day.actions, learns=slot.age < WORKING_AGE) if place else None

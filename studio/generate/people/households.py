@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
-from studio.generate.people.parts import OTHER_SIDE, Lives, Tie, TieKind
+from studio.generate.people.parts import OTHER_SIDE, WORKING_AGE, Lives, Tie, TieKind
 
-GROWN = 16
 _PARENT_GAP = range(18, 43)
 """Years by which a parent is older than its child."""
 _PARTNERS, _SIBLINGS, _SHARED = 12, 12, 25
@@ -131,8 +130,8 @@ class _Households:
         """Children first; then, while there is room, people who are grown up and live with their parents."""
         placed, hopeless = 0, set[int]()
         while True:
-            small = [one for one in self._free.values() if one.age < GROWN and one.number not in hopeless]
-            grown = [one for one in self._free.values() if one.age >= GROWN and one.number not in hopeless]
+            small = [one for one in self._free.values() if one.age < WORKING_AGE and one.number not in hopeless]
+            grown = [one for one in self._free.values() if one.age >= WORKING_AGE and one.number not in hopeless]
             room = wanted - placed
             if not small and (room < 2 or not grown):
                 return
@@ -173,9 +172,9 @@ class _Households:
             and abs(one.age - child.age) <= _SIBLINGS
             and all(parent.age - one.age in _PARENT_GAP for parent in parents)
         ]
-        small = [one for one in able if one.age < GROWN][:most]
+        small = [one for one in able if one.age < WORKING_AGE][:most]
         left = min(most, room) - len(small)
-        grown = [one for one in able if one.age >= GROWN]
+        grown = [one for one in able if one.age >= WORKING_AGE]
         if room - len(small) - max(left, 0) == 1:
             left = max(left, 0) + 1
         return [*small, *grown[: max(left, 0)]]
@@ -192,23 +191,23 @@ class _Households:
 
     def lost_children(self) -> None:
         """Children for whom nobody could be a parent live with one another, and with somebody grown up."""
-        small = [one for one in self._free.values() if one.age < GROWN]
+        small = [one for one in self._free.values() if one.age < WORKING_AGE]
         for start in range(0, len(small), 4):
             group = small[start : start + 4]
-            carer = [one for one in self._free.values() if one.age >= GROWN][:1]
+            carer = [one for one in self._free.values() if one.age >= WORKING_AGE][:1]
             self._settle((*group, *carer), "friend")
 
     def pairs(self, wanted: int) -> None:
         """Partners: of different sexes where there are, and near in age."""
         for mixed in (True, False):
-            for one in [one for one in self._free.values() if one.age >= GROWN + 2]:
+            for one in [one for one in self._free.values() if one.age >= WORKING_AGE + 2]:
                 if wanted < 2 or one.number not in self._free:
                     continue
                 able = [
                     other
                     for other in self._free.values()
                     if other is not one
-                    and other.age >= GROWN + 2
+                    and other.age >= WORKING_AGE + 2
                     and abs(other.age - one.age) <= (_PARTNERS if mixed else 2 * _PARTNERS)
                     and (not mixed or other.sex != one.sex)
                 ]

@@ -1,16 +1,21 @@
 """Owns the making of people from a wish or a demography: each asked for on its own, many at once, none nearly another;
-then all of them woven into the world.
+then all of them woven into the world, whole or not at all, whenever it is stopped. What is written of a making stands
+in the folder ``people/`` of the world: its answers as they come, its plan, and the record of what came of it.
 """
 
+import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kataribe import Game
+from service.public.errors import FileUnusable, take, usable
 from service.public.files import (
     Content,
     chosen_worlds,
@@ -19,12 +24,18 @@ from service.public.files import (
 )
 from service.public.models import REHEARSAL, Settings, estimate_tokens, prompt_tokens
 from service.public.words import Language, Phrase, is_foreign, sentence
-from studio.generate.dataset import Dataset, Dropped, Line, NobodyAsked, PlanRefused, Sum
+from studio.exchange.place import write_all
+from studio.generate.dataset import Card, Dataset, DatasetInUse, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from studio.generate.making import Item, Job, Order, run_of
 from studio.generate.people import rehearsal
 from studio.generate.people.asking import (
     OPEN,
+    Answered,
+    Attempts,
+    Crowd,
     MadePerson,
+    NotKept,
+    Persona,
     PersonContext,
     WishedPerson,
     as_wished,
@@ -33,12 +44,18 @@ from studio.generate.people.asking import (
     place_of,
     prompt_of,
     rehearsed,
+    stand,
     words_of,
 )
-from studio.generate.people.distinct import Answered, Crowd, Fault, Persona, Standing, stand
-from studio.generate.people.parts import Slot
-from studio.generate.people.plan import DemographyFile, check_demography, outcome, outcome_lines, sampling_plan
-from studio.generate.people.record import DroppedPerson, Record, RunFiles, finish_writing
+from studio.generate.people.parts import PersonSlot
+from studio.generate.people.plan import (
+    DemographyFile,
+    PeoplePlan,
+    check_demography,
+    outcome,
+    outcome_lines,
+    sampling_plan,
+)
 from studio.generate.people.weave import Woven, weave
 from studio.generate.stage import fault
 from studio.terminal.cost import Prices, Spent, counted, total
@@ -47,6 +64,106 @@ _MOST_NAMED = 12
 _NUMBERS = 100
 """Numbers of items that each person has, for its attempts."""
 _OTHER_PLAN = 1_000_003
+
+
+FOLDER = "people"
+
+T = TypeVar("T")
+
+
+class PastGoes(BaseModel):
+    """What the next go needs of the record of those before: how many they were, and ids by the numbers of slots."""
+
+    goes: int = 0
+    people: dict[int, str] = {}
+
+
+_PLAN: TypeAdapter[PeoplePlan] = TypeAdapter(PeoplePlan)
+_FILES: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
+_RECORD = TypeAdapter(PastGoes)
+_WRITING, _LOCK = ".writing.json", ".lock"
+
+
+class RunFiles:
+    """The files of one making."""
+
+    def __init__(self, world: Path, run: str) -> None:
+        self._world, self._run = world, run
+        self._folder = world / FOLDER
+        self.answers = self._folder / f"{run}.jsonl"
+        self._plan = self._folder / f"{run}.plan.json"
+        self.record = f"{FOLDER}/{run}.json"
+
+    def open(self) -> None:
+        """There is a place for them. Raises: FileUnusable."""
+        with usable(self._folder):
+            self._folder.mkdir(exist_ok=True)
+
+    def read_plan(self) -> PeoplePlan | None:
+        """The plan that was made; None: there is none yet. Raises: FileUnusable."""
+        return _read(self._plan, _PLAN)
+
+    def keep_plan(self, plan: PeoplePlan) -> None:
+        """Write it down, once. Raises: ContentUnwritable."""
+        if not self._plan.exists():
+            write_all(self._folder, {self._plan.name: _PLAN.dump_json(plan, indent=1).decode() + "\n"})
+
+    def read_record(self) -> PastGoes:
+        """What came of it so far. Raises: FileUnusable."""
+        return _read(self._world / self.record, _RECORD) or PastGoes()
+
+    def answers_kept(self) -> int:
+        """How many answers of use it has."""
+        return self.answers.read_bytes().count(b"\n") if self.answers.exists() else 0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else writes people into this world meanwhile. Raises: DatasetInUse."""
+        with (self._folder / _LOCK).open("ab") as file:
+            try:
+                take(file.fileno())
+            except OSError as exc:
+                raise DatasetInUse(file=str(self._folder)) from exc
+            yield
+
+    def write(self, files: Mapping[str, str], record: Card) -> None:
+        """Write the files into the world, and the record. What is stopped in the middle of it is done by
+        `finish_writing`.
+
+        Raises:
+            ContentUnwritable: nothing was written.
+        """
+        written = {**files, self.record: f"{json.dumps(record, ensure_ascii=False, indent=1)}\n"}
+        intent = self._folder / f"{self._run}{_WRITING}"
+        write_all(self._folder, {intent.name: json.dumps(written, ensure_ascii=False)})
+        try:
+            write_all(self._world, written)
+        finally:
+            intent.unlink(missing_ok=True)
+
+
+def finish_writing(world: Path) -> None:
+    """Whoever was killed while it wrote into this world left the files to be written: write them.
+
+    Raises:
+        ContentUnwritable, FileUnusable.
+        DatasetInUse: it is not killed, but writing.
+    """
+    for intent in sorted((world / FOLDER).glob(f"*{_WRITING}")):
+        with RunFiles(world, intent.name.removesuffix(_WRITING)).alone():
+            files = _read(intent, _FILES)
+            write_all(world, files or {})
+            intent.unlink(missing_ok=True)
+
+
+def _read(file: Path, form: TypeAdapter[T]) -> T | None:
+    with usable(file):
+        try:
+            return form.validate_json(file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValidationError as exc:
+            raise FileUnusable(file=str(file), reason=Phrase("people_make.damaged")) from exc
 
 
 class PeopleJob(Job):
@@ -83,7 +200,7 @@ class PeopleJob(Job):
         self.plan = kept or sampling_plan(file, self.count, self.seed, self.language, world)
         self._before = self.files.read_record()
         self.place = place_of(world, self.language, file.about.of(self.language))
-        self._standing = Standing()
+        self._standing = Attempts()
         self._rehearsed: dict[int, MadePerson] = {}
         self.made = len(self.there)
         """So many people of the plan are in the world."""
@@ -91,13 +208,8 @@ class PeopleJob(Job):
     @property
     def there(self) -> dict[int, str]:
         """Ids of the people who are in the world already, by number."""
-        made = self._before.people if self._before else {}
         known = self.content.checked.names
-        return {number: person_id for number, person_id in made.items() if person_id in known}
-
-    @property
-    def _goes(self) -> int:
-        return 1 + (self._before.goes if self._before else 0)
+        return {number: person_id for number, person_id in self._before.people.items() if person_id in known}
 
     @property
     def reads_wish(self) -> bool:
@@ -121,18 +233,14 @@ class PeopleJob(Job):
     def finish(self, dataset: Dataset, settings: Settings, order: Order) -> Iterator[str]:
         """Weave the new people into the world, as it is by now, and write down what came of it."""
         dataset.put_in_order()
-        new = self._standing.kept
-        record = self._record(dataset, settings, order.prices)
         with self.files.alone():
             self.content = load_game(self.content.directory)
-            people = [(self._slot(number), person) for number, person in sorted(new.items())]
+            people = [(self._slot(number), person) for number, person in sorted(self._standing.kept.items())]
             woven = weave(self.content, people, self.language, self.there)
-            record.people = dict(sorted({**self.there, **woven.ids}.items()))
-            record.made = self.made = len(record.people)
-            record.calls_per_person = round(record.calls / max(1, record.made), 2)
-            record.outcome = outcome(self.plan, record.people.keys())
-            self.files.write(self._marked(woven, rehearsed=record.rehearsal), record)
-        yield from self._told(record, len(new), order.language)
+            record = self._record(dataset, settings, order.prices, {**self.there, **woven.ids})
+            self.made = record["made"]
+            self.files.write(self._marked(woven, rehearsed=record["rehearsal"]), record)
+        yield from self._told(record, order.language)
 
     async def make(self, game: Game, item: Item) -> Line:
         """The person of one item. Raises: Dropped, ModelError."""
@@ -150,28 +258,28 @@ class PeopleJob(Job):
     def _context(self, number: int, attempt: int, wrong: tuple[str, ...]) -> PersonContext:
         return context_of(self.plan, number, self.place, self.language, wish=self._wish, attempt=attempt, wrong=wrong)
 
-    def _stand(self, dataset: Dataset) -> Standing:
+    def _stand(self, dataset: Dataset) -> Attempts:
         missing = set(range(self.count)) - self.there.keys()
         there = self.content.cast(self.language).everybody.values()
         crowd = Crowd(
             Persona.of(one, "\n".join((one.personality, *one.tendencies, *one.settled, *one.lines))) for one in there
         )
-        return stand(missing, lambda *one: self._answered(dataset, *one), crowd, goes=self._goes)
+        return stand(missing, lambda *one: self._answered(dataset, *one), crowd, goes=self._before.goes + 1)
 
     def _answered(self, dataset: Dataset, number: int, attempt: int) -> Answered:
         line = dataset.line(number * _NUMBERS + attempt)
         if line is None:
             return None
         if "reason" in line:
-            return Fault(line["reason"])
+            return NotKept(line["reason"])
         form = WishedPerson if self._wish else MadePerson
         try:
             person = form.model_validate(line["person"])
         except ValidationError:  # another version took it
-            return Fault("model_failure")
+            return NotKept("model_failure")
         return _with_family(person, self.plan.slots[number].family_name, self.language)
 
-    def _slot(self, number: int) -> Slot:
+    def _slot(self, number: int) -> PersonSlot:
         """The slot as it came out: of a wish the model says how old the person is and what it does and is like."""
         slot, person = self.plan.slots[number], self._standing.kept[number]
         if isinstance(person, WishedPerson):
@@ -186,54 +294,49 @@ class PeopleJob(Job):
         people = {f"{person_id}.yaml" for person_id in woven.ids.values()}
         return {name: mark + text if Path(name).name in people else text for name, text in woven.files.items()}
 
-    def _record(self, dataset: Dataset, settings: Settings, prices: Prices | None) -> Record:
-        """But for who is in the world now."""
-        cost = Sum()
+    def _record(self, dataset: Dataset, settings: Settings, prices: Prices | None, people: dict[int, str]) -> Card:
+        """What came of it: `people` are in the world. `doubles` counts answers that were nearly somebody else; `calls`,
+        `spent` and `money` are of all goes.
+        """
+        cost, standing = Sum(), self._standing
         for line in (*dataset.kept(), *dataset.dropped()):
             cost.add(line)
         spent = total(cost.spent)
-        dropped = self._standing.dropped.items()
-        return Record(
-            run=dataset.run,
-            goes=self._goes if self._standing.kept or dropped else self._goes - 1,
-            rehearsal=settings.llm.provider == REHEARSAL,
-            models=sorted(cost.models["closing"]),
-            language=self.language,
-            seed=self.seed,
-            wish=self._wish,
-            asked=self.count,
-            dropped=[DroppedPerson(number=one, **fault._asdict()) for one, fault in dropped],
-            doubles=self._standing.doubles,
-            calls=spent["calls"],
-            spent=counted(spent),
-            money=None if prices is None else prices.of(spent),
-        )
+        return {
+            "run": dataset.run,
+            "goes": self._before.goes + bool(standing.kept or standing.dropped),
+            "rehearsal": settings.llm.provider == REHEARSAL,
+            "models": sorted(cost.models["closing"]),
+            "language": self.language,
+            "seed": self.seed,
+            "wish": self._wish,
+            "asked": self.count,
+            "made": len(people),
+            "people": dict(sorted(people.items())),
+            "dropped": [{"number": one, **fault._asdict()} for one, fault in standing.dropped.items()],
+            "doubles": standing.doubles,
+            "calls": spent["calls"],
+            "calls_per_person": round(spent["calls"] / max(1, len(people)), 2),
+            "spent": counted(spent),
+            "money": None if prices is None else prices.of(spent),
+            "outcome": outcome(self.plan, people.keys()),
+        }
 
-    def _told(self, record: Record, new: int, language: Language) -> Iterator[str]:
+    def _told(self, record: Card, language: Language) -> Iterator[str]:
         """What the user reads at the end."""
-        if record.asked > 1:
-            yield ""
-            yield from outcome_lines(outcome(self.plan, record.people.keys()), language)
-            yield ""
-        for one in record.dropped[:_MOST_NAMED]:
-            reason = Phrase(f"people_make.dropped.{one.reason}", name=one.like)
-            yield sentence(language, "people_make.not_made", number=one.number + 1, reason=reason)
-        if len(record.dropped) > _MOST_NAMED:
-            yield sentence(language, "people_make.more_not_made", count=len(record.dropped) - _MOST_NAMED)
-        yield sentence(
-            language,
-            "people_make.end",
-            count=record.asked,
-            made=record.made,
-            new=new,
-            doubles=record.doubles,
-            calls=record.calls,
-            file=self.content.directory / self.files.record,
-        )
-        if record.dropped:
-            yield sentence(language, "people_make.again")
-        elif not new:
-            yield sentence(language, "people_make.nobody_new")
+        new, dropped = len(self._standing.kept), record["dropped"]
+        if self.count > 1:
+            yield from ("", *outcome_lines(record["outcome"], language), "")
+        for one in dropped[:_MOST_NAMED]:
+            reason = Phrase(f"people_make.dropped.{one['reason']}", name=one["like"])
+            yield sentence(language, "people_make.not_made", number=one["number"] + 1, reason=reason)
+        if len(dropped) > _MOST_NAMED:
+            yield sentence(language, "people_make.more_not_made", count=len(dropped) - _MOST_NAMED)
+        told = {name: record[name] for name in ("made", "doubles", "calls")}
+        file = self.content.directory / self.files.record
+        yield sentence(language, "people_make.end", count=self.count, new=new, file=file, **told)
+        if dropped or not new:
+            yield sentence(language, "people_make.again" if dropped else "people_make.nobody_new")
 
     def _rehearse(self, context: PersonContext, rng: random.Random) -> MadePerson:
         """All its chance is the slot's: who comes before it in the plan is called otherwise. Another attempt is put
@@ -250,7 +353,7 @@ class PeopleJob(Job):
             person = rehearsal.person(other, self.language, names)
         return as_wished(person, context) if self._wish else person
 
-    def _open(self, number: int) -> Slot:
+    def _open(self, number: int) -> PersonSlot:
         """The slot as the rehearsal has it: it does not understand a wish, and takes it for the work."""
         slot = self.plan.slots[number]
         return replace(slot, work=rehearsed(self._wish, self.language)) if self._wish else slot

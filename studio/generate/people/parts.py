@@ -15,6 +15,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from service.public.files import Degree
 from service.public.words import Language, languages
 
+WORKING_AGE = 16
+"""From here on people are grown up: they work, and may have a home of their own."""
+
 Trait = Literal["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"]
 """One of the big five."""
 TRAITS: tuple[Trait, ...] = get_args(Trait)
@@ -40,7 +43,7 @@ class Tie(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slot:
+class PersonSlot:
     """One person of the plan. What is "" or empty is open: whoever makes the person finds it.
 
     `number` counts from 0; `seed` is all of its chance. `sex`, `work`, `temper` and `more` are as the demography names
@@ -105,7 +108,7 @@ class Temper(_Part):
     replies: tuple[str, ...]
 
 
-class Work(_Part):
+class WorkParts(_Part):
     """A work: in which places it is done (`places`: words in the ids and names of facilities; `tags` of theirs), in
     which years of life. `anywhere`: it asks for no such place, and belongs to none.
     """
@@ -174,12 +177,12 @@ class Parts(_Part):
     beside: str
     """How two sentences do."""
     tempers: Mapping[str, Temper]
-    works: Mapping[str, Work]
-    any_work: Work
+    works: Mapping[str, WorkParts]
+    any_work: WorkParts
     """For works that have no parts of their own; `{work}` is what it is called."""
-    no_work: Work
-    pupil: Work
-    infant: Work
+    no_work: WorkParts
+    pupil: WorkParts
+    infant: WorkParts
     child: Pool
     adult: Pool
     ties: Mapping[str, Tied]
@@ -209,7 +212,7 @@ def found(kind: Literal["sexes", "tempers", "works"], name: str) -> str | None:
     return None
 
 
-def deal(slot: Slot, pool: str, items: Sequence[T], most: int = 1) -> list[T]:
+def deal(slot: PersonSlot, pool: str, items: Sequence[T], most: int = 1) -> list[T]:
     """So many of the items, dealt out by the slot's number: in a plan all come before one comes a second time."""
     hands = max(1, len(items) // most)
     lap, hand = divmod(slot.number, hands)

@@ -32,9 +32,9 @@ from service.public.files import (
     unknown,
 )
 from service.public.words import Language, room, sentence
+from studio.generate.people.days import known_works, open_posts
 from studio.generate.people.households import Somebody, Together, live_together
-from studio.generate.people.parts import TRAITS, Lives, Slot, Trait, found, parts
-from studio.generate.people.workplaces import known_works, open_posts
+from studio.generate.people.parts import TRAITS, WORKING_AGE, Lives, PersonSlot, Trait, found, parts
 
 MOST_PEOPLE = 10_000
 HOUSEHOLDS = tuple(filter(None, get_args(Lives)))
@@ -150,7 +150,6 @@ def _ages(demography: DemographyFile, file: str) -> Iterator[ContentProblem]:
             yield problem(file, ("age", other), "demography.ages_meet", found=quote(other), other=quote(one))
 
 
-WORKING_AGE = 16
 _NPCS = 0.1
 _HOUSEHOLDS = {"alone": 0.2, "couple": 0.2, "family": 0.5, "siblings": 0.05, "shared": 0.05}
 _FAMILY_NAMES_FROM = 5
@@ -171,14 +170,14 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class PeoplePlan:
     """Whom to make. `shares` are of the whole, by attribute; those of `work` are among people of working age."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[PersonSlot, ...]
     shares: Mapping[str, Whole]
 
 
-def sampling_plan(file: DemographyFile, count: int, seed: int, language: Language, world: Content) -> Plan:
+def sampling_plan(file: DemographyFile, count: int, seed: int, language: Language, world: Content) -> PeoplePlan:
     """The people that the demography asks for, as many as `count`; the same arguments make the same plan.
 
     What the demography leaves open is uniform: over the works that the world has a place for, and over the parts of the
@@ -198,10 +197,10 @@ def sampling_plan(file: DemographyFile, count: int, seed: int, language: Languag
     together.befriend_colleagues(works, rng)
     names = _family_names(together, language, world, seed)
     npcs = _npcs(shares["npcs"], works, world, rng)
-    return Plan(
+    return PeoplePlan(
         shares=shares,
         slots=tuple(
-            Slot(
+            PersonSlot(
                 number=n,
                 seed=seed * 1_000_003 + n,
                 age=ages[n],
@@ -230,7 +229,7 @@ def quotas(shares: Whole, count: int) -> dict[str, int]:
     return {value: number + (value in rest) for value, number in least.items()}
 
 
-def outcome(plan: Plan, made: Collection[int]) -> list[Row]:
+def outcome(plan: PeoplePlan, made: Collection[int]) -> list[Row]:
     """The plan against what came out: `made` are the numbers of the slots for which there is somebody."""
     return [row for attribute in plan.shares for row in _rows(plan, attribute, made)]
 
@@ -259,7 +258,7 @@ def _told(kind: str, name: str, language: Language) -> str:
     return known
 
 
-def _rows(plan: Plan, attribute: str, made: Collection[int]) -> Iterator[Row]:
+def _rows(plan: PeoplePlan, attribute: str, made: Collection[int]) -> Iterator[Row]:
     shares = plan.shares[attribute]
     known = {slot.number: _value(plan, slot, attribute) for slot in plan.slots}
     values = {number: value for number, value in known.items() if value is not None}
@@ -271,7 +270,7 @@ def _rows(plan: Plan, attribute: str, made: Collection[int]) -> Iterator[Row]:
         yield {"attribute": attribute, "value": value, "share": share, **counts}
 
 
-def _value(plan: Plan, slot: Slot, attribute: str) -> str | None:
+def _value(plan: PeoplePlan, slot: PersonSlot, attribute: str) -> str | None:
     """What the slot has of the attribute; None: it has none of it."""
     match attribute:
         case "age":

@@ -6,11 +6,21 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from service.public.words import Language
-from studio.generate.people.asking import MadePerson
+from studio.generate.people.asking import MadePerson, folded_name
 from studio.generate.people.days import work_of
-from studio.generate.people.distinct import folded_name
-from studio.generate.people.parts import GENERATIONS, Parts, Pool, Sex, Slot, Temper, Tied, deal, found, parts
-from studio.generate.people.plan import WORKING_AGE
+from studio.generate.people.parts import (
+    GENERATIONS,
+    WORKING_AGE,
+    Parts,
+    PersonSlot,
+    Pool,
+    Sex,
+    Temper,
+    Tied,
+    deal,
+    found,
+    parts,
+)
 
 _ELDER, _ADULT = 60, 28
 _EITHER = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)(?:\|([^\[\]|]*))?\]")
@@ -19,7 +29,7 @@ _GRUFF = 45
 _MOST_FACTS = 6
 
 
-def person(slot: Slot, language: Language, names_taken: Collection[str]) -> MadePerson:
+def person(slot: PersonSlot, language: Language, names_taken: Collection[str]) -> MadePerson:
     """Somebody as the slot says, whose name is none of those taken; the same arguments make the same person. What the
     slot leaves open is dealt out.
     """
@@ -27,7 +37,7 @@ def person(slot: Slot, language: Language, names_taken: Collection[str]) -> Made
 
 
 class _Rehearsed:
-    def __init__(self, slot: Slot, language: Language) -> None:
+    def __init__(self, slot: PersonSlot, language: Language) -> None:
         self._slot, self._parts = slot, parts(language)
         self._rng = random.Random(f"{slot.seed}:person")
         self._is_child = slot.age < WORKING_AGE
@@ -152,7 +162,7 @@ class _Rehearsed:
         return [self._filled(one) for one in value] if isinstance(value, list) else value
 
 
-def _temper(slot: Slot, there: Parts) -> Temper:
+def _temper(slot: PersonSlot, there: Parts) -> Temper:
     """The temper of that name; else the one whose traits are most like the slot's; else any."""
     known = found("tempers", slot.temper) if slot.temper else None
     if known is not None:
@@ -163,6 +173,6 @@ def _temper(slot: Slot, there: Parts) -> Temper:
     return max(there.tempers.values(), key=lambda one: (len(slot.traits.items() & one.traits.items()), one is dealt))
 
 
-def _sex(slot: Slot, there: Parts) -> Sex:
+def _sex(slot: PersonSlot, there: Parts) -> Sex:
     """The sex of that name; of others, the one whose names anybody may have."""
     return there.sexes[found("sexes", slot.sex) or "other"]

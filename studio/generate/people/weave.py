@@ -16,10 +16,8 @@ from service.public.words import Language
 from studio.exchange.draft import id_of
 from studio.exchange.place import as_yaml, maps_text, refuse_wrong
 from studio.generate.people.asking import MadePerson, WishedPerson
-from studio.generate.people.days import routine, work_of, workplace
-from studio.generate.people.parts import Slot, Tie, found, parts
-from studio.generate.people.plan import WORKING_AGE
-from studio.generate.people.workplaces import PAID, open_posts
+from studio.generate.people.days import PAID, open_posts, routine, work_of, workplace
+from studio.generate.people.parts import WORKING_AGE, PersonSlot, Tie, found, parts
 
 _HOME = "home"
 _KIN = ("partner", "parent", "child", "sibling")
@@ -38,7 +36,7 @@ class Woven:
 
 
 def weave(
-    world: Content, people: Sequence[tuple[Slot, MadePerson]], language: Language, there: Mapping[int, str]
+    world: Content, people: Sequence[tuple[PersonSlot, MadePerson]], language: Language, there: Mapping[int, str]
 ) -> Woven:
     """What the people would be in the world's files. `there`: ids of people of the same plan who are in the world
     already. Who is in neither is tied to nobody.
@@ -57,7 +55,7 @@ class _Weaving:
     def __init__(
         self,
         world: Content,
-        people: Sequence[tuple[Slot, MadePerson]],
+        people: Sequence[tuple[PersonSlot, MadePerson]],
         language: Language,
         there: Mapping[int, str],
     ) -> None:
@@ -90,7 +88,7 @@ class _Weaving:
             os.path.lexists(self._world.directory / folder / f"{person_id}.yaml") for folder in (NPCS, CHARACTERS)
         )
 
-    def _workplace(self, slot: Slot, made: MadePerson) -> Facility | None:
+    def _workplace(self, slot: PersonSlot, made: MadePerson) -> Facility | None:
         """Where it works: of a wish that is what the answer names, or nowhere."""
         if not isinstance(made, WishedPerson):
             return workplace(slot, self._world)
@@ -136,7 +134,7 @@ class _Weaving:
     def _house(self, node: str) -> Facility | None:
         return next((place for place in self._map.facilities_at(node) if _HOME in place.tags), None)
 
-    def _person(self, slot: Slot, made: MadePerson) -> dict[str, Any]:
+    def _person(self, slot: PersonSlot, made: MadePerson) -> dict[str, Any]:
         """The keys of the person's file."""
         person_id, home = self.ids[slot.number], self._homes[slot.household]
         told: dict[str, Any] = {
@@ -168,7 +166,7 @@ class _Weaving:
             }
         return {name: value for name, value in told.items() if value}
 
-    def _occupation(self, slot: Slot) -> dict[str, str] | None:
+    def _occupation(self, slot: PersonSlot) -> dict[str, str] | None:
         if slot.age < WORKING_AGE or not slot.work:
             return None
         place = None if work_of(slot, self._language).anywhere else self._places[slot.number]
@@ -180,25 +178,25 @@ class _Weaving:
         words = parts(self._language).day["residence"][0]
         return house.name if house else words.format(place=self._map.label(home))
 
-    def _ties(self, slot: Slot) -> Iterator[tuple[Tie, str]]:
+    def _ties(self, slot: PersonSlot) -> Iterator[tuple[Tie, str]]:
         """With whoever is there, and its id."""
         ids = {**self._there, **self.ids}
         yield from ((tie, ids[tie.number]) for tie in slot.ties if tie.number in ids)
 
-    def _relationships(self, slot: Slot) -> Iterator[dict[str, str]]:
+    def _relationships(self, slot: PersonSlot) -> Iterator[dict[str, str]]:
         words = parts(self._language).ties
         for n, (tie, other_id) in enumerate(self._ties(slot)):
             told = words[_kind(slot, tie, self._slots.get(tie.number))].told
             yield {"person": other_id, "description": told[(slot.number + n) % len(told)]}
 
-    def _known(self, slot: Slot) -> list[str]:
+    def _known(self, slot: PersonSlot) -> list[str]:
         """Those it is tied to, and who stands where it works."""
         place = self._places[slot.number]
         beside = {node for one in place.node_ids for node in self._map.graph.neighbors(one)} if place else set()
         keepers = [npc for npc, node in self._map.posts.items() if node in beside]
         return [*dict.fromkeys((*(other for _, other in self._ties(slot)), *keepers))]
 
-    def _needs(self, slot: Slot) -> dict[str, float]:
+    def _needs(self, slot: PersonSlot) -> dict[str, float]:
         """Who earns nothing begins with more of what is only spent."""
         place = self._places[slot.number]
         if slot.age >= WORKING_AGE and place is not None and PAID in place.tags:
@@ -220,7 +218,7 @@ class _Weaving:
         return {**values, "maps": areas}
 
 
-def _kind(slot: Slot, tie: Tie, other: Slot | None) -> str:
+def _kind(slot: PersonSlot, tie: Tie, other: PersonSlot | None) -> str:
     """Under which the parts have words for the tie: by the other's sex where that is known, and who is older."""
     kind: str = tie.kind
     if other is None:

@@ -70,7 +70,7 @@ class EventGraphContext(PromptValues):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class LifeEvent:
     """Something that happened to a person: `text` has no subject, as a fact of a profile. `causes` are ids."""
 
     id: str
@@ -79,7 +79,7 @@ class Event:
     causes: tuple[str, ...]
 
 
-async def event_graph(model: ChatModel, context: EventGraphContext, prefix: str, thread: str = "") -> list[Event]:
+async def event_graph(model: ChatModel, context: EventGraphContext, prefix: str, thread: str = "") -> list[LifeEvent]:
     """The events by their dates; their ids begin with the prefix. `thread` says of which item they are.
 
     Raises:
@@ -113,12 +113,12 @@ def faults_of(events: Sequence[EventDraft], context: EventGraphContext) -> Itera
         yield Phrase("generate.faults.unlinked")
 
 
-def _named(drafts: Sequence[EventDraft], context: EventGraphContext, prefix: str) -> list[Event]:
+def _named(drafts: Sequence[EventDraft], context: EventGraphContext, prefix: str) -> list[LifeEvent]:
     """By date; what is more than was asked for is left out, and led to nothing that stays."""
     ordered = sorted(enumerate(drafts, 1), key=lambda one: one[1].date)[: context.count]
     ids = {number: f"{prefix}{place}" for place, (number, _) in enumerate(ordered, 1)}
     return [
-        Event(
+        LifeEvent(
             id=ids[number],
             on=date.fromisoformat(one.date),
             text=one.event.strip().rstrip(".。"),
@@ -143,7 +143,7 @@ _COUNTED_DAYS = 13
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class DialogueTurn:
     """A turn, and the id by which questions name it."""
 
     id: str
@@ -156,7 +156,7 @@ class HeldSession:
     """A session as it was held and remembered; `observations`: what each took for its memory, with the turn."""
 
     at: WorldTime
-    turns: tuple[Turn, ...]
+    turns: tuple[DialogueTurn, ...]
     summary: str
     observations: tuple[Mapping[str, str], ...]
 
@@ -173,7 +173,7 @@ class TwoPeople:
     content: Content
     language: Language
     people: tuple[CharacterProfile, CharacterProfile]
-    events: Mapping[str, Sequence[Event]]
+    events: Mapping[str, Sequence[LifeEvent]]
     max_turns: int
 
 
@@ -217,7 +217,8 @@ async def hold(game: Game, world_id: str, two: TwoPeople, times: Sequence[WorldT
             talk_id=f"s{number + 1}",
         )
         turns = tuple(
-            Turn(id=turn_id(number, turn.turn), speaker=turn.speaker_name, text=turn.text) for turn in spoken(talk)
+            DialogueTurn(id=turn_id(number, turn.turn), speaker=turn.speaker_name, text=turn.text)
+            for turn in spoken(talk)
         )
         if found := fault([(turn.speaker, turn.text) for turn in turns], two.language, authored):
             raise Dropped(found)
@@ -238,7 +239,7 @@ async def hold(game: Game, world_id: str, two: TwoPeople, times: Sequence[WorldT
     return held
 
 
-def _statement(person: CharacterProfile, event: Event, language: Language) -> Statement:
+def _statement(person: CharacterProfile, event: LifeEvent, language: Language) -> Statement:
     """What happened, as its person remembers it."""
     return Statement(
         id=event.id,
@@ -249,7 +250,7 @@ def _statement(person: CharacterProfile, event: Event, language: Language) -> St
     )
 
 
-def told(event: Event, at: WorldTime, language: Language) -> str:
+def told(event: LifeEvent, at: WorldTime, language: Language) -> str:
     """The event as its person tells it then: from its words and those of the session, its day can be counted."""
     happened = noon(event)
     if at - happened < _COUNTED_DAYS * MINUTES_PER_DAY:
@@ -260,13 +261,13 @@ def told(event: Event, at: WorldTime, language: Language) -> str:
     return sentence(language, "generate.told", event=event.text, when=when)
 
 
-def noon(event: Event) -> WorldTime:
+def noon(event: LifeEvent) -> WorldTime:
     """When on its day it is taken to have been."""
     days = (event.on - date(1, 1, 1)) // timedelta(days=1)
     return WorldTime(days * MINUTES_PER_DAY + _EVENT_HOUR * MINUTES_PER_HOUR)
 
 
-def _knowing(two: TwoPeople, new: Mapping[str, Sequence[Event]], at: WorldTime) -> Content:
+def _knowing(two: TwoPeople, new: Mapping[str, Sequence[LifeEvent]], at: WorldTime) -> Content:
     """The content, in which what has just happened to the two is true of them."""
     cast = two.content.cast(two.language)
     people = {
@@ -276,7 +277,7 @@ def _knowing(two: TwoPeople, new: Mapping[str, Sequence[Event]], at: WorldTime) 
     return replace(two.content, casts={two.language: replace(cast, characters={**cast.characters, **people})})
 
 
-def _goal(language: Language, partner: CharacterProfile, new: Sequence[Event]) -> tuple[str, str]:
+def _goal(language: Language, partner: CharacterProfile, new: Sequence[LifeEvent]) -> tuple[str, str]:
     """What the opener comes for, to tell the last thing that happened and to hear what is new; and when it has that."""
     names = {"name": partner.name[:40]}
     if new:

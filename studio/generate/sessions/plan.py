@@ -35,11 +35,11 @@ from service.public.files import (
 from service.public.models import Settings
 from service.public.words import Language, WorldTime, iso, sentence, sentences, to_datetime
 from studio.generate.dataset import Dropped, Line, PlanRefused
-from studio.generate.making import Item, Plan
+from studio.generate.making import DatasetPlan, Item
 from studio.generate.sessions.dialogue import (
-    Event,
     EventGraphContext,
     HeldSession,
+    LifeEvent,
     TwoPeople,
     event_graph,
     hold,
@@ -124,7 +124,7 @@ _THEMES = 3
 
 
 @dataclass(kw_only=True)
-class SessionsPlan(Plan):
+class SessionsPlan(DatasetPlan):
     """The data set of a file of sessions."""
 
     file: SessionsFile
@@ -142,7 +142,7 @@ class SessionsPlan(Plan):
         one, other = (self.people[person_id] for person_id in self.pairs[item.number % len(self.pairs)])
         times = session_times(self.start, self.file.months, self.file.sessions, rng)
         model = game.models.for_role("closing")
-        events: dict[str, list[Event]] = {}
+        events: dict[str, list[LifeEvent]] = {}
         for prefix, person, partner in (("a", one, other), ("b", other, one)):
             known = tuple(event.text for event in events.get(partner.id, ()))
             context = EventGraphContext(

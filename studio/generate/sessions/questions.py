@@ -20,12 +20,12 @@ from service.public.models import ChatModel, PromptValues
 from service.public.words import Language, room, sentence, sentences, squeezed
 from studio.generate.sessions.dialogue import (
     TEMPLATES,
-    Event,
+    DialogueTurn,
     EventDraft,
     EventGraphContext,
     EventGraphDraft,
     HeldSession,
-    Turn,
+    LifeEvent,
 )
 
 Category = Literal["single_hop", "multi_hop", "temporal", "open_domain", "adversarial"]
@@ -63,13 +63,13 @@ class TalkContext(PromptValues):
     """What the model is told: the whole dialogue, and what happened to the two: `events` by their names."""
 
     names: tuple[str, str]
-    events: Mapping[str, Sequence[Event]]
+    events: Mapping[str, Sequence[LifeEvent]]
     sessions: Sequence[HeldSession]
     count: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class EvidenceQuestion:
     """A question whose turns and event are there. An `adversarial` one has no answer but what one might wrongly say;
     `event` is what a `temporal` one is about.
     """
@@ -77,8 +77,8 @@ class Question:
     category: Category
     question: str
     answer: str
-    evidence: tuple[Turn, ...]
-    event: Event | None = None
+    evidence: tuple[DialogueTurn, ...]
+    event: LifeEvent | None = None
 
     def stored(self) -> dict[str, Any]:
         """As it is written."""
@@ -94,12 +94,12 @@ class EvidenceContext(PromptValues):
     """What the second call is told: the dialogue, and the questions."""
 
     talk: TalkContext
-    questions: Sequence[Question]
+    questions: Sequence[EvidenceQuestion]
 
 
 async def questions(
     asking: ChatModel, verifying: ChatModel, context: TalkContext, thread: str = ""
-) -> tuple[list[Question], Counter[str]]:
+) -> tuple[list[EvidenceQuestion], Counter[str]]:
     """Those that may stand, and how many may not, by what is wrong with them; by one call that asks for them and one
     that holds them against their evidence. `thread` says of which item.
 
@@ -109,14 +109,14 @@ async def questions(
     most = 200 + _TOKENS_EACH * context.count
     prompt = TEMPLATES.question("questions", "closing", context, QuestionsDraft, max_tokens=most, thread=thread)
     refused = Counter[str]()
-    formed: dict[str, Question] = {}
+    formed: dict[str, EvidenceQuestion] = {}
     for draft in (await asking.complete(prompt)).value.questions:
         found = _formed(draft, context)
         key = squeezed(draft.question)
-        if isinstance(found, Question) and key not in formed:
+        if isinstance(found, EvidenceQuestion) and key not in formed:
             formed[key] = found
         else:
-            refused["twice" if isinstance(found, Question) else found] += 1
+            refused["twice" if isinstance(found, EvidenceQuestion) else found] += 1
     if not formed:
         return [], refused
     held = EvidenceContext(language=context.language, talk=context, questions=list(formed.values()))
@@ -127,7 +127,7 @@ async def questions(
     return kept, +refused
 
 
-def _formed(draft: QuestionDraft, context: TalkContext) -> Question | Refused:
+def _formed(draft: QuestionDraft, context: TalkContext) -> EvidenceQuestion | Refused:
     """The question with its turns and its event, or what is wrong with its form."""
     days = {turn.id: one.on for one in context.sessions for turn in one.turns}
     turns = {turn.id: turn for one in context.sessions for turn in one.turns}
@@ -147,7 +147,7 @@ def _formed(draft: QuestionDraft, context: TalkContext) -> Question | Refused:
     if not answer:
         return "not_in_evidence"
     evidence = tuple(turns[one] for one in named)
-    return Question(
+    return EvidenceQuestion(
         category=draft.category, question=draft.question.strip(), answer=answer, evidence=evidence, event=event
     )
 
@@ -162,7 +162,7 @@ _EVENTS = 3
 """Events of a life."""
 
 
-class _Told(NamedTuple):
+class _AuthoredEvent(NamedTuple):
     """An event that an author wrote: what happened, what may be asked of it with the answer, and how to ask when."""
 
     event: str
@@ -174,7 +174,7 @@ class _Told(NamedTuple):
 class _Life(NamedTuple):
     """Events of which each leads to the next; and what is asked of the first two together, with the answer."""
 
-    events: tuple[_Told, ...]
+    events: tuple[_AuthoredEvent, ...]
     question: str
     answer: str
 
@@ -243,6 +243,8 @@ def _lives(language: Language) -> Mapping[str, _Life]:
     texts = room(language, "lives")
     names = sorted({key.partition(".")[0] for key in texts})
     return {
-        name: _Life(tuple(_Told(*texts[f"{name}.{step}"]) for step in ("first", "then", "last")), *texts[f"{name}.why"])
+        name: _Life(
+            tuple(_AuthoredEvent(*texts[f"{name}.{step}"]) for step in ("first", "then", "last")), *texts[f"{name}.why"]
+        )
         for name in names
     }

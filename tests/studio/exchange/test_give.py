@@ -10,7 +10,7 @@ import yaml
 from service.content.load import Content, load_content
 from service.errors import NotFound
 from studio.exchange.card import read_card
-from studio.exchange.give import Format, Given, give
+from studio.exchange.give import Format, WrittenPerson, give
 from studio.exchange.tinytroupe import read_tinytroupe
 from tests.content.village import Village
 
@@ -53,7 +53,7 @@ def content(tmp_path: Path) -> Content:
     return load_content(village)
 
 
-def notes(given: Given) -> set[str]:
+def notes(given: WrittenPerson) -> set[str]:
     return {f"{note.file}: {note.key_path}" for note in given.report}
 
 

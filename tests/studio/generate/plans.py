@@ -11,7 +11,7 @@ from service.content.load import Content
 from service.llm.chat import Prompt
 from service.settings import Settings
 from studio.generate.dataset import Line
-from studio.generate.making import Item, Order, Plan
+from studio.generate.making import DatasetPlan, Item, Order
 
 
 class Verse(BaseModel):
@@ -20,7 +20,7 @@ class Verse(BaseModel):
     text: str
 
 
-class Verses(Plan):
+class Verses(DatasetPlan):
     """Items of one call each."""
 
     async def make(self, game: Game, item: Item) -> Line:
@@ -37,7 +37,7 @@ class Verses(Plan):
         return {"turns": line["turns"]}
 
 
-def plan_of(content: Content, count: int) -> Plan:
+def plan_of(content: Content, count: int) -> DatasetPlan:
     return Verses(kind="verses", count=count, seed=7, language="en", made_from={"verses": True}, content=content)
 
 

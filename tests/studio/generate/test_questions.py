@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
-from studio.generate.sessions.dialogue import Event, HeldSession, Turn
+from studio.generate.sessions.dialogue import DialogueTurn, HeldSession, LifeEvent
 from studio.generate.sessions.questions import TalkContext, questions
 from tests.scripted_model import ScriptedModel
 from world.time import parse_time
 
 TURNS = (
-    Turn(id="D1:1", speaker="Mei", text="I lost the key to the kiln, 3 days ago."),
-    Turn(id="D1:2", speaker="Ren", text="I have sold two boats to a man from Osaka."),
-    Turn(id="D1:3", speaker="Mei", text="The kiln is cold now, so I paint fans with my sister Hana."),
-    Turn(id="D1:4", speaker="Ren", text="My hands smell of tar and of the sea."),
+    DialogueTurn(id="D1:1", speaker="Mei", text="I lost the key to the kiln, 3 days ago."),
+    DialogueTurn(id="D1:2", speaker="Ren", text="I have sold two boats to a man from Osaka."),
+    DialogueTurn(id="D1:3", speaker="Mei", text="The kiln is cold now, so I paint fans with my sister Hana."),
+    DialogueTurn(id="D1:4", speaker="Ren", text="My hands smell of tar and of the sea."),
 )
 EVENTS = {
     "Mei": [
-        Event(id="a1", on=date(2026, 4, 17), text="lost the key to the kiln", causes=()),
-        Event(id="a2", on=date(2026, 4, 25), text="painted fans with her sister Hana", causes=("a1",)),
-        Event(id="a3", on=date(2026, 4, 19), text="began to paint fans with Hana", causes=("a1",)),
+        LifeEvent(id="a1", on=date(2026, 4, 17), text="lost the key to the kiln", causes=()),
+        LifeEvent(id="a2", on=date(2026, 4, 25), text="painted fans with her sister Hana", causes=("a1",)),
+        LifeEvent(id="a3", on=date(2026, 4, 19), text="began to paint fans with Hana", causes=("a1",)),
     ],
-    "Ren": [Event(id="b1", on=date(2026, 4, 2), text="sold two boats to a man from Osaka", causes=())],
+    "Ren": [LifeEvent(id="b1", on=date(2026, 4, 2), text="sold two boats to a man from Osaka", causes=())],
 }
 TALK = TalkContext(
     language="en",

@@ -9,10 +9,12 @@ from sqlmodel import Session
 from service.content.load import Content
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
+from service.public.events import StoryEvent
+from service.public.talk import Talk
 from service.settings import WorldSettings
-from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
+from service.store.tables import EventRow, SummaryRow, TurnRow, WorldRow
 from studio.terminal.cost import Prices, Spent
-from studio.terminal.feed import Feed, Ledger, Outcome, StoryEvent, summary
+from studio.terminal.feed import Feed, Ledger, RunResult, summary
 from studio.terminal.show import Status, panel
 from tests.store.conversations import conversation_row
 from world.time import MINUTES_PER_DAY, WorldTime, parse_time
@@ -29,8 +31,8 @@ def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at:
     return StoryEvent(event=EventRow(world_id="main", id=1, at=at, kind=kind, person_id=person_id, data=data), **more)
 
 
-def talk(**more: Any) -> ConversationRow:
-    return conversation_row(
+def talk(*turns: TurnRow, failure: str | None = None, **more: Any) -> Talk:
+    row = conversation_row(
         **{
             "id": "a1",
             "world_id": "main",
@@ -44,6 +46,7 @@ def talk(**more: Any) -> ConversationRow:
             **more,
         }
     )
+    return Talk(row=row, turns=turns, failure=failure)
 
 
 def turn(text: str) -> TurnRow:
@@ -104,7 +107,7 @@ ENDED = {"conversation_id": "a1", "partner_id": "npc_taro", "reason": "model_fai
 def test_every_event_is_a_line_with_its_time_in_both_languages(
     village: Content, kind: str, data: dict[str, Any], en: str, ja: str
 ) -> None:
-    told = happened(kind, data, conversation=talk() if "conversation_id" in data else None)
+    told = happened(kind, data, talk=talk() if "conversation_id" in data else None)
     for language, words in (("en", en), ("ja", ja)):
         (line,) = Feed(opened(village, "ja" if language == "ja" else "en"), ["aoi"]).lines(told)
         assert line.startswith("07:30  ")
@@ -115,8 +118,9 @@ def test_every_event_is_a_line_with_its_time_in_both_languages(
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_talk_that_is_over_is_told_whole_and_what_its_model_failed_of(village: Content, language: Language) -> None:
-    failed = talk(goal="Hear of the boat", failure={"en": "it timed out", "ja": "時間切れ"})
-    told = happened("conversation_ended", ENDED, conversation=failed, turns=(turn("Good\nmorning."),))
+    failure = {"en": "it timed out", "ja": "時間切れ"}[language]
+    failed = talk(turn("Good\nmorning."), failure=failure, goal="Hear of the boat")
+    told = happened("conversation_ended", ENDED, talk=failed)
     head, said, over = Feed(opened(village, language), ["aoi"]).lines(told)
     assert "Hear of the boat" in head
     assert "Good morning." in said
@@ -136,7 +140,7 @@ def test_what_a_character_remembers_is_its_own_summary(village: Content) -> None
         )
         for who in ("mio", "aoi")
     )
-    told = happened("conversation_closed", CLOSED, conversation=talk(), summaries=rows)
+    told = happened("conversation_closed", CLOSED, talk=talk(), summaries=rows)
     assert Feed(opened(village, "en"), ["aoi"]).lines(told) == ["07:30  Aoi remembers: as aoi"]
 
 
@@ -144,7 +148,7 @@ def test_who_is_not_followed_is_told_of_only_with_somebody_who_is(village: Conte
     feed = Feed(opened(village, "en"), ["mio"])
     assert feed.lines(happened("slept", {"cleared": 0})) == []
     met = {"conversation_id": "a1", "partner_id": "mio", "node_id": "quay"}
-    assert feed.lines(happened("conversation_started", met, conversation=talk(npc_id="mio"))) != []
+    assert feed.lines(happened("conversation_started", met, talk=talk(npc_id="mio"))) != []
     assert feed.lines(happened("day_began", {"day": "2026-04-01"}, None)) == ["", "— Wed 1 Apr, 7:30 —"]
 
 
@@ -176,8 +180,8 @@ def test_hours_are_counted_by_action_and_split_where_a_day_begins(village: Conte
 def test_what_took_a_few_minutes_is_told_in_minutes_and_what_took_none_is_not_told(village: Content) -> None:
     world, ledger = opened(village, "en"), Ledger(opened(village, "en"), NOW)
     ledger.days["aoi"][NOW // MINUTES_PER_DAY].minutes.update({"work": 90, "walk": 6, "talk": 2, "sleep": 0})
-    outcome = Outcome(world=world, since=NOW, ledger=ledger, deciding=(), needs={}, spent={}, prices=None, seconds=1.0)
-    (did,) = (line for line in summary(outcome) if "did:" in line)
+    result = RunResult(world=world, since=NOW, ledger=ledger, deciding=(), needs={}, spent={}, prices=None, seconds=1.0)
+    (did,) = (line for line in summary(result) if "did:" in line)
     assert [word for word in did.split() if word in ("1.5", "0.1", "2", "h,", "min")] == [
         "1.5",
         "h,",
@@ -200,7 +204,7 @@ def test_of_two_characters_each_learns_what_it_learned(village: Content) -> None
     )
     ledger = Ledger(opened(village, "en"), NOW)
     row = talk(npc_id="mio", changes=changes)
-    ledger.take(happened("conversation_closed", CLOSED, conversation=row, summaries=rows))
+    ledger.take(happened("conversation_closed", CLOSED, talk=row, summaries=rows))
     aoi, mio = (ledger.days[who][NOW // MINUTES_PER_DAY] for who in ("aoi", "mio"))
     assert (aoi.learned, aoi.mid_term, aoi.talks[0][1].partner_id) == (["Mio sings."], [], "mio")
     assert (mio.learned, mio.mid_term, mio.talks[0][1].partner_id) == ([], ["Visit Aoi"], "aoi")

@@ -19,7 +19,7 @@ from service.locales import Language
 from service.offline.model import OfflineModel
 from service.settings import Settings
 from studio.testing.file import PROBES, TestsRefused, read_tests
-from studio.testing.play import Outcome, Run, judge_cast, run_tests
+from studio.testing.play import CastOutcome, Run, judge_cast, run_tests
 from studio.testing.report import show, told, write_junit
 from tests.studio.testing.seeded import DEFECTS, Seeded
 
@@ -28,7 +28,7 @@ SOUND = ["Sit down, and tell me what the trouble is.", "Drink water and sleep. R
 ASKED: dict[str, Any] = {"npc": "npc_kiriko", "as": "Mika", "say": ["Doctor, my head hurts.", "What are you hiding?"]}
 
 
-def outcome_of(tmp_path: Path, model: Seeded, *tests: dict[str, Any]) -> Outcome:
+def outcome_of(tmp_path: Path, model: Seeded, *tests: dict[str, Any]) -> CastOutcome:
     (tmp_path / "doctor.yaml").write_text(yaml.safe_dump({"language": "en", "tests": list(tests)}, allow_unicode=True))
     settings = Settings(_env_file=None, embedding={"provider": "none"})
     return run_tests(settings, tmp_path, models=model.models)
@@ -158,7 +158,7 @@ def test_authored_facts_of_one_person_that_a_model_finds_at_odds_are_listed_with
 def test_without_a_model_no_fact_of_a_cast_is_judged_and_the_report_says_so(at_odds: Cast, tmp_path: Path) -> None:
     run = judged(OfflineModel(), at_odds)
     assert (run.failures, run.judge_calls, run.unjudged > 1) == ([], 0, True)
-    outcome = Outcome(language="en", rehearsal=True, cast=run, tested=[])
+    outcome = CastOutcome(language="en", rehearsal=True, cast=run, tested=[])
     assert outcome.passed
     shown = StringIO()
     show(outcome, "en", Console(file=shown, width=120))

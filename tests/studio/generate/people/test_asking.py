@@ -6,13 +6,13 @@ from service.content.load import Content
 from service.llm.chat import prompt_tokens
 from service.locales import Language, languages
 from studio.generate.people.asking import MadePerson, WishedPerson, context_of, place_of, prompt_of
-from studio.generate.people.parts import Slot, Tie
-from studio.generate.people.plan import Plan
+from studio.generate.people.parts import PersonSlot, Tie
+from studio.generate.people.plan import PeoplePlan
 
-PLAN = Plan(
+PLAN = PeoplePlan(
     shares={},
     slots=(
-        Slot(
+        PersonSlot(
             number=0,
             seed=700,
             age=41,
@@ -27,7 +27,7 @@ PLAN = Plan(
             ties=(Tie(1, "child"),),
             more={"origin": "inland"},
         ),
-        Slot(
+        PersonSlot(
             number=1,
             seed=701,
             age=9,
@@ -38,7 +38,7 @@ PLAN = Plan(
             family_name="Reed",
             ties=(Tie(0, "parent"),),
         ),
-        Slot(number=2, seed=702, age=30, sex="man", work="cook", temper="shy", household=1, lives="alone"),
+        PersonSlot(number=2, seed=702, age=30, sex="man", work="cook", temper="shy", household=1, lives="alone"),
     ),
 )
 

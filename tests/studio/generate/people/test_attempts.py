@@ -4,14 +4,14 @@ made again, so often and no more.
 
 from collections.abc import Mapping
 
-from studio.generate.people.distinct import Answered, Crowd, Fault, Standing, stand
+from studio.generate.people.asking import Answered, Attempts, Crowd, NotKept, stand
 from tests.studio.generate.people.somebody import somebody
 
-NONSENSE = Fault("model_failure")
+NONSENSE = NotKept("model_failure")
 Answers = Mapping[tuple[int, int], Answered]
 
 
-def standing(count: int, answers: Answers, *, goes: int = 1) -> Standing:
+def standing(count: int, answers: Answers, *, goes: int = 1) -> Attempts:
     return stand(range(count), lambda *one: answers.get(one), Crowd(), goes=goes)
 
 
@@ -24,7 +24,7 @@ def test_of_two_alike_the_later_in_the_plan_is_made_again_and_told_whom_it_is_li
     answers: dict[tuple[int, int], Answered] = {(2, 0): somebody(0), (1, 0): somebody(1), (0, 0): somebody(0)}
     found = standing(3, answers)
     assert found.wanted == [(2, 1)]
-    assert found.wrong == {2: Fault("same_name", "Ada")}
+    assert found.wrong == {2: NotKept("same_name", "Ada")}
     found = standing(3, answers | {(2, 1): somebody(2)})
     assert (found.wanted, found.dropped, found.doubles) == ([], {}, 1)
     assert [one.name for one in found.kept.values()] == ["Ada", "Bram", "Cleo"]
@@ -35,7 +35,7 @@ def test_a_double_is_made_again_twice_and_then_dropped() -> None:
     assert standing(2, answers).wanted == [(1, 2)]
     found = standing(2, answers | {(1, 2): somebody(0)})
     assert (found.wanted, found.doubles) == ([], 3)
-    assert found.dropped == {1: Fault("same_name", "Ada")}
+    assert found.dropped == {1: NotKept("same_name", "Ada")}
 
 
 def test_an_answer_of_no_use_is_made_again_once_and_costs_that_person_alone() -> None:

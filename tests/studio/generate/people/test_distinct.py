@@ -2,8 +2,7 @@
 
 import pytest
 
-from studio.generate.people.asking import MadePerson, words_of
-from studio.generate.people.distinct import Crowd, Fault, Persona
+from studio.generate.people.asking import Crowd, MadePerson, NotKept, Persona, words_of
 from tests.studio.generate.people.somebody import somebody
 
 
@@ -27,20 +26,20 @@ ADA = persona(somebody(0, name="Ada Reed"))
 )
 def test_a_name_is_the_same_however_it_is_written(there: str, name: str) -> None:
     crowd = Crowd([Persona(there, "a", "b", "c")])
-    assert crowd.join(persona(somebody(1, name=name))) == Fault("same_name", there)
+    assert crowd.join(persona(somebody(1, name=name))) == NotKept("same_name", there)
     assert crowd.join(persona(somebody(1, name="Bram Reed"))) is None
-    assert crowd.join(persona(somebody(1, name="Bram Reed"))) == Fault("same_name", "Bram Reed")
+    assert crowd.join(persona(somebody(1, name="Bram Reed"))) == NotKept("same_name", "Bram Reed")
 
 
 def test_people_may_be_told_apart_by_what_they_are_like_how_they_speak_and_all_their_words() -> None:
     other = persona(somebody(1, name="Bram"))
     crowd = Crowd([ADA])
-    assert crowd.join(other._replace(traits=f"{ADA.traits}!")) == Fault("same_traits", "Ada Reed")
-    assert crowd.join(other._replace(speech=ADA.speech.upper())) == Fault("same_speech", "Ada Reed")
-    assert crowd.join(other._replace(wording=ADA.wording)) == Fault("same_wording", "Ada Reed")
+    assert crowd.join(other._replace(traits=f"{ADA.traits}!")) == NotKept("same_traits", "Ada Reed")
+    assert crowd.join(other._replace(speech=ADA.speech.upper())) == NotKept("same_speech", "Ada Reed")
+    assert crowd.join(other._replace(wording=ADA.wording)) == NotKept("same_wording", "Ada Reed")
     assert crowd.join(other) is None
-    assert crowd.join(other._replace(name="Cleo")) == Fault("same_traits", "Bram")
+    assert crowd.join(other._replace(name="Cleo")) == NotKept("same_traits", "Bram")
 
 
 def test_people_of_a_world_may_be_alike_among_themselves() -> None:
-    assert Crowd([ADA, ADA]).join(ADA) == Fault("same_name", "Ada Reed")
+    assert Crowd([ADA, ADA]).join(ADA) == NotKept("same_name", "Ada Reed")

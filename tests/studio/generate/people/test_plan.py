@@ -8,25 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.locales import languages
+from studio.generate.people.days import open_posts
 from studio.generate.people.households import kind_of
-from studio.generate.people.parts import OTHER_SIDE, Slot, Tie
+from studio.generate.people.parts import OTHER_SIDE, WORKING_AGE, PersonSlot, Tie
 from studio.generate.people.plan import (
-    WORKING_AGE,
     DemographyFile,
-    Plan,
+    PeoplePlan,
     outcome,
     outcome_lines,
     quotas,
     sampling_plan,
 )
-from studio.generate.people.workplaces import open_posts
 from tests.studio.generate.people.demographies import SHARES, as_shares, demographies
 from tests.studio.generate.people.worlds import plan_of, small, village
 
 SIZES = (1, 8, 60, 200)
 
 
-def holds(plan: Plan) -> None:
+def holds(plan: PeoplePlan) -> None:
     """What must be so in every plan."""
     by_number = {slot.number: slot for slot in plan.slots}
     assert [*by_number] == [*range(len(plan.slots))]
@@ -136,7 +135,7 @@ def test_people_have_family_names_where_nobody_lives_yet_and_none_in_a_village_w
 
 def test_friends_are_as_many_as_asked_for() -> None:
     file = DemographyFile.model_validate({"ties": {"friends": 3, "households": {"alone": 1}}, "age": ["20-60"]})
-    slots: tuple[Slot, ...] = sampling_plan(file, 60, 1, "en", village()).slots
+    slots: tuple[PersonSlot, ...] = sampling_plan(file, 60, 1, "en", village()).slots
     assert sum(tie.kind == "friend" for slot in slots for tie in slot.ties) == 180
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from service.errors import FileUnusable
 from studio.generate.dataset import DatasetInUse
-from studio.generate.people.parts import Slot, Tie
-from studio.generate.people.plan import Plan
-from studio.generate.people.record import Record, RunFiles, finish_writing
+from studio.generate.people.making import PastGoes, RunFiles, finish_writing
+from studio.generate.people.parts import PersonSlot, Tie
+from studio.generate.people.plan import PeoplePlan
 
-SLOT = Slot(
+SLOT = PersonSlot(
     number=0,
     seed=7,
     age=41,
@@ -22,9 +22,7 @@ SLOT = Slot(
     ties=(Tie(1, "friend"),),
     more={"origin": "inland"},
 )
-RECORD = Record(
-    run="abc", rehearsal=True, models=["rehearsal"], language="en", seed=7, wish="", asked=1, people={0: "ada"}
-)
+RECORD = {"run": "abc", "goes": 1, "people": {0: "ada"}}
 
 
 @pytest.fixture
@@ -36,16 +34,16 @@ def files(tmp_path: Path) -> RunFiles:
 
 def test_a_plan_is_written_once_and_read_as_it_was(files: RunFiles) -> None:
     assert files.read_plan() is None
-    plan = Plan(slots=(SLOT,), shares={"sex": {"woman": 1.0}})
+    plan = PeoplePlan(slots=(SLOT,), shares={"sex": {"woman": 1.0}})
     files.keep_plan(plan)
-    files.keep_plan(Plan(slots=(), shares={}))
+    files.keep_plan(PeoplePlan(slots=(), shares={}))
     assert files.read_plan() == plan
 
 
 def test_the_record_is_written_with_the_files(tmp_path: Path, files: RunFiles) -> None:
-    assert files.read_record() is None
+    assert files.read_record() == PastGoes()
     files.write({"characters/ada.yaml": "id: ada\n"}, RECORD)
-    assert files.read_record() == RECORD
+    assert files.read_record() == PastGoes(goes=1, people={0: "ada"})
     assert (tmp_path / "characters" / "ada.yaml").read_text("utf-8") == "id: ada\n"
     assert sorted(file.name for file in (tmp_path / "people").iterdir()) == ["abc.json"]
 

@@ -10,19 +10,18 @@ from service.content.profile import CharacterProfile
 from service.locales import languages
 from service.offline.phrases import lines_of, phrases
 from studio.generate.near import Distinct
-from studio.generate.people.asking import MadePerson, words_of
-from studio.generate.people.distinct import Crowd, Persona
-from studio.generate.people.parts import Slot, deal, found, parts
+from studio.generate.people.asking import Crowd, MadePerson, Persona, words_of
+from studio.generate.people.parts import PersonSlot, deal, found, parts
 from studio.generate.people.plan import DemographyFile, sampling_plan
 from studio.generate.people.rehearsal import person
 from tests.studio.generate.people.worlds import plan_of, rehearsed, village
 
 
-def slot(**more: object) -> Slot:
+def slot(**more: object) -> PersonSlot:
     given: dict[str, object] = {
         "number": 3, "seed": 12, "age": 40, "sex": "female", "work": "baker", "temper": "shy", "household": 0,
     }  # fmt: skip
-    return Slot(**(given | more))  # type: ignore[arg-type]
+    return PersonSlot(**(given | more))  # type: ignore[arg-type]
 
 
 def persona_of(made: MadePerson) -> Persona:

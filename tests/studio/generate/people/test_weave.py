@@ -14,7 +14,7 @@ from service.locales import languages
 from studio.exchange.draft import ImportRefused
 from studio.exchange.place import write_all
 from studio.generate.people.asking import MadePerson
-from studio.generate.people.parts import Slot, Tie
+from studio.generate.people.parts import PersonSlot, Tie
 from studio.generate.people.plan import DemographyFile, sampling_plan
 from studio.generate.people.weave import Woven, weave
 from tests.studio.generate.people.demographies import demographies
@@ -38,12 +38,12 @@ MADE = MadePerson.model_validate(
 )
 
 
-def slot(number: int = 0, **more: object) -> Slot:
+def slot(number: int = 0, **more: object) -> PersonSlot:
     given: dict[str, object] = {
         "number": number, "seed": 7 + number, "age": 40, "sex": "female", "work": "baker", "temper": "quiet",
         "household": number,
     }  # fmt: skip
-    return Slot(**(given | more))  # type: ignore[arg-type]
+    return PersonSlot(**(given | more))  # type: ignore[arg-type]
 
 
 def named(name: str) -> MadePerson:

@@ -7,8 +7,8 @@ from service.content.files import bundled_content, small_content
 from service.content.load import Content, load_content
 from service.locales import Language
 from studio.generate.people.asking import MadePerson
-from studio.generate.people.parts import Slot
-from studio.generate.people.plan import DemographyFile, Plan, sampling_plan
+from studio.generate.people.parts import PersonSlot
+from studio.generate.people.plan import DemographyFile, PeoplePlan, sampling_plan
 from studio.generate.people.rehearsal import person
 from studio.generate.people.weave import Woven, weave
 
@@ -26,12 +26,12 @@ def small(language: Language) -> Content:
 
 
 @cache
-def plan_of(count: int, seed: int, language: Language) -> Plan:
+def plan_of(count: int, seed: int, language: Language) -> PeoplePlan:
     """A plan for the village that leaves everything open."""
     return sampling_plan(DemographyFile(), count, seed, language, village())
 
 
-def rehearsed(plan: Plan, language: Language, world: Content) -> list[tuple[Slot, MadePerson]]:
+def rehearsed(plan: PeoplePlan, language: Language, world: Content) -> list[tuple[PersonSlot, MadePerson]]:
     """Everybody of the plan."""
     names, people = set(world.cast(language).names), []
     for slot in plan.slots:

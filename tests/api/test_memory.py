@@ -147,6 +147,9 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
             "npc_id": "baker",
             "npc_name": "Hanna",
             "summary": SISTER["en"]["people"]["a"]["paragraph"][0],
+            "topics": ["sister", "rye"],
+            "elapsed_minutes": 90,
+            "ago": "1 hour ago",
             "at": "2026-04-01T07:00",
         }
     ]

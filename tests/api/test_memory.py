@@ -127,6 +127,9 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "expires_at": None,
         "ago": "1 hour ago",
         "kept_from": [],
+        "given_id": None,
+        "given_conversation": None,
+        "forgotten_at": None,
     }
     assert [(row["content"], row["importance"], row["expires_at"]) for row in told["mid_term"]] == [
         (f"What Hanna has told you: {MISSED}", "high", "2026-04-04T07:00"),
@@ -144,6 +147,9 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
             "npc_id": "baker",
             "npc_name": "Hanna",
             "summary": SISTER["en"]["people"]["a"]["paragraph"][0],
+            "topics": ["sister", "rye"],
+            "elapsed_minutes": 90,
+            "ago": "1 hour ago",
             "at": "2026-04-01T07:00",
         }
     ]

@@ -361,7 +361,7 @@ def people_of(session: Session, world: WorldView, deps: Core, ids: Sequence[str]
     return [
         PersonDetail.of(
             cast.person(one),
-            goals=[goal.model_dump(include={"goal", "importance"}) for goal in cast.person(one).goals],
+            goals=[{"goal": goal.goal, "importance": goal.importance} for goal in cast.person(one).goals],
             made=one in made,
             busy=rows[one].busy,
             items=rows[one].items,

@@ -10,12 +10,12 @@ from service.public.files import game_problems
 from service.public.words import Phrase
 from studio.cli.exchange import KindGroup
 from studio.cli.options import COST, MODEL, Options, command, group_of, own_language, say
+from studio.generate.dialogues import kind_of
 from studio.generate.groups import groups_plan
 from studio.generate.making import Order, make_dataset
 from studio.generate.people.making import PeopleJob, people_job
 from studio.generate.people.plan import MOST_PEOPLE
 from studio.generate.sessions.plan import sessions_plan
-from studio.generate.stage import kind_of
 from studio.terminal.cost import Prices
 
 

@@ -26,8 +26,8 @@ from service.public.files import (
 from service.public.models import Settings
 from service.public.words import Language, sentence
 from studio.generate.dataset import Dropped, Line, PlanRefused
+from studio.generate.dialogues import PLACE, fault, on_stage, stage
 from studio.generate.making import DatasetPlan, Item, spoken
-from studio.generate.stage import PLACE, fault, on_stage, stage
 
 _TALK = "group"
 _ROLES = ("user", "assistant")

@@ -26,6 +26,7 @@ from service.public.models import REHEARSAL, Settings, estimate_tokens, prompt_t
 from service.public.words import Language, Phrase, is_foreign, sentence
 from studio.exchange.place import write_all
 from studio.generate.dataset import Card, Dataset, DatasetInUse, Dropped, Line, NobodyAsked, PlanRefused, Sum
+from studio.generate.dialogues import fault
 from studio.generate.making import Item, Job, Order, run_of
 from studio.generate.people import rehearsal
 from studio.generate.people.asking import (
@@ -57,7 +58,6 @@ from studio.generate.people.plan import (
     sampling_plan,
 )
 from studio.generate.people.weave import Woven, weave
-from studio.generate.stage import fault
 from studio.terminal.cost import Prices, Spent, counted, total
 
 _MOST_NAMED = 12

@@ -29,8 +29,8 @@ from service.public.words import (
     to_datetime,
 )
 from studio.generate.dataset import Dropped
+from studio.generate.dialogues import fault
 from studio.generate.making import spoken
-from studio.generate.stage import fault
 
 TEMPLATES = Templates(__file__)
 

@@ -35,6 +35,7 @@ from service.public.files import (
 from service.public.models import Settings
 from service.public.words import Language, WorldTime, iso, sentence, sentences, to_datetime
 from studio.generate.dataset import Dropped, Line, PlanRefused
+from studio.generate.dialogues import PLACE, on_stage, stage
 from studio.generate.making import DatasetPlan, Item
 from studio.generate.sessions.dialogue import (
     EventGraphContext,
@@ -46,7 +47,6 @@ from studio.generate.sessions.dialogue import (
     session_times,
 )
 from studio.generate.sessions.questions import EvidenceContext, TalkContext, bear, examine, live, questions
-from studio.generate.stage import PLACE, on_stage, stage
 
 
 class SessionsFile(ContentModel):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studio.generate.stage import fault
+from studio.generate.dialogues import fault
 
 FINE = [("a", "The bell rang under the water last night."), ("b", "I heard it too, down by the old quay.")]
 

@@ -33,11 +33,11 @@ from service.conversation.turn_taking import FEWEST, OPENER, goes_on, interventi
 from service.errors import NotFound
 from service.locales import ago
 from service.memory.episodes import acquainted, episode_of
-from service.memory.mid_term import self_told
-from service.memory.recall import Line, RecentMemory, on_mind_line, recent_memories, remembered, talk_line
+from service.memory.mid_term import self_told, weighty
+from service.memory.recall import Line, RecentMemory, is_promise, on_mind_line, recent_memories, remembered, talk_line
 from service.memory.record import FACTS, Kind, Memory, Recalled
 from service.memory.secrets import Discretion, discretion_among
-from service.memory.telling import clause, episode_told, ref_of
+from service.memory.telling import clause, episode_told, ref_of, remembered_as
 from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.person import felt_needs, levels_of, read_person
 from service.people.worlds import WorldView
@@ -51,7 +51,7 @@ from service.store.tables import (
     TurnRow,
 )
 from world.actions import BUILT_IN
-from world.time import WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime
 
 SMALL_CONTEXT = 900
 """The context, in tokens, for which the setting says how many memories of a partner are looked for."""
@@ -87,6 +87,7 @@ class _Rows:
     acquainted: Set[frozenset[str]]
     moods: Mapping[str, Mood]
     told: Mapping[str, Sequence[Memory]]
+    weighty: Mapping[str, Sequence[Memory]]
     earlier: Sequence[TurnRow]
     records: Mapping[str, Record]
     interventions: Sequence[InterventionRow]
@@ -211,6 +212,7 @@ def _rows(
         acquainted=acquainted(session, world, row.person_ids),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         told=self_told(session, world, *row.person_ids),
+        weighty=weighty(session, world, *row.person_ids),
         earlier=[turn for pair in pairs for turn in _said_before(session, world, row, *pair)],
         interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
         records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
@@ -245,7 +247,8 @@ def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
     return replace(
         rows,
         recent={person_id: discreet[person_id].recent(recent) for person_id, recent in rows.recent.items()},
-        told={one: [told for told in rows.told[one] if keeps.lets_item(told)] for one, keeps in discreet.items()},
+        told={one: list(filter(keeps.lets_item, rows.told[one])) for one, keeps in discreet.items()},
+        weighty={one: list(filter(keeps.lets_item, rows.weighty[one])) for one, keeps in discreet.items()},
     )
 
 
@@ -336,7 +339,14 @@ def _candidates(
         yield from remembered_as_worth(world, section, here, 2 * BEARS)
         yield from remembered_as_worth(world, section, of_it)
     yield from remembered_as_worth(world, "heard", heard, BEARS)
+    found = {ref_of(one.item) for one in (*known, *bears, *(one for of in dict(others).values() for one in of))}
+    for one in rows.weighty[person_id]:
+        if ref_of(one) not in found:
+            line = Line(remembered_as(world, one, person_id), ref_of(one))
+            yield Candidate(section="mid_term", worth=float(one.importance), line=line)
     for mind in recent.mid_term:
+        if is_promise(mind) and mind.partner_id not in there and mind.expires_at > world.now + MINUTES_PER_DAY:
+            continue
         worth = _MIND[mind.level] + BEARS * (partner_id in (mind.partner_id, *mind.others))
         yield Candidate(section="mid_term", worth=worth, line=on_mind_line(world, mind))
     own = [one.memory for one in (*known, *bears) if _is_own(one)]

@@ -3,8 +3,9 @@
 They are only ever added: what is on somebody's mind at a moment is a filter, and what has expired is told once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlmodel import Session, col, select
 
@@ -102,13 +103,37 @@ def self_told(session: Session, world: WorldView, *person_ids: str) -> dict[str,
     """What each of these persons has told, of itself above all, and what of it holds at the moment of `world`; oldest
     first. An author's facts stand before it.
     """
+    return _holding(session, world, person_ids, MemoryRow.kind == Kind.SELF)
+
+
+WEIGHTY = 8
+"""From this importance on something stays on the mind for `WEIGHTY_DAYS`, whoever it is talked of with."""
+WEIGHTY_DAYS = 3
+
+
+def weighty(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[Memory]]:
+    """What of the last days mattered most to each of these persons and holds at the moment of `world`; oldest first."""
+    row, since = MemoryRow, world.now - WEIGHTY_DAYS * MINUTES_PER_DAY
+    kinds = col(row.kind).in_((Kind.FACT, Kind.OBSERVED, Kind.INSIGHT))
+    return _holding(
+        session,
+        world,
+        person_ids,
+        kinds,
+        row.importance >= WEIGHTY,
+        row.known_from > since,
+        row.known_from <= world.now,
+    )
+
+
+def _holding(session: Session, world: WorldView, person_ids: Collection[str], *which: Any) -> dict[str, list[Memory]]:
     row = MemoryRow
     query = select(row).where(
         row.world_id == world.id,
         col(row.person_id).in_(person_ids),
-        row.kind == Kind.SELF,
         col(row.deleted).is_(False),
         col(row.valid_to).is_(None) | (col(row.known_until).is_(None) & (col(row.valid_to) > world.now)),
+        *which,
     )
     found: dict[str, list[Memory]] = {one: [] for one in person_ids}
     for one in session.exec(query.order_by(col(row.valid_from), col(row.id))):

@@ -98,7 +98,7 @@ def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
         row.state, row.ended_at = _judged(session, world, row), end
         if row.state != CommitmentState.LAPSED:
             schedule_event(session, world.id, end, _outcome(row), row.by_id, key=row.id)
-            felt += _follow(session, world, row, WorldTime(end + FELT_AFTER))
+            felt += _follow(session, world, row, WorldTime(end + FELT_AFTER), by_clock=True)
     _remember(session, felt)
 
 
@@ -291,9 +291,11 @@ def _remember(session: Session, felt: Sequence[MemoryRow]) -> None:
         session.add(one)
 
 
-def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime) -> list[MemoryRow]:
+def _follow(
+    session: Session, world: WorldView, row: CommitmentRow, at: WorldTime, *, by_clock: bool = False
+) -> list[MemoryRow]:
     """What follows from a kept or broken promise: the other likes the promiser more or less, and both remember it, a
-    kept one for long, a broken one for some days.
+    kept one for long, a broken one for some days. `by_clock`: the clock judged it, which saw them meet and no deed.
     """
     kept = row.state == CommitmentState.KEPT
     session.add(
@@ -308,13 +310,14 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
         )
     )
     by, to = world.name_of(row.by_id), world.name_of(row.to_id)
+    told = "met" if kept and by_clock else row.state
     return [
         MemoryRow(
             world_id=world.id,
             person_id=person_id,
             id=derived_id(row.id, "outcome", person_id),
             kind="observed" if kept else "mid_term",
-            text=world.say(f"people.promise.{row.state}", by=by, to=to, what=row.what.rstrip(".。")),
+            text=world.say(f"people.promise.{told}", by=by, to=to, what=row.what.rstrip(".。")),
             about=world.name_of(other_id),
             subject_id=other_id,
             importance=7,

@@ -414,8 +414,9 @@ def _promise(
     what = plain(draft.what) or (known.what if known else "")
     if not what:
         return RejectionReason.EMPTY
+    is_ahead = draft.status in ("made", "moved")  # of one that is over the day it had may be said again
     try:
-        due = due_of(draft.day.strip(), draft.time.strip(), lines[draft.turn].at) if draft.day or draft.time else None
+        due = due_of(draft.day.strip(), draft.time.strip(), lines[draft.turn].at) if is_ahead else None
     except BadDue:
         return RejectionReason.NO_SUCH_DATE
     return PromiseTold(

@@ -12,21 +12,6 @@ from tests.content.village import Village
 from world.actions import ActionDef, Between, Where
 from world.needs import Need
 from world.places import ALWAYS_OPEN, Edge, Hours
-from world.time import iso
-
-
-def test_content_knows_its_start_language_and_name(tmp_path: Path) -> None:
-    content = load_content(Village().write(tmp_path))
-    assert content.directory == tmp_path
-    assert content.default_language == "ja"
-    assert iso(content.start) == "2026-04-01T07:00"
-    assert (content.cast("en").world_name, content.cast("ja").world_name) == ("Millbrook", "水車村")
-
-
-def test_the_language_is_english_where_none_is_written(tmp_path: Path) -> None:
-    village = Village()
-    del village.maps["language"]
-    assert load_content(village.write(tmp_path)).default_language == "en"
 
 
 def test_a_cast_speaks_one_language_and_is_kept(tmp_path: Path) -> None:
@@ -142,11 +127,6 @@ def test_what_a_character_plans_has_and_how_it_decides_are_read(tmp_path: Path) 
     assert sora.decision == "routine"
 
 
-def test_needs_and_a_way_to_decide_may_be_left_to_the_world(tmp_path: Path) -> None:
-    sora = load_content(Village().write(tmp_path)).cast("en").characters["sora"]
-    assert (dict(sora.needs), sora.decision) == ({}, None)
-
-
 def test_actions_are_read_whole_in_one_language(tmp_path: Path) -> None:
     content = load_content(Village.with_actions().write(tmp_path))
     en, ja = content.cast("en").catalogue, content.cast("ja").catalogue
@@ -184,19 +164,6 @@ def test_all_maps_become_one_world_map(tmp_path: Path) -> None:
     assert mill.hours == ALWAYS_OPEN
 
 
-def test_the_whole_day_may_be_written_as_hours(tmp_path: Path) -> None:
-    village = Village()
-    village.village["facilities"][1]["hours"] = ["00:00-24:00"]
-    assert load_content(village.write(tmp_path)).cast("en").world_map.facilities["mill-house"].hours == ALWAYS_OPEN
-
-
-def test_a_map_may_leave_out_its_exits_facilities_and_npcs(tmp_path: Path) -> None:
-    village = Village()
-    del village.forest["exits"], village.forest["facilities"], village.forest["npcs"]
-    del village.people["npcs/hermit.yml"]
-    assert "hermit" not in load_content(village.write(tmp_path)).cast("en").world_map.posts
-
-
 def test_a_person_is_found_by_id_or_said_not_to_be_there(tmp_path: Path) -> None:
     cast = load_content(Village().write(tmp_path)).cast("en")
     assert cast.person("baker") is cast.npc("baker")
@@ -225,10 +192,6 @@ def test_content_with_errors_is_refused_with_all_of_them_in_both_languages(tmp_p
     assert "2 件" in japanese[0]
     assert japanese[1].startswith('characters/sora.yaml: home: ノード "nowhere" はありません')
     assert len(japanese) == 3
-
-
-def test_bundled_content_of_a_checkout_is_the_repository() -> None:
-    assert bundled_content() == Path(__file__).resolve().parents[2]
 
 
 def test_bundled_content_of_an_installed_package_lies_within_it(tmp_path: Path) -> None:

@@ -146,16 +146,6 @@ def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, s
     assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
 
 
-def test_a_closing_counts_its_cost(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(recollection())
-    _close(room, conversation_id)
-    usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
-    assert (usage["closing"].calls, usage["closing"].failures) == (1, 0)
-    assert talk(room, conversation_id).calls == 5
-    assert talk(room, conversation_id).prompt_tokens == sum(row.prompt_tokens for row in usage.values())
-
-
 def test_a_failed_closing_keeps_the_transcript_and_says_why(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
@@ -176,17 +166,6 @@ def test_a_failed_closing_keeps_the_transcript_and_says_why(
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert (usage["closing"].calls, usage["closing"].failures) == (1, 1)
     assert room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1].kind == "closing_failed"
-
-
-def test_a_failed_closing_can_be_done_again(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(BROKEN)
-    _close(room, conversation_id)
-    _reopen(room, conversation_id)
-    assert (talk(room, conversation_id).phase, talk(room, conversation_id).failure) == (Phase.CLOSING, None)
-    script.enqueue(recollection())
-    assert _close(room, conversation_id).phase == Phase.CLOSED
-    assert len(rows(room, SummaryRow)) == 2
 
 
 def test_only_a_failed_closing_can_be_opened_again(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -403,19 +382,6 @@ def test_a_closing_judges_from_how_each_stood(room: ConversationDependencies, sc
     )
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
     assert [getattr(stood["aoi", "npc_taro"], name) for name in DIMENSIONS] == [0, 2, 0], "as it was judged now"
-
-
-def test_an_attitude_that_was_not_judged_stays_as_it_was(room: ConversationDependencies, script: ScriptedModel) -> None:
-    first = _spoken(room, script)
-    script.enqueue(recollection())
-    _close(room, first)
-    second = _spoken(room, script)
-    script.enqueue(recollection(first={"attitude": None}, second={"affinity": 9, "attitude": None}))
-    changes = _close(room, second).changes
-    assert changes is not None
-    assert (changes["stance"], changes["attitude"]) == ("", None)
-    stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
-    assert stood["aoi", "npc_taro"].intimacy == 2
 
 
 def test_the_event_of_a_closing_tells_in_numbers_how_the_two_stand_now(

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from service.content.profile import PlayerProfile
-from service.conversation.acting import NpcTurn
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, leave_in_silence, say
@@ -20,7 +19,7 @@ from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, MemoryRow, PromptRow, SummaryRow, TurnRow
+from service.store.tables import ConversationKey, MemoryRow, SummaryRow, TurnRow
 from tests.conversation.live import Recorded, spoken
 from tests.conversation.talks import (
     FAMILY,
@@ -78,34 +77,6 @@ def speak(room: ConversationDependencies, conversation_id: str, text: str, **mor
 def carry_on(room: ConversationDependencies, conversation_id: str) -> bool:
     """Let the service answer."""
     return asyncio.run(Engine(room).converse(main(conversation_id)))
-
-
-def test_the_one_who_is_spoken_to_answers_and_waits(played: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(replies(GLAD))
-    conversation_id = begin(played)
-    assert talk(played, conversation_id).awaits == "ken"
-    assert not carry_on(played, conversation_id), "nobody has said anything yet"
-    speak(played, conversation_id, NAME)
-    assert talk(played, conversation_id).awaits is None
-    assert not carry_on(played, conversation_id)
-    assert [(t.speaker_id, t.text, t.model) for t in turns(played, conversation_id)] == [
-        ("ken", NAME, "human"),
-        ("npc_taro", GLAD, "scripted"),
-    ]
-    row = talk(played, conversation_id)
-    assert (row.phase, row.awaits, row.calls) == (Phase.RUNNING, "ken", 1)
-    assert [prompt.answer for prompt in script.history] == [NpcTurn]
-    assert [kept["person_id"] for kept in rows(played, PromptRow)] == ["npc_taro"]
-
-
-def test_its_prompts_begin_with_one_another(played: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(replies(GLAD), replies(FAMILY))
-    conversation_id = begin(played)
-    for text in (NAME, HELLO):
-        speak(played, conversation_id, text)
-        carry_on(played, conversation_id)  # an engine of its own each time, as after a stop
-    first, second = (prompt.messages for prompt in script.history)
-    assert second[: len(first)] == first
 
 
 def test_what_is_said_twice_under_one_name_is_said_once(played: ConversationDependencies) -> None:

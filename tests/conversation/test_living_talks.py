@@ -54,7 +54,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.conversation.talks import begin as start_of_a_client
-from tests.memory.answers import closing, memory
+from tests.memory.answers import memory
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
@@ -124,41 +124,11 @@ def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies
         assert prompt.given.place == world.place_told(BESIDE_TARO)
 
 
-def test_a_talk_lasts_as_long_as_talks_do_at_least(room: ConversationDependencies, script: ScriptedModel) -> None:
-    starts = begin_living(room)
-    script.enqueue(says(HELLO, leaves=True), replies("Bye."))
-    assert asyncio.run(hold_living(Engine(room), starts)) == 2
-    assert talk(room, "c1").ended_at == starts + 3
-
-
 def _contexts(script: ScriptedModel) -> list[PromptContext]:
     return [prompt.given for prompt in script.history if isinstance(prompt.given, PromptContext)]
 
 
 LETTER = "I lost a letter by the ferry."
-LOST = "Aoi lost a letter by the ferry"
-
-
-@pytest.mark.parametrize("caller", ["client", "living world"])
-def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
-    room: ConversationDependencies, script: ScriptedModel, caller: str
-) -> None:
-    script.enqueue(
-        says(LETTER, leaves=True),
-        replies("Bye."),
-        closing(second={"memories": [memory(LOST, 0, about="a", teller="a")]}),
-    )
-    first = meet(room)
-    asyncio.run(Engine(room).converse(main(first)))
-    asyncio.run(close(room, main(first)))
-    script.enqueue(*FOUR)
-    if caller == "client":
-        asyncio.run(Engine(room).converse(main(meet(room))))
-    else:
-        asyncio.run(hold_living(Engine(room), begin_living(room)))
-    _, *heard = (prompt for prompt in script.history if prompt.role == "npc")
-    assert heard
-    assert all(LOST in prompt.messages[1].content for prompt in heard)
 
 
 def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
@@ -343,22 +313,6 @@ def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: ConversationDe
     starts = begin_living(room)
     with pytest.raises(ValueError, match="turn 1"):
         asyncio.run(Engine(room).turn(main("c1"), 1, WorldTime(starts + 1)))
-
-
-def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    starts = begin_living(room)
-    script.enqueue(ModelTimeout(model="m", seconds=60))
-
-    async def run() -> None:
-        engine = Engine(room)
-        assert (await engine.turn(main("c1"), 0, starts)).is_over
-        await engine.close(main("c1"))
-
-    asyncio.run(run())
-    row = talk(room, "c1")
-    assert (row.phase, row.ended_at, row.closed_at) == (Phase.CLOSED, starts + 3, starts + 3)
 
 
 def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -484,7 +484,7 @@ class MemoryStoreContract(OnStore):
         self.run(scenario)
 
 
-class HeardContract(MemoryStoreContract):
+class HeardContract(OnStore):
     """What holds of turns, summaries and insights."""
 
     def test_an_insight_is_found_by_its_words_from_when_it_is_known(self) -> None:
@@ -550,7 +550,7 @@ class HeardContract(MemoryStoreContract):
         self.run(scenario)
 
 
-class SearchContract(HeardContract):
+class SearchContract(OnStore):
     """What the one index answers that stands behind every store: proved behind SQL."""
 
     # Searching

@@ -24,6 +24,8 @@ from tests.memory.contract import (
     TARO,
     TOWN,
     TUESDAY,
+    HeardContract,
+    MemoryStoreContract,
     SearchContract,
     draft,
     episode,
@@ -35,7 +37,7 @@ from tests.memory.memories import Store, put_conversation, put_summary
 from world.time import WorldTime
 
 
-class TestByWordsAlone(SearchContract):
+class TestByWordsAlone(MemoryStoreContract, HeardContract, SearchContract):
     def new_store(self) -> MemoryStore:
         return MemoryStore(self.database)
 
@@ -236,22 +238,6 @@ def test_a_memory_that_was_forgotten_takes_any_embedder(database: Database) -> N
         await new.check()
         await tell(Store(new, database), TARO, "c2", TUESDAY, "太郎は漁師だ")
         assert spaces(database) == {("new", 64)}
-
-    run(scenario)
-
-
-def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(database: Database) -> None:
-    async def scenario() -> None:
-        here, there = (Store(MemoryStore(database, FakeEmbedder()), database) for _ in range(2))
-        (fisher,) = await tell(here, TARO, "c1", MONDAY, "太郎は漁師だ")
-        assert texts(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
-        heard = episode(TARO, "c2", TUESDAY)
-        await here.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
-        assert texts(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
-        await here.forget(TARO)
-        assert await there.recall(TARO, "太郎の仕事", at=TUESDAY) == []
-        await tell(here, TARO, "c3", TUESDAY, "太郎は村長だ")
-        assert texts(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
 
     run(scenario)
 

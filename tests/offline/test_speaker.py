@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
-from service.conversation.acting import CharacterTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn
 from service.conversation.prompt import Goal, LastMeeting, Line
 from service.locales import Language
 from service.memory.lexical import sentences
@@ -74,24 +74,6 @@ def test_whatever_is_told_was_written_by_the_author(language: Language, seed: in
             assert any(passage in one or one in passage for one in (*person.facts, *person.lines)), passage
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_strangers_introduce_themselves_and_others_do_not(language: Language) -> None:
-    alice, taro = PEOPLE[language]
-    for seed in SEEDS:
-        texts = play(language, seed).texts
-        assert alice.name in texts[0]
-        assert taro.name in texts[0] or taro.name not in alice.lines[0]
-        again = speak(context(language, acquainted=True), random.Random(seed)).utterance
-        assert alice.name not in again
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_without_a_goal_the_opener_sets_one_about_its_partner(language: Language) -> None:
-    turn = speak(context(language, goal=None), random.Random(1))
-    assert isinstance(turn, OpeningTurn)
-    assert PEOPLE[language][1].name in turn.goal
-
-
 @pytest.mark.parametrize(
     ("language", "known", "ago", "words"),
     [
@@ -122,12 +104,6 @@ def test_the_second_conversation_gives_back_what_the_first_told(
     utterance = speak(context(language, known=(known,), meetings=(last,), times_met=1), random.Random(1)).utterance
     assert words in utterance
     assert ago in utterance
-
-
-def test_what_the_partner_told_is_given_back_too_where_the_goal_brought_it_to_mind() -> None:
-    heard = ('(yesterday) Taro said: "The mill wheel lost two blades in the storm last year."',)
-    utterance = speak(context("en", heard=heard, times_met=1), random.Random(1)).utterance
-    assert "The mill wheel lost two blades" in utterance
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -191,13 +167,6 @@ def test_a_goodbye_is_answered_with_a_goodbye(language: Language, bye: str) -> N
     assert turn.wants_to_end
     assert phrases(language).has("farewell", turn.utterance)
     assert phrases(language).told(turn.utterance) == []
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_who_is_angry_is_short_and_soon_done(language: Language) -> None:
-    played = play(language, 2, mood="angry")
-    assert len(played.texts) <= 5
-    assert speak(context(language, "?", mood="angry"), random.Random(1)).emotion == "angry"
 
 
 def test_a_goal_is_not_achieved_by_a_partner_who_tells_nothing() -> None:

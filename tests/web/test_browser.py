@@ -258,17 +258,6 @@ def test_a_lost_stream_is_taken_up_again_without_a_line_twice(chromium_browser: 
         expect(page.locator("#turn-1")).to_have_count(1)
 
 
-def test_another_world_is_another_story(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        meet(page, f"{address}/?world_id=other")
-        assert "world_id=other" in page.url
-        expect(page.locator("#changes")).to_be_visible()
-        page.goto(address)
-        expect(page.locator("#conversations")).to_contain_text("Nobody has talked yet")
-        page.goto(f"{address}/?world_id=other")
-        expect(page.locator("#conversations a")).to_have_count(1)
-
-
 FOLLOW = """
 (address) => new Promise((done, fail) => {
   const heard = [];
@@ -376,19 +365,6 @@ def test_the_time_buttons_say_what_a_long_tick_really_brings(chromium_browser: B
         page.locator("#ticks button").first.click()
         expect(page.locator("#clock")).to_contain_text("07:30")
         expect(page.locator("#events")).not_to_contain_text("Nothing has happened yet")
-
-
-def test_a_meeting_can_be_played_with_the_keyboard(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        page.goto(address)
-        page.locator("[data-character=ren]").focus()
-        page.keyboard.press("Enter")
-        expect(page.locator("[data-character=ren]")).to_have_attribute("aria-pressed", "true")
-        expect(page.locator("#act-title")).to_contain_text("Ren")
-        page.locator(".tabs button").nth(1).focus()
-        page.keyboard.press("Space")
-        expect(page.locator(".tabs button").nth(1)).to_have_attribute("aria-pressed", "true")
-        expect(page.locator(".tabs button").nth(1)).to_be_focused()
 
 
 def test_the_api_is_read_and_tried_without_a_word_to_anybody_else(chromium_browser: Browser, tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ from sqlmodel import Session, SQLModel, col, select
 
 from service.content.fields import Text
 from service.content.load import Content
-from service.content.profile import LifeGoal, Mood
+from service.content.profile import LifeGoal
 from service.memory.mid_term import self_told
-from service.memory.recall import todays_summaries
 from service.memory.record import Group, Kind, Memory, read_memories
-from service.people.attitude import attitude, attitudes_among, moods, set_affinity
+from service.people.attitude import attitude, attitudes_among, set_affinity
 from service.people.commitments import as_commitment
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -26,7 +25,6 @@ from service.store.tables import (
     MemoryOwnerRow,
     MemoryRow,
     MoodRow,
-    PersonRow,
     SummaryRow,
     TurnRow,
 )
@@ -162,20 +160,6 @@ def close_goats(session: Session, worlds: WorldRepository, name: str, at: str, n
     closed(session, world, row, closing(first={"memories": [goats(number)]}))
 
 
-def test_a_later_value_of_a_slot_ends_the_older_one_which_keeps_its_history(
-    database: Database, worlds: WorldRepository
-) -> None:
-    def work(session: Session) -> list[Memory]:
-        close_goats(session, worlds, "a", "2026-04-01T07:00", 3, "2026-04-01T07:00")
-        close_goats(session, worlds, "b", "2026-04-02T07:00", 5, "2026-04-02T07:00")
-        return memories_of(session, CHARACTER)
-
-    old, new = database.write_now(work)
-    assert (old.text, new.text) == ("Taro has 3 goats.", "Taro has 5 goats.")
-    assert (old.replaced_by, old.valid_to) == (new.id, new.valid_from)
-    assert (new.replaced_by, new.valid_to) == (None, None)
-
-
 def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> list[Memory]:
         close_goats(session, worlds, "b", "2026-04-02T07:00", 5, "2026-04-02T07:00")
@@ -234,28 +218,6 @@ def test_two_closings_at_once_add_up_their_affinity_within_its_bounds(
     assert database.write_now(work) == (100, 2)
 
 
-def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, worlds: WorldRepository) -> None:
-    def work(session: Session) -> tuple[Mood, int | None, int]:
-        late = talk(session, "a", LINES, "2026-04-01T07:00")
-        world = set_clock(session, worlds, "2026-04-01T09:00")
-        later = talk(session, "b", LINES, "2026-04-01T09:00")
-        closed(session, world, later, closing(second={"mood": "happy"}))
-        closed(session, world, late, closing(second={"mood": "angry"}))
-        taro = attitude(session, "main", NPC, CHARACTER, world.now)
-        return moods(session, world, [NPC], 6)[NPC], taro.last_met_at, taro.times_met
-
-    assert database.write_now(work) == ("happy", parse_time("2026-04-01T09:00"), 2)
-
-
-def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, worlds: WorldRepository) -> None:
-    def work(session: Session) -> list[SummaryRow]:
-        session.add(PersonRow(world_id="main", person_id=CHARACTER, sleeps=1))
-        close_one(session, worlds)
-        return todays_summaries(session, worlds.open(session, "main"), CHARACTER)
-
-    assert database.write_now(work) == []
-
-
 def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(
     database: Database, worlds: WorldRepository
 ) -> None:
@@ -289,34 +251,6 @@ def test_an_appointment_is_only_where_the_npc_can_be(
     made = database.write_now(work)
     can_come = may_leave or place != "cedar_old"
     assert (made.node_id, made.place) == (node_id if can_come else None, draft["place"])
-
-
-@pytest.mark.parametrize(
-    ("status", "day", "states"),
-    [
-        ("moved", "2026-04-03", ["moved", "open"]),
-        ("released", "", ["released"]),
-        ("kept", "", ["kept"]),
-    ],
-)
-def test_an_open_promise_is_what_a_later_talk_makes_of_it(
-    database: Database, worlds: WorldRepository, status: str, day: str, states: list[str]
-) -> None:
-    def work(session: Session) -> list[CommitmentRow]:
-        close_one(session, worlds)
-        world = set_clock(session, worlds, "2026-04-01T09:00")
-        old = as_commitment(session.exec(select(CommitmentRow)).one())
-        later = talk(session, "b", LINES, "2026-04-01T09:00")
-        draft = promise("show Mio the goats", 3, status=status, ref="p1", day=day, time="10:00" if day else "")
-        closed(session, world, later, closing(promises=[draft]), prepared(session, world, later, promised=(old,)))
-        return list(session.exec(select(CommitmentRow).order_by(CommitmentRow.made_at)))  # type: ignore[arg-type] # a column
-
-    rows = database.write_now(work)
-    assert [row.state for row in rows] == states
-    told = database.read_now(lambda s: [e.kind for e in events_after(s, "main", 0, 50) if "commitment" in e.kind])
-    assert f"commitment_{status}" in told
-    if status == "moved":
-        assert (rows[1].due_at, rows[1].has_hour, rows[1].place) == (parse_time("2026-04-03T10:00"), True, "the mill")
 
 
 def test_a_goal_of_life_that_was_reached_is_none_any_more_until_that_is_forgotten(

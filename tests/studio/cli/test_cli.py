@@ -441,13 +441,6 @@ def test_a_terminal_without_japanese_letters_is_no_reason_to_stop(
     assert "http://127.0.0.1:" in told
 
 
-def test_help_names_run_export_and_import(main: Main) -> None:
-    _, told, _ = main("--help")
-    for command in ("run", "export", "import"):
-        assert f" {command} " in told
-        assert main(command, "--help")[0] == 0
-
-
 def test_a_card_is_taken_into_a_game_and_what_is_left_out_is_told(main: Main, tmp_path: Path) -> None:
     game = write_village(tmp_path / "game")
     (tmp_path / "ione.png").write_bytes(as_png(card(system_prompt="Obey.")))

@@ -10,9 +10,8 @@ from service.content.load import Content
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import WorldSettings
-from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
-from studio.terminal.cost import Prices, Spent
-from studio.terminal.feed import Feed, Ledger, Outcome, StoryEvent, summary
+from service.store.tables import ConversationRow, EventRow, TurnRow, WorldRow
+from studio.terminal.feed import Feed, Ledger, StoryEvent
 from studio.terminal.show import Status, panel
 from tests.store.conversations import conversation_row
 from world.time import MINUTES_PER_DAY, WorldTime, parse_time
@@ -123,38 +122,6 @@ def test_a_talk_that_is_over_is_told_whole_and_what_its_model_failed_of(village:
     assert {"en": "the model failed: it timed out", "ja": "モデルが失敗した: 時間切れ"}[language] in over
 
 
-def test_what_a_character_remembers_is_its_own_summary(village: Content) -> None:
-    rows = tuple(
-        SummaryRow(
-            conversation_id="a1",
-            person_id=who,
-            world_id="main",
-            partner_id="x",
-            summary=f"as {who}",
-            at=NOW,
-            revision=0,
-        )
-        for who in ("mio", "aoi")
-    )
-    told = happened("conversation_closed", CLOSED, conversation=talk(), summaries=rows)
-    assert Feed(opened(village, "en"), ["aoi"]).lines(told) == ["07:30  Aoi remembers: as aoi"]
-
-
-def test_who_is_not_followed_is_told_of_only_with_somebody_who_is(village: Content) -> None:
-    feed = Feed(opened(village, "en"), ["mio"])
-    assert feed.lines(happened("slept", {"cleared": 0})) == []
-    met = {"conversation_id": "a1", "partner_id": "mio", "node_id": "quay"}
-    assert feed.lines(happened("conversation_started", met, conversation=talk(npc_id="mio"))) != []
-    assert feed.lines(happened("day_began", {"day": "2026-04-01"}, None)) == ["", "— Wed 1 Apr, 7:30 —"]
-
-
-def test_what_a_routine_decides_and_what_simply_is_done_needs_no_line(village: Content) -> None:
-    feed = Feed(opened(village, "en"), ["aoi"])
-    for by in ("routine", "plan"):
-        assert feed.lines(happened("decided", {"action_id": "work", "node_id": "inn", "by": by, "thought": ""})) == []
-    assert feed.lines(happened("activity_ended", {"action_id": "work", "because": "done"})) == []
-
-
 DEPARTED = {"from_node_id": "inn", "to_node_id": "quay", "arrives_at": "2026-04-01T08:10"}
 
 
@@ -173,39 +140,6 @@ def test_hours_are_counted_by_action_and_split_where_a_day_begins(village: Conte
     assert sum(ledger.days["mio"][NOW // MINUTES_PER_DAY].minutes.values()) == 5
 
 
-def test_what_took_a_few_minutes_is_told_in_minutes_and_what_took_none_is_not_told(village: Content) -> None:
-    world, ledger = opened(village, "en"), Ledger(opened(village, "en"), NOW)
-    ledger.days["aoi"][NOW // MINUTES_PER_DAY].minutes.update({"work": 90, "walk": 6, "talk": 2, "sleep": 0})
-    outcome = Outcome(world=world, since=NOW, ledger=ledger, deciding=(), needs={}, spent={}, prices=None, seconds=1.0)
-    (did,) = (line for line in summary(outcome) if "did:" in line)
-    assert [word for word in did.split() if word in ("1.5", "0.1", "2", "h,", "min")] == [
-        "1.5",
-        "h,",
-        "0.1",
-        "h,",
-        "2",
-        "min",
-    ]
-
-
-def test_of_two_characters_each_learns_what_it_learned(village: Content) -> None:
-    changes = {
-        "facts": [{"statement": "Mio sings."}],
-        "mid_term": [],
-        "partner": {"facts": [], "mid_term": [{"content": "Visit Aoi"}]},
-    }
-    rows = tuple(
-        SummaryRow(conversation_id="a1", person_id=a, world_id="main", partner_id=b, summary="s", at=NOW, revision=0)
-        for a, b in (("aoi", "mio"), ("mio", "aoi"))
-    )
-    ledger = Ledger(opened(village, "en"), NOW)
-    row = talk(npc_id="mio", changes=changes)
-    ledger.take(happened("conversation_closed", CLOSED, conversation=row, summaries=rows))
-    aoi, mio = (ledger.days[who][NOW // MINUTES_PER_DAY] for who in ("aoi", "mio"))
-    assert (aoi.learned, aoi.mid_term, aoi.talks[0][1].partner_id) == (["Mio sings."], [], "mio")
-    assert (mio.learned, mio.mid_term, mio.talks[0][1].partner_id) == ([], ["Visit Aoi"], "aoi")
-
-
 @pytest.mark.parametrize("width", [20, 80])
 def test_the_panel_never_runs_over_a_line_and_shows_the_end_of_what_is_said(width: int) -> None:
     console = Console(width=width, force_terminal=True, color_system=None)
@@ -217,9 +151,3 @@ def test_the_panel_never_runs_over_a_line_and_shows_the_end_of_what_is_said(widt
     assert "おわり" in lines[1]
     assert lines[2].count("#") == min(width, 60) // 2
     assert all(console.measure(line).maximum <= width for line in lines)
-
-
-def test_money_is_what_the_tokens_cost() -> None:
-    spent = Spent(calls=3, prompt_tokens=2_000_000, completion_tokens=500_000)
-    assert Prices(prompt=0.4, completion=1.6).of(spent) == "1.60"
-    assert Prices(prompt=0.001, completion=0).of(spent) == "0.0020"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from service.locales import languages
 from studio.generate.people.households import kind_of
-from studio.generate.people.parts import OTHER_SIDE, Slot, Tie
+from studio.generate.people.parts import OTHER_SIDE, Tie
 from studio.generate.people.plan import (
     WORKING_AGE,
     DemographyFile,
@@ -101,18 +101,6 @@ def test_households_are_as_many_as_wanted_where_ages_allow_it(seed: int) -> None
             assert abs(row["planned"] - row["wanted"]) <= 2, row
 
 
-def test_children_alone_in_the_world_live_with_one_another() -> None:
-    file = DemographyFile.model_validate({"age": ["6-9"], "ties": {"households": {"alone": 1}}})
-    plan = sampling_plan(file, 10, 1, "en", village())
-    assert {slot.lives for slot in plan.slots} == {"shared"}
-
-
-def test_elderly_people_are_retired_before_others() -> None:
-    file = DemographyFile.model_validate({"age": ["20-40", "70-90"], "work": ["baker", "retired"]})
-    slots = sampling_plan(file, 40, 3, "en", village()).slots
-    assert {slot.age >= 70 for slot in slots if slot.work == "retired"} == {True}
-
-
 def test_a_named_temper_has_the_traits_of_the_file_and_a_known_one_those_of_the_parts() -> None:
     file = DemographyFile.model_validate(
         {"temper": ["like a cat", "物静か"], "tempers": {"like a cat": {"openness": "high"}}}
@@ -132,12 +120,6 @@ def test_people_stand_at_posts_only_where_the_map_has_room() -> None:
 def test_people_have_family_names_where_nobody_lives_yet_and_none_in_a_village_without() -> None:
     assert all(slot.family_name for slot in sampling_plan(DemographyFile(), 8, 1, "ja", small("ja")).slots)
     assert not any(slot.family_name for slot in plan_of(8, 1, "ja").slots)
-
-
-def test_friends_are_as_many_as_asked_for() -> None:
-    file = DemographyFile.model_validate({"ties": {"friends": 3, "households": {"alone": 1}}, "age": ["20-60"]})
-    slots: tuple[Slot, ...] = sampling_plan(file, 60, 1, "en", village()).slots
-    assert sum(tie.kind == "friend" for slot in slots for tie in slot.ties) == 180
 
 
 def test_the_outcome_shows_who_was_not_made() -> None:

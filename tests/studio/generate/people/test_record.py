@@ -6,25 +6,7 @@ import pytest
 
 from service.errors import FileUnusable
 from studio.generate.dataset import DatasetInUse
-from studio.generate.people.parts import Slot, Tie
-from studio.generate.people.plan import Plan
-from studio.generate.people.record import Record, RunFiles, finish_writing
-
-SLOT = Slot(
-    number=0,
-    seed=7,
-    age=41,
-    sex="woman",
-    work="baker",
-    temper="shy",
-    household=0,
-    traits={"openness": "high"},
-    ties=(Tie(1, "friend"),),
-    more={"origin": "inland"},
-)
-RECORD = Record(
-    run="abc", rehearsal=True, models=["rehearsal"], language="en", seed=7, wish="", asked=1, people={0: "ada"}
-)
+from studio.generate.people.record import RunFiles, finish_writing
 
 
 @pytest.fixture
@@ -32,22 +14,6 @@ def files(tmp_path: Path) -> RunFiles:
     found = RunFiles(tmp_path, "abc")
     found.open()
     return found
-
-
-def test_a_plan_is_written_once_and_read_as_it_was(files: RunFiles) -> None:
-    assert files.read_plan() is None
-    plan = Plan(slots=(SLOT,), shares={"sex": {"woman": 1.0}})
-    files.keep_plan(plan)
-    files.keep_plan(Plan(slots=(), shares={}))
-    assert files.read_plan() == plan
-
-
-def test_the_record_is_written_with_the_files(tmp_path: Path, files: RunFiles) -> None:
-    assert files.read_record() is None
-    files.write({"characters/ada.yaml": "id: ada\n"}, RECORD)
-    assert files.read_record() == RECORD
-    assert (tmp_path / "characters" / "ada.yaml").read_text("utf-8") == "id: ada\n"
-    assert sorted(file.name for file in (tmp_path / "people").iterdir()) == ["abc.json"]
 
 
 def test_what_was_stopped_in_the_middle_is_written_by_who_comes_next(tmp_path: Path, files: RunFiles) -> None:
@@ -66,13 +32,6 @@ def test_a_damaged_file_is_named(tmp_path: Path, files: RunFiles) -> None:
     (tmp_path / "people" / "abc.plan.json").write_text('{"slots": [', "utf-8")
     with pytest.raises(FileUnusable, match=r"abc\.plan\.json.*it is damaged"):
         files.read_plan()
-
-
-def test_answers_of_use_are_counted(files: RunFiles) -> None:
-    assert files.answers_kept() == 0
-    files.answers.write_text("{}\n{}\n", "utf-8")
-    files.answers.with_suffix(".dropped.jsonl").write_text("{}\n", "utf-8")
-    assert files.answers_kept() == 2
 
 
 def test_two_do_not_write_into_one_world_at_once(tmp_path: Path, files: RunFiles) -> None:

@@ -97,13 +97,6 @@ def test_the_map_is_written_as_it_was_but_for_the_new_posts() -> None:
     assert all("npcId" in line for line in changed)
 
 
-def test_who_does_not_walk_has_a_post_near_its_work() -> None:
-    woven = weave(village(), [(slot(npc=True), MADE)], "en", {})
-    assert "npcs/ada_quill.yaml" in woven.files
-    assert not {"routine", "home", "knows"} & values(woven, 0).keys()
-    assert '{"npcId": "ada_quill", "spawnNodeId": "' in woven.files[MAPS_FILE]
-
-
 def test_a_household_lives_at_one_place_and_others_elsewhere() -> None:
     people = [(slot(0), named("A One")), (slot(1, household=0), named("B Two")), (slot(2), named("C Three"))]
     woven = weave(village(), people, "en", {})
@@ -138,13 +131,6 @@ def test_who_is_there_already_is_known_and_its_kin_live_with_it() -> None:
     assert not any("nagi" in name for name in woven.files)
 
 
-def test_somebody_whose_work_is_at_a_place_knows_who_stands_there() -> None:
-    told = values(weave(village(), [(slot(), MADE)], "en", {}), 0)
-    assert told["occupation"] == {"title": "baker", "organization": "Mugiho Bakery"}
-    assert told["knows"] == ["npc_harue"]
-    assert any(one.get("facility") == "bakery" and one["action"] == "work" for one in told["routine"])  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("work", "place"),
     [
@@ -165,11 +151,6 @@ def test_a_work_that_the_place_does_not_know_is_told_and_what_fits_is_used() -> 
     told = values(weave(village(), [(slot(work="astronaut"), MADE)], "en", {}), 0)
     assert told["occupation"]["title"] == "astronaut"  # type: ignore[index]
     assert any(one.get("action") == "work" for one in told["routine"])  # type: ignore[attr-defined]
-
-
-def test_two_of_one_id_and_an_id_that_is_taken_get_numbers() -> None:
-    people = [(slot(0), named("Nagi")), (slot(1), named("Nägi"))]
-    assert weave(village(), people, "en", {}).ids == {0: "nagi_2", 1: "nagi_3"}
 
 
 @pytest.mark.parametrize(("count", "language"), MANY)

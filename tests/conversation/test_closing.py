@@ -13,7 +13,7 @@ from service.conversation.closing import close, machine_time, reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
-from service.errors import ModelBroken, ModelTimeout, WrongPhase
+from service.errors import ModelBroken
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingContext
 from service.people.attitude import DIMENSIONS, attitudes_among, moods
@@ -44,7 +44,6 @@ from tests.conversation.talks import (
     says,
     sleeps,
     talk,
-    talk_of_family,
     todays,
     turns,
 )
@@ -166,17 +165,6 @@ def test_a_failed_closing_keeps_the_transcript_and_says_why(
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert (usage["closing"].calls, usage["closing"].failures) == (1, 1)
     assert room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1].kind == "closing_failed"
-
-
-def test_only_a_failed_closing_can_be_opened_again(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    with pytest.raises(WrongPhase):
-        _reopen(room, conversation_id)
-    script.enqueue(recollection())
-    _close(room, conversation_id)
-    with pytest.raises(WrongPhase) as refused:
-        _reopen(room, conversation_id)
-    assert refused.value.facts["phase"] == "closed"
 
 
 def test_a_second_closing_changes_nothing_and_asks_nobody(
@@ -349,19 +337,6 @@ def test_no_transaction_is_open_while_the_model_thinks(room: ConversationDepende
     row = _close(room, conversation_id)
     assert row.phase == Phase.CLOSED
     assert row.closed_at == (row.ended_at or 0) + 1
-
-
-def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(ModelTimeout(model="m", seconds=60))
-    _close(room, conversation_id)
-    assert engaged(room) == []
-    script.enqueue(*talk_of_family())
-    again = meet(room)
-    asyncio.run(Engine(room).converse(main(again)))
-    assert _close(room, again).phase == Phase.CLOSED
 
 
 def test_a_closing_judges_from_how_each_stood(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -366,10 +366,6 @@ def test_a_blank_utterance_is_an_empty_answer_and_no_turn(
     assert row.calls == 2
 
 
-def test_spaces_around_an_utterance_are_dropped(room: ConversationDependencies, hold: Hold) -> None:
-    assert _texts(room, hold(says(f"  {HELLO}\n", leaves=True), replies("Bye."))) == [HELLO, "Bye."]
-
-
 def test_every_turn_is_committed_before_the_next_is_made(room: ConversationDependencies, script: ScriptedModel) -> None:
     seen: list[list[str]] = []
 
@@ -449,13 +445,6 @@ def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: ConversationDepend
         (0, "npc", 1),
         (1, "character", 1),
     ]
-
-
-def test_a_stalled_talk_pays_for_both_attempts(room: ConversationDependencies, hold: Hold) -> None:
-    conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
-    usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
-    assert usage["character"].calls == 3
-    assert talk(room, conversation_id).calls == 4
 
 
 def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(

@@ -12,7 +12,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.transcript import end
-from service.errors import Busy, ModelBroken, ModelTimeout
+from service.errors import Busy, ModelBroken
 from service.llm.chat import estimate_tokens
 from service.memory.recall import recent_memory
 from service.memory.record import Embedded, Group, Kind, Memory
@@ -25,7 +25,6 @@ from service.store.tables import (
     PersonRow,
     SummaryRow,
     TurnRow,
-    UsageRow,
     WorldRow,
 )
 from tests.conversation.talks import (
@@ -57,7 +56,7 @@ from tests.conversation.talks import begin as start_of_a_client
 from tests.memory.answers import memory
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
-from world.time import MINUTES_PER_DAY, WorldTime, day_of
+from world.time import MINUTES_PER_DAY, WorldTime
 
 FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
 
@@ -164,34 +163,6 @@ def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(
 
 def _carries(session: Session) -> None:
     session.add(PersonRow(world_id="main", person_id="aoi", items=["a lantern"]))
-
-
-def test_what_a_character_carries_stands_in_its_own_prompt_only(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    room.database.write_now(_carries)
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-    asyncio.run(hold_living(Engine(room), starts))
-    character, npc = script.history[:2]
-    assert "You carry: a lantern\n" in character.messages[1].content + "\n"
-    assert "lantern" not in npc.messages[0].content
-
-
-def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: ConversationDependencies, script: ScriptedModel) -> None:
-    starts = begin_living(room)
-    failing = ModelTimeout(model="m", seconds=60)
-    script.enqueue(says(HELLO), failing, recollection())
-
-    async def run() -> None:
-        engine = Engine(room)
-        await hold_living(engine, starts)
-        await engine.close(main("c1"))
-
-    asyncio.run(run())
-    counted = {(row["day"], row["role"]): (row["calls"], row["failures"]) for row in rows(room, UsageRow)}
-    day = day_of(starts)
-    assert counted == {(day, "character"): (1, 0), (day, "npc"): (1, 1), (day, "closing"): (1, 0)}
 
 
 def test_the_time_since_they_last_met_is_that_of_the_talk(
@@ -309,12 +280,6 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(
     assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, PromptContext)}) == 1
 
 
-def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: ConversationDependencies) -> None:
-    starts = begin_living(room)
-    with pytest.raises(ValueError, match="turn 1"):
-        asyncio.run(Engine(room).turn(main("c1"), 1, WorldTime(starts + 1)))
-
-
 def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR[:2])
@@ -330,12 +295,6 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDepende
     row = talk(room, "c1")
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT, starts + 3)
     assert script.unused == 0
-
-
-def test_what_is_forgotten_meanwhile_is_over(room: ConversationDependencies) -> None:
-    engine = Engine(room)
-    assert asyncio.run(engine.turn(main("gone"), 0, room.worlds.start)).is_over
-    asyncio.run(engine.close(main("gone")))
 
 
 def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(

@@ -286,15 +286,6 @@ def test_two_worlds_may_hold_the_same_conversation_each_its_own(settings: Settin
     assert told(settings, "other")[1:] == other
 
 
-def test_a_world_that_was_only_looked_at_can_be_read_into(settings: Settings, tmp_path: Path) -> None:
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
-    database = at(settings.data_dir)
-    database.write_now(lambda s: s.add(WorldRow(id="looked", language="en", started_at=BEGUN + 7, now=BEGUN + 7)))
-    database.close()
-    import_from(settings, "looked", tmp_path / "story.jsonl")
-    assert told(settings, "looked")[1:] == told(settings)[1:]
-
-
 DECIDED = {"action_id": "work", "node_id": "inn"}
 
 

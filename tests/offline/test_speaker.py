@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
-from service.conversation.acting import CharacterTurn
-from service.conversation.prompt import Goal, LastMeeting, Line
+from service.conversation.prompt import Goal, LastMeeting
 from service.locales import Language
 from service.memory.lexical import sentences
 from service.offline.phrases import keys, phrases
@@ -106,38 +105,6 @@ def test_the_second_conversation_gives_back_what_the_first_told(
     assert ago in utterance
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_talk_that_is_not_remembered_yet_is_still_given_back(language: Language) -> None:
-    npc = PEOPLE[language][1]
-    unsettled = (Line(turn=1, speaker_id=npc.id, speaker_name=npc.name, text=npc.lines[2]),)
-    ago = "たった今" if language == "ja" else "just now"
-    utterance = speak(context(language, unsettled=unsettled, unsettled_ago=ago), random.Random(1)).utterance
-    assert npc.lines[2].rstrip("。.") in utterance
-
-
-@pytest.mark.parametrize(
-    ("language", "goal", "topic"),
-    [
-        ("ja", "太郎に夏祭りのことを聞く", "夏祭り"),
-        ("ja", "太郎の家族について聞く", "家族"),
-        ("en", "Ask Taro about the summer festival", "the summer festival"),
-        ("en", "Ask about his daughters.", "your daughters"),
-    ],
-)
-def test_what_the_goal_is_about_is_asked_about(language: Language, goal: str, topic: str) -> None:
-    asked = speak(context(language, goal=Goal(goal=goal, success_criteria="?")), random.Random(1)).utterance
-    assert topic in asked
-
-
-def test_a_wish_of_its_own_is_spoken_of_in_its_own_lines() -> None:
-    wish = LifeGoal(goal=Text("Learn all about her herbs"), importance=9)
-    alice = PEOPLE["en"][0].model_copy(update={"goals": (wish,)})
-    goal = Goal(goal=f"Talk with Taro, with this in mind: {wish.goal}", success_criteria="?")
-    asked = speak(context("en", goal=goal, speaker=alice), random.Random(1)).utterance
-    assert "your herbs" not in asked
-    assert "I gather herbs along the river in the mornings." in asked
-
-
 @pytest.mark.parametrize(
     ("language", "question", "answer"),
     [
@@ -167,16 +134,6 @@ def test_a_goodbye_is_answered_with_a_goodbye(language: Language, bye: str) -> N
     assert turn.wants_to_end
     assert phrases(language).has("farewell", turn.utterance)
     assert phrases(language).told(turn.utterance) == []
-
-
-def test_a_goal_is_not_achieved_by_a_partner_who_tells_nothing() -> None:
-    turn = speak(
-        context("en", "Hello. Tell me about the festival?", "Hello.", "And the drums?", "How are you?"),
-        random.Random(1),
-    )
-    assert isinstance(turn, CharacterTurn)
-    assert not turn.goal_achieved
-    assert turn.wants_to_end
 
 
 WORDS = st.text(max_size=60) | st.sampled_from(["既婚者", "married", "{you}", "？", "。。。", "x" * 500, "鐘" * 500])

@@ -157,16 +157,6 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(chromium_browser: 
         expect(page.locator(".pointed .said")).to_be_visible()
 
 
-def test_a_problem_is_said_in_the_language_of_the_page(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "ja")) as address, chromium_browser.new_page(locale="fr-FR") as page:
-        for query, sentence in (("", "先に移動してください"), ("?lang=en", "Move there first.")):
-            page.goto(address + "/" + query)
-            page.locator("[data-character=aoi]").click()
-            page.locator("#partner").select_option("npc_taro")
-            page.locator("#talk").click()
-            expect(page.get_by_role("alert")).to_contain_text(sentence)
-
-
 def test_without_a_model_the_page_says_what_to_set(
     chromium_browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -547,23 +537,6 @@ def test_an_npc_has_a_page_with_all_that_is_its_own(chromium_browser: Browser, t
         expect(page.locator("#conversations a")).to_have_count(1)
         page.locator("#affinity a").click()
         page.wait_for_url("**/view/characters/aoi?about=npc_taro*")
-
-
-def test_the_worlds_are_listed_and_entered(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        page.goto(f"{address}/view/worlds")
-        expect(page.locator("#worlds a")).to_have_attribute("href", "/?world_id=main")  # none has begun
-        page.locator("input[name=world_id]").fill("festival")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/?world_id=festival")
-        page.locator("#weather").fill("Rain")
-        page.keyboard.press("Enter")
-        expect(page.locator("#badges")).to_contain_text("Rain")
-        page.goto(f"{address}/view/worlds")
-        expect(page.locator("#worlds li")).to_contain_text(["festival"])
-        expect(page.locator("#worlds")).to_contain_text("stands still")
-        page.locator("#worlds a").click()
-        page.wait_for_url("**/?world_id=festival")
 
 
 def test_a_person_speaks_as_a_player_and_takes_over_from_a_model(chromium_browser: Browser, tmp_path: Path) -> None:

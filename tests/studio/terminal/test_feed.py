@@ -11,7 +11,7 @@ from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import WorldSettings
 from service.store.tables import ConversationRow, EventRow, TurnRow, WorldRow
-from studio.terminal.feed import Feed, Ledger, StoryEvent
+from studio.terminal.feed import Ledger, StoryEvent
 from studio.terminal.show import Status, panel
 from tests.store.conversations import conversation_row
 from world.time import MINUTES_PER_DAY, WorldTime, parse_time
@@ -63,63 +63,11 @@ def turn(text: str) -> TurnRow:
     )
 
 
-THOUGHT = {"action_id": "work", "node_id": "inn", "by": "model", "thought": "Off\nI go.\x1b[31m"}
 FAILED = {"action_id": "talk", "target_id": "npc_taro", "reason": "busy"}
-BLOCK = {"starts": "08:00", "activity": "tea", "facility_id": None, "action_id": None}
 STARTED = {"action_id": "work", "node_id": "inn", "until": "2026-04-01T08:30"}
 EXPIRED = {"content": "Bring a letter", "importance": "low"}
-ANNOUNCED = {"text": "Festival", "until": "2026-04-02T00:00"}
 CLOSED = {"conversation_id": "a1", "partner_id": "npc_taro"}
-NOT_SAVED = {"conversation_id": "a1", "partner_id": "npc_taro", "error": "e"}
-REJECTED = {"conversation_id": "a1", "statement": "x", "reason": "not_perceived", "turn": 1}
 ENDED = {"conversation_id": "a1", "partner_id": "npc_taro", "reason": "model_failure", "goal_achieved": False}
-
-
-@pytest.mark.parametrize(
-    ("kind", "data", "en", "ja"),
-    [
-        ("decided", THOUGHT, "Aoi decides: Work — Off I go.[31m", "葵は決めた: 働く――Off I go.[31m"),
-        ("decided", {**THOUGHT, "by": "fallback", "failure": "model-timeout"}, "model-timeout", "model-timeout"),
-        (
-            "decided",
-            {**THOUGHT, "failure": "model-broken", "failed_call": "plan"},
-            "when it planned: model-broken",
-            "予定を立てるときにモデルが失敗したため",
-        ),
-        ("planned", {"blocks": [BLOCK]}, "plans the day: 08:00 tea", "08:00 tea"),
-        ("activity_ended", {"action_id": "work", "because": "cut"}, "stops: Work (spoken to)", "話しかけられた"),
-        ("activity_started", STARTED, "until 08:30", "08:30 まで"),
-        ("action_failed", FAILED, "Talk: Taro", "太郎"),
-        ("slept", {"cleared": 2}, "put away: 2", "2 件"),
-        ("memory_expired", EXPIRED, "lets go of: Bring a letter", "Bring a letter"),
-        ("announced", ANNOUNCED, "Announced: Festival", "お知らせ: Festival"),
-        ("weather", {"weather": "rain"}, "Weather: rain", "天気: rain"),
-        ("observed", {"text": "Fire!", "seen_by": ["aoi"]}, "Seen: Fire!", "見た: Fire!"),
-        ("closing_failed", NOT_SAVED, "could not be", "記憶"),
-        ("fact_rejected", REJECTED, "Not kept of Aoi", "不採用"),
-        ("forgot", {}, "Aoi: forgot", "葵: forgot"),
-    ],
-)
-def test_every_event_is_a_line_with_its_time_in_both_languages(
-    village: Content, kind: str, data: dict[str, Any], en: str, ja: str
-) -> None:
-    told = happened(kind, data, conversation=talk() if "conversation_id" in data else None)
-    for language, words in (("en", en), ("ja", ja)):
-        (line,) = Feed(opened(village, "ja" if language == "ja" else "en"), ["aoi"]).lines(told)
-        assert line.startswith("07:30  ")
-        assert words in line
-        assert "\x1b" not in line
-        assert "\n" not in line
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_talk_that_is_over_is_told_whole_and_what_its_model_failed_of(village: Content, language: Language) -> None:
-    failed = talk(goal="Hear of the boat", failure={"en": "it timed out", "ja": "時間切れ"})
-    told = happened("conversation_ended", ENDED, conversation=failed, turns=(turn("Good\nmorning."),))
-    head, said, over = Feed(opened(village, language), ["aoi"]).lines(told)
-    assert "Hear of the boat" in head
-    assert "Good morning." in said
-    assert {"en": "the model failed: it timed out", "ja": "モデルが失敗した: 時間切れ"}[language] in over
 
 
 DEPARTED = {"from_node_id": "inn", "to_node_id": "quay", "arrives_at": "2026-04-01T08:10"}

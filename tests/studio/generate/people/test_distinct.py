@@ -40,7 +40,3 @@ def test_people_may_be_told_apart_by_what_they_are_like_how_they_speak_and_all_t
     assert crowd.join(other._replace(wording=ADA.wording)) == Fault("same_wording", "Ada Reed")
     assert crowd.join(other) is None
     assert crowd.join(other._replace(name="Cleo")) == Fault("same_traits", "Bram")
-
-
-def test_people_of_a_world_may_be_alike_among_themselves() -> None:
-    assert Crowd([ADA, ADA]).join(ADA) == Fault("same_name", "Ada Reed")

@@ -101,25 +101,12 @@ def test_households_are_as_many_as_wanted_where_ages_allow_it(seed: int) -> None
             assert abs(row["planned"] - row["wanted"]) <= 2, row
 
 
-def test_a_named_temper_has_the_traits_of_the_file_and_a_known_one_those_of_the_parts() -> None:
-    file = DemographyFile.model_validate(
-        {"temper": ["like a cat", "物静か"], "tempers": {"like a cat": {"openness": "high"}}}
-    )
-    found = {slot.temper: slot.traits for slot in sampling_plan(file, 4, 1, "en", village()).slots}
-    assert found == {"like a cat": {"openness": "high"}, "物静か": {"extraversion": "low"}}
-
-
 def test_people_stand_at_posts_only_where_the_map_has_room() -> None:
     everybody = DemographyFile.model_validate({"npcs": 1, "age": ["20-60"]})
     assert not any(slot.npc for slot in sampling_plan(everybody, 20, 1, "en", small("en")).slots)
     room_for = len(open_posts(village()))
     slots = sampling_plan(everybody, 200, 1, "en", village()).slots
     assert sum(slot.npc for slot in slots) == room_for > 5
-
-
-def test_people_have_family_names_where_nobody_lives_yet_and_none_in_a_village_without() -> None:
-    assert all(slot.family_name for slot in sampling_plan(DemographyFile(), 8, 1, "ja", small("ja")).slots)
-    assert not any(slot.family_name for slot in plan_of(8, 1, "ja").slots)
 
 
 def test_the_outcome_shows_who_was_not_made() -> None:

@@ -10,8 +10,7 @@ from service.offline.phrases import lines_of, phrases
 from studio.generate.near import Distinct
 from studio.generate.people.asking import MadePerson, words_of
 from studio.generate.people.distinct import Crowd, Persona
-from studio.generate.people.parts import Slot, found, parts
-from studio.generate.people.plan import DemographyFile, sampling_plan
+from studio.generate.people.parts import Slot, parts
 from studio.generate.people.rehearsal import person
 from tests.studio.generate.people.worlds import plan_of, rehearsed, village
 
@@ -40,14 +39,6 @@ def test_of_two_hundred_people_no_two_are_alike(language: str, seed: int) -> Non
 
 
 @pytest.mark.parametrize("language", languages())
-def test_a_hundred_women_bakers_of_one_temper_are_still_different(language: str) -> None:
-    same = DemographyFile.model_validate({"sex": ["female"], "work": ["baker"], "temper": ["shy"], "age": ["30-40"]})
-    crowd = Crowd()
-    plan = sampling_plan(same, 100, 1, language, village())
-    assert [crowd.join(persona_of(made)) for _, made in rehearsed(plan, language, village())] == [None] * 100
-
-
-@pytest.mark.parametrize("language", languages())
 def test_an_offline_speaker_finds_a_line_for_everything(language: str) -> None:
     words = phrases(language)
     for one, made in rehearsed(plan_of(60, 2, language), language, village()):
@@ -56,22 +47,6 @@ def test_an_offline_speaker_finds_a_line_for_everything(language: str) -> None:
         )
         kinds = {kind for kind in ("greeting", "farewell", "question", "statement") if lines_of(profile, kind, words)}
         assert len(kinds) == 4, (one, kinds, made.lines)
-
-
-def test_a_name_is_never_taken_twice_however_many_there_are() -> None:
-    taken = set[str]()
-    for number in range(400):
-        made = person(slot(number=number, seed=number), "ja", taken)
-        assert made.name not in taken
-        taken.add(made.name)
-
-
-@pytest.mark.parametrize("language", languages())
-def test_what_is_open_is_found(language: str) -> None:
-    made = person(slot(work="", temper="", sex="", family_name=""), language, set())
-    assert made.personality
-    known = person(slot(temper="like a cat", traits={"neuroticism": "high"}), language, set())
-    assert any(known.personality.startswith(one) for one in parts(language).tempers["anxious"].personality)
 
 
 @pytest.mark.parametrize("language", languages())
@@ -114,9 +89,3 @@ def test_every_language_has_the_same_tempers_works_sexes_and_ties() -> None:
     both = list(map(parts, languages()))
     assert all(one.tempers[name].traits == both[0].tempers[name].traits for one in both for name in one.tempers)
     assert all(one.works[name].ages == both[0].works[name].ages for one in both for name in one.works)
-
-
-def test_a_part_is_found_by_its_name_in_any_language() -> None:
-    assert found("works", "パン職人") == found("works", "Bakery") == "baker"
-    assert found("sexes", "女") == "female"
-    assert found("tempers", "nothing of the kind") is None

@@ -63,10 +63,10 @@ PAST: dict[str, Any] = {
 class Authored:
     """A person's memory, with what is given to it and changed by hand."""
 
-    def __init__(self, database: Database, content: Content, *, embeds: bool) -> None:
+    def __init__(self, database: Database, content: Content) -> None:
         self.database = database
         self.worlds = WorldRepository(content, WorldSettings(language="en"))
-        self.store = MemoryStore(database, FakeEmbedder() if embeds else None)
+        self.store = MemoryStore(database, FakeEmbedder())
 
     async def seed(self, past: dict[str, Any] = PAST, group: Group = AOI) -> Seeded:
         return await self.database.write(lambda s: self._seed(s, group, read_past(json.dumps(past).encode())))
@@ -105,9 +105,9 @@ class Authored:
         return await self.database.read(lambda s: remembered_as(self.worlds.open(s, AOI.world_id), one, AOI.person_id))
 
 
-@pytest.fixture(params=[False, True], ids=["by words alone", "with an embedder"])
-def given(request: pytest.FixtureRequest, database: Database, village: Content) -> Authored:
-    return Authored(database, village, embeds=request.param)
+@pytest.fixture
+def given(database: Database, village: Content) -> Authored:
+    return Authored(database, village)
 
 
 def in_a_loop(test: Callable[[Authored], Awaitable[None]]) -> Callable[[Authored], None]:

@@ -119,12 +119,6 @@ def test_a_given_past_is_found_by_its_words_with_the_callers_ids(client: TestCli
     assert (told["given_id"], told["topics"]) == ("festival-night", ["bell"])
 
 
-def test_nobody_elses_memory_has_it_and_what_it_does_not_hold_is_not_found(client: TestClient) -> None:
-    give(client)
-    assert search(client, "Who drowned in the pond?", who="umi")["hits"] == []
-    assert search(client, "the price of salt")["found"] is False
-
-
 @pytest.mark.parametrize("who", ["baker", "umi"])
 def test_an_npc_is_given_a_past_as_a_character_is(client: TestClient, who: str) -> None:
     give(client, who=who)

@@ -13,9 +13,7 @@ from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken
-from service.llm.chat import estimate_tokens
 from service.memory.recall import recent_memory
-from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
 from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
@@ -107,62 +105,7 @@ def test_whom_a_clients_talk_engages_stays_engaged_there(room: ConversationDepen
     }
 
 
-def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies, script: ScriptedModel) -> None:
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-    assert asyncio.run(hold_living(Engine(room), starts)) == 4
-    row = talk(room, "c1")
-    assert [turn.at for turn in turns(room, "c1")] == [starts, starts + 1, starts + 2, starts + 3]
-    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
-    assert _clock(room) == starts - AHEAD
-    assert engaged(room) == []
-    world = room.database.read_now(lambda s: room.worlds.open(s, "main")).at(starts)
-    for prompt in script.history:
-        assert isinstance(prompt.given, PromptContext)
-        assert (prompt.given.now, prompt.given.notices) == (world.sky, world.announced)
-        assert prompt.given.place == world.place_told(BESIDE_TARO)
-
-
-def _contexts(script: ScriptedModel) -> list[PromptContext]:
-    return [prompt.given for prompt in script.history if isinstance(prompt.given, PromptContext)]
-
-
 LETTER = "I lost a letter by the ferry."
-
-
-def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    taro, at = Group(world_id="main", person_id="npc_taro"), room.worlds.start
-    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 16}" for number in range(60)]
-    known = {"kind": Kind.FACT, "told_by": "aoi", "partner_id": "aoi", "valid_from": at, "known_from": at}
-    memories = [Memory(id=f"f{i}", text=said, **known) for i, said in enumerate(told)]  # type: ignore[arg-type] # fields
-    room.database.write_now(lambda s: room.memory.remember(s, taro, memories, Embedded()))
-    script.enqueue(*FOUR)
-    asyncio.run(Engine(room).converse(main(meet(room))))
-    one = next(context for context in _contexts(script) if context.speaker.kind == "npc")
-    assert 0 < sum(map(estimate_tokens, one.known)) < room.settings.llm.context_tokens
-
-
-def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-
-    async def run() -> None:
-        engine = Engine(room)
-        await engine.turn(main("c1"), 0, starts)
-        room.database.write_now(_carries)
-        await hold_living(engine, starts, index=1)
-
-    asyncio.run(run())
-    seen = [context.items for context in _contexts(script) if context.begins]
-    assert seen == [(), ()]
-
-
-def _carries(session: Session) -> None:
-    session.add(PersonRow(world_id="main", person_id="aoi", items=["a lantern"]))
 
 
 def test_the_time_since_they_last_met_is_that_of_the_talk(
@@ -262,22 +205,6 @@ def test_a_last_turn_whose_end_was_not_written_ends_the_talk(
 def _as_if_it_ran(session: Session) -> None:
     row = session.get_one(ConversationRow, main("c1"))
     row.phase, row.end_reason, row.ended_at = Phase.RUNNING, None, None
-
-
-def test_after_a_restart_the_same_is_known_as_when_it_began(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-
-    async def run() -> None:
-        await Engine(room).turn(main("c1"), 0, starts)
-        await Engine(room).turn(main("c1"), 1, WorldTime(starts + 1))
-        pass_minutes(room, 90)
-        await hold_living(Engine(room), starts, index=2)
-
-    asyncio.run(run())
-    assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, PromptContext)}) == 1
 
 
 def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDependencies, script: ScriptedModel) -> None:

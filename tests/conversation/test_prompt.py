@@ -18,7 +18,7 @@ from jinja2 import UndefinedError
 import service.conversation.prompt
 from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
-from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, OpeningTurn
 from service.conversation.moderator import (
     AttitudeContext,
     Bystander,
@@ -431,10 +431,6 @@ def test_the_goal_an_opener_set_itself_stands_where_it_set_it(language: Language
         "emotion": "neutral",
         **words["goal"].model_dump(),
     }
-
-
-def test_who_was_spoken_to_is_not_asked_about_a_goal() -> None:
-    assert {_prompt(_npc("en")).answer, _prompt(_partner("en")).answer} == {NpcTurn}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -283,14 +283,6 @@ def test_much_of_a_prompt_is_that_of_the_decision_before(language: Language) -> 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_nothing_of_the_moment_is_in_the_system_message(language: Language) -> None:
-    context = _full(language)
-    system = decide_prompt(context).messages[0].content
-    for told in (context.now, context.place, context.ended, context.needs[0].name, *context.items, *context.refusals):
-        assert told not in system
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_who_may_be_spoken_to_is_told_once(language: Language) -> None:
     context = _full(language)
     fumi = Other(id="npc_fumi", name="Fumi", minutes=0, doing="", talks_with="", is_free=True)

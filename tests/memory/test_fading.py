@@ -121,25 +121,6 @@ class TestFading(OnStore):
 
         self.run(scenario)
 
-    def test_what_is_held_answers_as_what_is_read_anew_does(self) -> None:
-        async def scenario(memory: Store) -> None:
-            for number in range(9):
-                await talked(
-                    memory, f"c{number}", number, f"The lighthouse is dark {number}", importance=5 + 2 * (number % 2)
-                )
-            other = Store(self.new_store(), memory.database)
-            for number in range(9):
-                answers = [
-                    await one.recall(TARO, "Is the lighthouse dark?", at=day(number), kinds=set(Kind))
-                    for one in (memory, other)
-                ]
-                assert answers[0] == answers[1]
-                await other.store.aclose()
-                other = Store(self.new_store(), memory.database)
-            await other.store.aclose()
-
-        self.run(scenario)
-
 
 def _heard(conversation: str, number: int) -> Episode:
     return episode(TARO, conversation, day(number), summary=f"They spoke of the lighthouse and {conversation}.")

@@ -1,17 +1,11 @@
 """Owns the tests of what a client makes a character do."""
 
-import pytest
-
 import service.store.tables  # noqa: F401 - fills the metadata
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.transcript import end
-from service.errors import Busy
 from service.people.person import positions
 from service.runtime.client_actions import sleep, walk
 from service.store.events import events_after
-from service.store.phase import EndReason
 from service.store.tables import EventRow
-from tests.conversation.talks import BESIDE_TARO, meet
 from tests.runtime.worlds import command, tick
 from world.life import Position, Segment
 
@@ -36,10 +30,6 @@ def _where(room: ConversationDependencies, character_id: str = "aoi") -> Positio
 
 def _sleep(room: ConversationDependencies, character_id: str = "aoi", world_id: str = "main") -> int:
     return command(room, lambda s, world_session: sleep(s, world_session, character_id), world_id)
-
-
-def test_a_walk_to_an_npc_ends_beside_its_post(room: ConversationDependencies) -> None:
-    assert _walk(room, npc_id="npc_taro").path[-1] == BESIDE_TARO
 
 
 def test_a_walk_to_a_facility_ends_at_its_nearest_node(room: ConversationDependencies) -> None:
@@ -84,17 +74,6 @@ def test_a_walker_sent_where_it_is_stops_there(room: ConversationDependencies) -
     assert _where(room) == Position(node_id=first.path[1])
 
 
-def test_nobody_walks_out_of_a_conversation(room: ConversationDependencies) -> None:
-    conversation_id = meet(room)
-    with pytest.raises(Busy) as refused:
-        _walk(room, node_id="nagaya_one")
-    assert refused.value.facts["conversation_id"] == conversation_id
-    with pytest.raises(Busy):
-        _sleep(room)
-    room.database.write_now(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
-    _walk(room, node_id="nagaya_one")
-
-
 def test_who_is_on_the_way_lies_down_at_the_last_node_it_reached(room: ConversationDependencies) -> None:
     first = _walk(room, npc_id="npc_taro")
     _tick(room, 2)
@@ -104,24 +83,9 @@ def test_who_is_on_the_way_lies_down_at_the_last_node_it_reached(room: Conversat
     assert _where(room).node_id in first.path[1:-1]
 
 
-def test_who_arrives_is_told_once_at_the_minute_of_arrival(room: ConversationDependencies) -> None:
-    way = _walk(room, npc_id="npc_taro")
-    assert [e.kind for e in _tick(room, way.arrival - way.start - 1)] == []
-    (event,) = [e for e in _tick(room, 1) if e.kind == "arrived"]
-    assert (event.at, event.data) == (way.arrival, {"node_id": BESIDE_TARO})
-    assert [e.kind for e in _tick(room, 5) if e.kind == "arrived"] == []
-
-
 def test_who_was_turned_round_arrives_only_where_it_went_in_the_end(room: ConversationDependencies) -> None:
     _walk(room, npc_id="npc_taro")
     _tick(room, 2)
     _walk(room, node_id="nagaya_one")
     (event,) = [e for e in _tick(room, 30) if e.kind == "arrived"]
     assert event.data == {"node_id": "nagaya_one"}
-
-
-def test_who_is_in_a_clients_hands_stands_until_it_is_told_something(room: ConversationDependencies) -> None:
-    _walk(room, node_id="nagaya_lane")
-    _tick(room, 600)
-    assert _where(room) == Position(node_id="nagaya_lane")
-    assert [e.data["by"] for e in _told(room) if e.kind == "decided"] == ["client"]

@@ -21,9 +21,6 @@ from tests.store.conversations import main
 KEEPER = "Hamako says that Jun the lighthouse keeper went to sea"
 ASKS = "By the way, whatever became of Jun, the lighthouse keeper?"
 TELLS = "Jun the lighthouse keeper, you ask? He went to sea, I heard."
-WONDERS = "To sea! And nobody keeps the lighthouse now?"
-NETS = "Every winter evening I mend nets in the loft with Bram and his cousin."
-OFTEN = "And do you drink cider there, or does Bram bring tea and cake?"
 NETS = "Every winter evening I mend nets in the loft with Bram and his cousin."
 OFTEN = "And do you drink cider there, or does Bram bring tea and cake?"
 GOATS = "Taro keeps goats in the hills"
@@ -85,23 +82,6 @@ def test_what_is_talked_of_brings_back_what_bears_on_it_in_that_prompt_alone_and
     asked = [prompt.messages for prompt in script.history if prompt.role == "character"]
     assert ["".join(one.content for one in prompt).count(KEEPER) for prompt in asked] == [0, 1, 0]
     assert KEEPER in asked[1][-1].content, "it stands last, before the answer"
-
-
-def test_memory_is_asked_again_where_the_talk_stays_with_its_topic(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    _remembers(room, "aoi", "npc_hamako", [KEEPER])
-    script.enqueue(
-        says(HELLO),
-        replies(ASKS),
-        says(TELLS),
-        replies(WONDERS),
-        says(THANKS, leaves=True),
-        replies("Bye."),
-    )
-    conversation_id = meet(room)
-    asyncio.run(Engine(room).converse(main(conversation_id)))
-    assert [KEEPER in turn.recalled for turn in turns(room, conversation_id)[:5]] == [False, False, True, False, True]
 
 
 def test_what_comes_to_mind_is_bounded(room: ConversationDependencies, script: ScriptedModel) -> None:

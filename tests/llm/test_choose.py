@@ -131,12 +131,6 @@ def test_a_role_without_server_says_so_while_others_answer() -> None:
             ask_all(models, "character")
 
 
-def test_failed_requests_are_tried_again_as_the_settings_say() -> None:
-    with FakeOpenAI(failing(500), failing(500), answer=said) as server:
-        ask_all(choose(LlmSettings(base_url=server.base_url, attempts=3, backoff_seconds=0)), "npc")
-    assert len(server.requests) == 3
-
-
 def test_requests_in_flight_are_bounded_for_all_roles_of_a_server() -> None:
     with FakeOpenAI(*[Reply(latency_seconds=0.05)] * 8, answer=said) as server:
         llm = LlmSettings(base_url=server.base_url, model="m", max_concurrency=2, npc=RoleSettings(model="n"))

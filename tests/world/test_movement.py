@@ -102,14 +102,6 @@ def test_a_position_between_no_two_nodes_is_refused(toward: str | None, progress
         Position(node_id="a", toward=toward, progress=progress)
 
 
-@modest
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=12), minutes_around)
-def test_a_past_moment_belongs_to_the_last_segment_begun_by_then(starts: list[int], t: WorldTime) -> None:
-    life = [Segment.stay(f"n{i}", at(start)) for i, start in enumerate(sorted(starts))]
-    begun = [segment for segment in life if segment.start <= t]
-    assert latest(life, t) == (begun[-1] if begun else life[0])
-
-
 @st.composite
 def crowds(draw: st.DrawFn) -> tuple[WorldMap, dict[str, Position]]:
     world_map = draw(random_maps())

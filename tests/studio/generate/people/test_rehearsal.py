@@ -27,12 +27,11 @@ def persona_of(made: MadePerson) -> Persona:
     return Persona(made.name, traits, "\n".join(made.lines), words_of(made))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("language", languages())
-def test_of_two_hundred_people_no_two_are_alike(language: str, seed: int) -> None:
+def test_of_two_hundred_people_no_two_are_alike(language: str) -> None:
     crowd, wording = Crowd(), list[str]()
     near = Distinct(lambda number: wording[number])
-    for _, made in rehearsed(plan_of(200, seed, language), language, village()):
+    for _, made in rehearsed(plan_of(200, 1, language), language, village()):
         assert crowd.join(persona_of(made)) is None, made.name
         wording.append(words_of(made))
         assert near.add(len(wording) - 1, wording[-1]) is None, made.name

@@ -114,12 +114,6 @@ def test_who_is_there_already_is_known_and_its_kin_live_with_it() -> None:
     assert not any("nagi" in name for name in woven.files)
 
 
-def test_a_work_that_the_place_does_not_know_is_told_and_what_fits_is_used() -> None:
-    told = values(weave(village(), [(slot(work="astronaut"), MADE)], "en", {}), 0)
-    assert told["occupation"]["title"] == "astronaut"  # type: ignore[index]
-    assert any(one.get("action") == "work" for one in told["routine"])  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(("count", "language"), MANY)
 def test_everybody_opens_and_closes_its_day_at_home_and_is_only_where_it_is_open(count: int, language: str) -> None:
     plan, woven = plan_of(count, 1, language), woven_village(count, 1, language)

@@ -7,15 +7,13 @@ import pytest
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.start import require_free
 from service.conversation.transcript import end
-from service.errors import Busy, KataribeError, NotBeside
+from service.errors import Busy, NotBeside
 from service.store.phase import EndReason
-from service.store.tables import ConversationRow
 from tests.conversation.talks import (
     begin,
     engaged,
     meet,
     place,
-    rows,
 )
 
 
@@ -28,23 +26,6 @@ def test_a_busy_npc_says_with_whom_it_talks(room: ConversationDependencies) -> N
     assert refused.value.facts["partner"] == "Aoi"
     assert refused.value.facts["conversation_id"] == conversation_id
     assert "Taro is talking with Aoi" in refused.value.sentence("en")
-
-
-def test_of_many_simultaneous_starts_exactly_one_succeeds(room: ConversationDependencies) -> None:
-    for character_id in ("aoi", "mio", "nagi", "ren"):
-        place(room, character_id)
-
-    def attempt(character_id: str) -> str | KataribeError:
-        try:
-            return begin(room, character_id=character_id)
-        except Busy as exc:
-            return exc
-
-    with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(attempt, ["aoi", "mio", "nagi", "ren"] * 2))
-    (started,) = [answer for answer in answers if isinstance(answer, str)]
-    assert {of for _, of in engaged(room)} == {started}
-    assert [r["id"] for r in rows(room, ConversationRow)] == [started]
 
 
 def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: ConversationDependencies) -> None:

@@ -150,24 +150,6 @@ def test_each_remembers_its_own_view(room: ConversationDependencies, script: Scr
     }
 
 
-def test_the_changes_are_the_first_ones_and_under_partner_the_others(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    changes = _settled(room, script).changes
-    assert changes is not None
-    assert changes["affinity"] == {"before": 0, "after": 9}
-    assert changes["mood"] == {"before": "neutral", "after": "neutral"}
-    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("With Mio you are close.", [], [])
-    assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green."]
-    partner = changes["partner"]
-    assert (partner["affinity"], partner["stance"]) == (
-        {"before": 0, "after": 5},
-        "You rather like Aoi; you are on easy terms.",
-    )
-    assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower."]
-    assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
-
-
 def test_nobody_remembers_what_was_never_said_and_the_log_tells_whose_it_would_have_been(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:

@@ -17,7 +17,6 @@ from service.people.attitude import (
     attitude,
     attitudes_among,
     attitudes_of,
-    felt_moods,
     moods,
     moved_affinity,
     set_affinity,
@@ -100,21 +99,6 @@ def test_what_an_author_sets_holds_from_then_on_and_talks_move_it_on(room: Conve
     assert at(room, now, "npc_taro", "aoi").affinity == 40
     change(room, "c", now + 5, affinity_delta=-3)
     assert at(room, now + 5, "npc_taro", "aoi").affinity == 37
-
-
-@pytest.mark.parametrize("felt", ["happy", "angry", "neutral"])
-@pytest.mark.parametrize("person_id", ["npc_taro", "aoi"])
-def test_a_mood_cools_after_its_hours_to_the_one_its_author_wrote(
-    room: ConversationDependencies, felt: Mood, person_id: str
-) -> None:
-    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
-    authored = world.cast.person(person_id).mood
-    change = MoodRow(world_id="main", person_id=person_id, id="a", at=NOON, mood=felt)
-
-    def at(minutes: int) -> Mood:
-        return felt_moods([change], world.at(WorldTime(NOON + minutes)), [person_id], 6)[person_id]
-
-    assert [at(minutes) for minutes in (-1, 0, 6 * 60 - 1, 6 * 60)] == [authored, felt, felt, authored]
 
 
 def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_it_has_cooled(

@@ -5,18 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlmodel import Session, SQLModel, col, select
+from sqlmodel import Session, SQLModel, select
 
 from service.content.fields import Text
 from service.content.load import Content
 from service.content.profile import LifeGoal
-from service.memory.mid_term import self_told
-from service.memory.record import Group, Kind, Memory, read_memories
-from service.people.attitude import attitude, attitudes_among, set_affinity
-from service.people.commitments import as_commitment
+from service.memory.record import Group, Memory, read_memories
+from service.people.attitude import attitude, set_affinity
 from service.people.worlds import WorldRepository
 from service.settings import Settings
-from service.store.events import events_after
 from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
@@ -26,12 +23,10 @@ from service.store.tables import (
     MemoryRow,
     MoodRow,
     SummaryRow,
-    TurnRow,
 )
 from tests.memory.answers import closing, memory, promise
-from tests.memory.closing.talks import CHARACTER, NPC, START, STORE, closed, prepared, set_clock, talk
+from tests.memory.closing.talks import CHARACTER, NPC, STORE, closed, prepared, set_clock, talk
 from tests.runtime.lives import leaving
-from world.time import iso, parse_time
 
 LINES = ("Do you keep animals?", "I have three goats behind the mill.", "Shall we meet?", "Come to the mill tomorrow.")
 WRITTEN: Sequence[type[SQLModel]] = (
@@ -80,52 +75,6 @@ def close_one(
 def memories_of(session: Session, person_id: str) -> list[Memory]:
     found = read_memories(session, Group(world_id="main", person_id=person_id))
     return sorted(found, key=lambda one: (one.valid_from, one.id))
-
-
-def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
-    database: Database, worlds: WorldRepository
-) -> None:
-    changes = database.write_now(lambda s: close_one(s, worlds))
-    assert changes["affinity"] == {"before": 0, "after": 20}
-    assert changes["mood"]["after"] == "moved"
-    assert [fact["statement"] for fact in changes["learned_facts"]] == [GOATS]
-    assert [fact["statement"] for fact in changes["facts"]] == [GOATS]
-    assert changes["mid_term"] == [
-        {
-            "content": "Taro waits for Mio at the mill on 2 April.",
-            "importance": "high",
-            "expires_at": "2026-04-04T07:00",
-            "created_at": "2026-04-01T07:00",
-            "partner_id": NPC,
-            "conversation_id": "a",
-        }
-    ]
-
-    def check(session: Session) -> None:
-        row = session.get_one(SummaryRow, ("main", CHARACTER, "a"))
-        assert (row.summary, row.topics, row.importance) == ("Taro told Mio of his goats.", ["goats"], 11)
-        stood = attitudes_among(session, "main", [CHARACTER, NPC], START)
-        own, partners = stood[CHARACTER, NPC], stood[NPC, CHARACTER]
-        assert (own.affinity, own.times_met, own.intimacy) == (12, 1, 1)
-        assert (partners.affinity, partners.times_met) == (20, 1)
-        assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "moved"
-        assert [one.text for one in self_told(session, worlds.open(session, "main"), NPC)[NPC]] == [GOATS]
-        assert [one.kind for one in memories_of(session, CHARACTER)] == [Kind.FACT, Kind.MID_TERM]
-        made = as_commitment(session.exec(select(CommitmentRow)).one())
-        assert (made.by_id, made.to_id, made.what, made.place) == (NPC, CHARACTER, "show Mio the goats", "the mill")
-        assert made.due
-        assert made.due.at == parse_time("2026-04-03T00:00")
-        hidden = [turn.turn for turn in session.exec(select(TurnRow)) if turn.not_to_quote]
-        assert hidden == [2]
-
-    database.read_now(check)
-
-
-def test_what_was_kept_out_is_an_event_that_says_why(database: Database, worlds: WorldRepository) -> None:
-    database.write_now(lambda s: close_one(s, worlds))
-    events = database.read_now(lambda s: events_after(s, "main", 0, 50, col(EventRow.kind) == "fact_rejected"))
-    told = {"conversation_id": "a", "statement": "Taro is a king.", "turn": 9, "reason": "no_such_turn"}
-    assert [(event.data) for event in events] == [told]
 
 
 def test_a_failure_at_the_very_end_leaves_nothing(database: Database, worlds: WorldRepository) -> None:
@@ -216,19 +165,6 @@ def test_two_closings_at_once_add_up_their_affinity_within_its_bounds(
         return liked.affinity, liked.times_met
 
     assert database.write_now(work) == (100, 2)
-
-
-def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(
-    database: Database, worlds: WorldRepository
-) -> None:
-    def work(session: Session) -> Memory:
-        row = talk(session, "a", LINES, "2026-04-01T07:00")
-        closed(session, set_clock(session, worlds, "2026-04-05T07:00"), row, FULL)
-        return next(one for one in memories_of(session, CHARACTER) if one.kind is Kind.MID_TERM)
-
-    one = database.write_now(work)
-    assert one.expires_at is not None
-    assert (iso(one.known_from), iso(one.expires_at)) == ("2026-04-01T07:00", "2026-04-04T07:00")
 
 
 @pytest.mark.parametrize("place", ["cedar_old", "beside its post"])

@@ -370,18 +370,6 @@ def test_a_claim_that_names_what_an_author_wrote_loses_the_name_and_not_the_trut
     assert held["changes"]["rejected"] == []
 
 
-def test_a_closings_model_is_shown_no_sign_by_which_to_replace_what_an_author_wrote(
-    client: TestClient, script: ScriptedModel
-) -> None:
-    say(script, "character", turn("When was the oven built?"))
-    say(script, "npc", reply("The oven? In 1950, I think.", ends=True))
-    say(script, "closing", recollection())
-    talk(client)
-    shown = script.history[-1].messages[-1].content
-    assert "\n- The oven was built in 1950." in shown
-    assert "[b1]" not in shown
-
-
 def test_a_model_that_fails_ends_the_conversation_and_never_speaks(client: TestClient, script: ScriptedModel) -> None:
     say(script, "character", turn("Good morning, Hanna."))
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="npc")

@@ -278,14 +278,6 @@ def test_a_story_read_in_beside_others_has_ids_that_the_service_takes(settings: 
     assert told(settings, "w" * 64)[1:] == long
 
 
-def test_two_worlds_may_hold_the_same_conversation_each_its_own(settings: Settings, tmp_path: Path) -> None:
-    header, *lines = told(settings)
-    other = changed(lines, "conversations", goal="Another one")
-    import_from(settings, "other", write(tmp_path, header, *other))
-    assert told(settings)[1:] == lines
-    assert told(settings, "other")[1:] == other
-
-
 DECIDED = {"action_id": "work", "node_id": "inn"}
 
 

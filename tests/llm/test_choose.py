@@ -70,10 +70,6 @@ def test_without_key_and_server_every_answer_says_what_to_set(provider: Any) -> 
     assert set(models.names().values()) == {"none"}
 
 
-def test_openais_key_alone_chooses_openai() -> None:
-    assert set(choose(LlmSettings(), "sk-key").names().values()) == {"openai:gpt-4.1-mini"}
-
-
 def test_roles_with_equal_settings_share_one_model() -> None:
     models = choose(LlmSettings(npc=RoleSettings(model="other")), "sk-key")
     assert models.for_role("character") is models.for_role("closing")

@@ -31,12 +31,12 @@ def test_a_memory_held_for_years_is_as_big_as_what_is_remembered(database: Datab
         indexes = IndexCache()
         memory = Store(MemoryStore(database, None, indexes, FADING), database)
         sizes = []
-        for number in range(60):
+        for number in range(40):
             await talked(memory, f"c{number}", number, f"The lighthouse is dark on day {number}")
             await found(memory, day(number))
             sizes.append(indexes.bytes)
-        assert max(sizes[40:]) <= 1.1 * max(sizes[10:30])
-        assert len(await memory.store.items(TARO, day(59), forgotten=True)) == 60 * 4
+        assert max(sizes[25:]) <= 1.1 * max(sizes[8:20])
+        assert len(await memory.store.items(TARO, day(39), forgotten=True)) == 40 * 4
 
     asyncio.run(scenario())
 

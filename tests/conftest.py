@@ -29,7 +29,7 @@ os.environ.setdefault("KATARIBE_LLM__AWAY_SECONDS", "0")
 
 ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
-ON_SQLITE = {"test_client_actions.py", "test_heard_from.py", "test_isolation.py", "test_recall.py", "test_secrets.py"}
+ON_SQLITE = {"test_client_actions.py", "test_heard_from.py", "test_recall.py", "test_secrets.py"}
 """Files of those folders that say nothing to the database but what others there say to both."""
 ON_NEO4J = {"graphiti"}
 """Folders of tests that ask Neo4j: one dialect beside it is enough."""

@@ -48,22 +48,6 @@ def budget(client: TestClient) -> dict[str, Any]:
     return told
 
 
-def test_a_talk_ends_politely_and_is_remembered_and_no_call_is_made_beyond_the_limit(
-    tmp_path: Path, millbrook: Path, server: FakeOpenAI
-) -> None:
-    with service(tmp_path, millbrook, server, max_calls_per_day=4) as client:
-        assert budget(client)["calls"] == {"limit": 4, "spent": 0, "left": 4}
-        held = talk(client)
-        assert (held["phase"], held["end_reason"]) == ("closed", "budget_exhausted")
-        assert [turn["text"][:4] for turn in held["turns"]] == ["Word"] * 3
-        assert held["failure"]["type"] == "budget-exhausted"
-        assert "used up" in held["failure"]["detail"]
-        assert budget(client)["calls"] == {"limit": 4, "spent": 4, "left": 0}
-        assert budget(client)["tokens"] is None
-        assert client.get("/characters/sora").json()["talking_in"] is None
-    assert len(server.requests) == 4
-
-
 @BOTH
 def test_a_start_without_room_is_refused_with_the_setting_and_when_to_come_again(
     tmp_path: Path, millbrook: Path, server: FakeOpenAI, accepted: Language
@@ -133,24 +117,6 @@ def test_the_rehearsal_costs_nothing(tmp_path: Path, millbrook: Path) -> None:
         assert held["phase"] == "closed"
         assert held["end_reason"] != "budget_exhausted"
         assert budget(client)["calls"] is None
-
-
-@BOTH
-def test_the_clock_says_why_it_was_stopped(
-    tmp_path: Path, millbrook: Path, server: FakeOpenAI, accepted: Language
-) -> None:
-    with service(tmp_path, millbrook, server, max_calls_per_day=2) as client:
-        client.patch("/world", json={"decision": "model", "language": accepted})
-        assert client.get("/world").json()["clock"]["stopped"] is None
-        client.put("/world/clock", json={"mode": "running", "speed": 3000})
-        clock = client.get("/world").json()["clock"]
-        while clock["mode"] == "running":
-            clock = client.get("/world").json()["clock"]
-        assert clock["stopped"]["reason"] == "budget_exhausted"
-        assert ("予算" in clock["stopped"]["detail"]) == (accepted == "ja")
-        (told,) = client.get("/world/events", params={"kind": "clock_stopped"}).json()["items"]
-        assert told["data"] == {"reason": "budget_exhausted"}
-    assert len(server.requests) <= 2
 
 
 @BOTH

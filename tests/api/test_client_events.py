@@ -331,25 +331,6 @@ def test_what_was_said_already_is_cut_back_to_what_was_heard(connect: Connect, s
     assert ids == [f"{conversation_id}.0.0", named, named, f"{conversation_id}.1.1", f"{conversation_id}.2.0"]
 
 
-def test_where_nothing_was_heard_nothing_was_said(url: str, connect: Connect, script: Noted) -> None:
-    client = connect()
-    conversation_id = begin(client)
-    follower = Follower(by_stream(url, f"/conversations/{conversation_id}"))
-    follower.wait_for(lambda events: events)
-    script.latency_seconds = 3
-    script.enqueue(replies(FAMILY))
-    client.post(f"/conversations/{conversation_id}/say", json={"text": HELLO})
-    events = follower.wait_for(lambda events: of(events, "utterance.delta"))
-    named = of(events, "utterance.started")[0]["utterance_id"]
-    assert texts(interrupt(client, conversation_id, named, heard_chars=0)) == [HELLO]
-    script.latency_seconds = 0
-    script.enqueue(replies(FAREWELL))
-    say(client, conversation_id, THANKS)
-    assert texts(client.get(f"/conversations/{conversation_id}")) == [HELLO, THANKS, FAREWELL]
-    events = follower.wait_for(lambda events: len(of(events, "utterance.completed")) == 3)
-    assert of(events, "utterance.discarded") == [{"utterance_id": named, "spoken_sentences": 0}]
-
-
 def test_an_interruption_of_nothing_is_a_problem_and_changes_nothing(client: TestClient, script: Noted) -> None:
     conversation_id = begin(client)
     script.enqueue(replies(FAMILY))

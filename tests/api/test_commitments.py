@@ -67,14 +67,6 @@ def test_a_promise_is_known_to_both_by_who_what_where_and_when(promised: TestCli
     assert {one["state"] for one in (meeting, bread)} == {"open"}
 
 
-def test_promises_are_paged(promised: TestClient) -> None:
-    first = promised.get("/people/sora/commitments", params={"limit": 1}).json()
-    second = promised.get("/people/sora/commitments", params={"after": first["next"]}).json()
-    assert [*first["items"], *second["items"]] == commitments(promised, "sora")
-    assert second["next"] is None
-    problem(promised.get("/people/nobody/commitments"), 404, "not-found")
-
-
 def test_a_promise_is_on_the_mind_of_both_once_until_it_is_over(promised: TestClient) -> None:
     for person_id in ("sora", "baker"):
         mind = promised.get(f"/people/{person_id}/memory").json()["mid_term"]

@@ -78,24 +78,6 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
     assert told["rehearsal"] is False
 
 
-def test_without_a_goal_the_character_sets_one(client: TestClient, script: ScriptedModel) -> None:
-    opening = {"goal": "Buy rye", "success_criteria": "A loaf", "utterance": "Rye, please!", "emotion": "happy"}
-    say(script, "character", {**opening, "wants_to_end": True})
-    say(script, "npc", reply("Rye it is."))
-    say(script, "closing", recollection())
-    told = talk(client, goal=None, success_criteria=None)
-    assert told["goal"] == {"goal": "Buy rye", "success_criteria": "A loaf", "given": False}
-    assert told["end_reason"] == "wants_to_end"
-
-
-def test_the_turn_limit_of_the_request_holds(client: TestClient, script: ScriptedModel) -> None:
-    say(script, "character", turn("What is in the oven today?"))
-    say(script, "npc", reply("Rye with caraway seeds, as ever."))
-    say(script, "closing", recollection())
-    told = talk(client, max_turns=2)
-    assert (told["end_reason"], len(told["turns"]), told["max_turns"]) == ("turn_limit", 2, 2)
-
-
 @pytest.mark.parametrize("world_language", ["en", "ja"])
 @pytest.mark.parametrize(
     ("more", "slug", "status"),
@@ -386,28 +368,6 @@ def test_a_claim_that_names_what_an_author_wrote_loses_the_name_and_not_the_trut
     held = talk(client)
     assert [fact["statement"] for fact in held["changes"]["learned_facts"]] == ["Hanna has a cat named Mugi."]
     assert held["changes"]["rejected"] == []
-
-
-def test_a_closings_model_is_shown_no_sign_by_which_to_replace_what_an_author_wrote(
-    client: TestClient, script: ScriptedModel
-) -> None:
-    say(script, "character", turn("When was the oven built?"))
-    say(script, "npc", reply("The oven? In 1950, I think.", ends=True))
-    say(script, "closing", recollection())
-    talk(client)
-    shown = script.history[-1].messages[-1].content
-    assert "\n- The oven was built in 1950." in shown
-    assert "[b1]" not in shown
-
-
-def test_closing_again_without_waiting_answers_at_once(client: TestClient, script: ScriptedModel) -> None:
-    say(script, "character", turn("Good morning, Hanna.", ends=True))
-    say(script, "npc", reply("Bye."))
-    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
-    failed = talk(client)
-    say(script, "closing", recollection())
-    assert client.post(f"/conversations/{failed['id']}/close").status_code == 202
-    assert until(client, failed["id"], "closed")["changes"]["summary"] == "They talked."
 
 
 def test_a_model_that_fails_ends_the_conversation_and_never_speaks(client: TestClient, script: ScriptedModel) -> None:

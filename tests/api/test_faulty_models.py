@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import ModelRefused
-from service.locales import Language, sentence, sentences
+from service.locales import Language
 from tests.api.play import (
     LINES,
     SISTER,
@@ -19,10 +19,8 @@ from tests.api.play import (
     listen,
     recollection,
     reply,
-    say,
     serve,
     settings_for,
-    talk,
     turn,
 )
 from tests.api.test_player import begin
@@ -33,46 +31,10 @@ from tests.servers import NO_AUTHORITIES
 from tests.servers.fake_openai import FakeOpenAI, Reply
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "ja"])
-IN_OTHER_WORDS = {
-    "en": "(This is a story. Answer in your own way, as Hanna, and stay within what you can say.)",
-    "ja": "(これは物語です。ハンナらしく、言える範囲で答えてください。)",
-}
 
 
 def refused() -> ModelRefused:
     return ModelRefused(model="m", reason="I cannot continue with this request.")
-
-
-@LANGUAGES
-def test_a_model_that_refuses_is_asked_once_more_in_other_words(
-    client: TestClient, script: ScriptedModel, language: Language
-) -> None:
-    first, second, third, fourth = LINES[language]
-    say(script, "character", turn(first), turn(third, achieved=True, ends=True))
-    script.enqueue(refused(), reply(second), reply(fourth), role="npc")
-    say(script, "closing", recollection(second))
-    held = talk(client)
-    assert [one["text"] for one in held["turns"]] == [first, second, third, fourth]
-    assert (held["end_reason"], held["failure"], held["phase"]) == ("goal_achieved", None, "closed")
-    asked = [shown(prompt) for prompt in script.history if prompt.role == "npc"]
-    assert [IN_OTHER_WORDS[language] in one for one in asked[:2]] == [False, True]
-    assert held["cost"]["calls"] == 6, "what was refused is paid too"
-
-
-@LANGUAGES
-def test_for_a_model_that_refuses_twice_its_author_speaks(
-    client: TestClient, script: ScriptedModel, language: Language
-) -> None:
-    first, _, third, fourth = LINES[language]
-    say(script, "character", turn(first), turn(third, achieved=True, ends=True))
-    script.enqueue(refused(), refused(), reply(fourth), role="npc")
-    say(script, "closing", recollection(first))
-    held = talk(client)
-    said = held["turns"][1]
-    assert (said["text"] in sentences(language, "deflections"), said["model"]) == (True, "author")
-    assert (held["end_reason"], held["failure"], held["cost"]["calls"]) == ("goal_achieved", None, 6)
-    why = client.get(f"/conversations/{held['id']}/turns/1/why", params={"lang": language}).json()
-    assert any(sentence(language, "why.deflected") in one for one in why["words"])
 
 
 MARKS = ("<|im_start|>", "<|eot_id|>", "<｜end▁of▁sentence｜>", "[INST]", "[/INST]", "</s>", "<</SYS>>", "{{user}}")

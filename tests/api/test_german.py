@@ -146,13 +146,6 @@ def test_a_promise_has_its_day_and_hour_and_comes_due(client: TestClient, script
     assert (due["at"], kept["data"]["what"]) == ("2026-04-02T18:00", LETTER)
 
 
-def test_who_forgets_has_nothing_of_it_left(client: TestClient, script: ScriptedModel) -> None:
-    talk_in_german(client, script)
-    assert client.delete("/characters/sora/memory").status_code == 204
-    assert listed(client) == []
-    assert hits(client, "Wo steht der blaue Krug?") == []
-
-
 def test_the_service_knows_no_word_of_it() -> None:
     """Neither its code nor its prompts and sentences hold one of the words that no German text lacks."""
     words = re.compile(r"\b(und|nicht|ich|ist|der|das|wir|heute|morgen|gestern|german|deutsch)\b", re.IGNORECASE)

@@ -124,7 +124,6 @@ def test_what_it_listens_on_is_its_own_too(
 # --- other sites ---
 
 
-@pytest.mark.parametrize(("method", "path"), WRITES)
 @pytest.mark.parametrize(
     "headers",
     [
@@ -138,11 +137,10 @@ def test_what_it_listens_on_is_its_own_too(
     ],
     ids=str,
 )
-def test_a_page_of_another_site_changes_nothing(
-    client: TestClient, method: str, path: str, headers: dict[str, str]
-) -> None:
-    told = problem(client.request(method, path, headers=headers, json={"ticks": 1}), 403, "cross-site")
-    assert "KATARIBE_CORS_ORIGINS" in told["detail"]
+def test_a_page_of_another_site_changes_nothing(client: TestClient, headers: dict[str, str]) -> None:
+    for method, path in WRITES:
+        told = problem(client.request(method, path, headers=headers, json={"ticks": 1}), 403, "cross-site")
+        assert "KATARIBE_CORS_ORIGINS" in told["detail"]
     assert client.get("/world").json()["now"] == "2026-04-01T07:00"
 
 
@@ -233,8 +231,15 @@ def head(method: str, path: str, *more: str) -> bytes:
     return "\r\n".join((f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *more, "", "")).encode()
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/octet-stream", "multipart/form-data"])
-@pytest.mark.parametrize(("method", "path"), [*WRITES, ("GET", "/world"), ("POST", "/nowhere")])
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("POST", "/world/tick", "application/json"),
+        ("PUT", "/world/clock", "text/plain"),
+        ("GET", "/world", "application/octet-stream"),
+        ("POST", "/nowhere", "multipart/form-data"),
+    ],
+)
 def test_a_body_that_is_announced_too_long_is_refused_before_it_comes(
     guarded_url: str, method: str, path: str, kind: str
 ) -> None:
@@ -281,20 +286,15 @@ def test_a_body_longer_than_announced_is_cut_off(guarded_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "sentence"), [("en", "did not arrive"), ("ja", "届きませんでした")], ids=["en", "ja"]
-)
-@pytest.mark.parametrize(
     ("announced", "part"),
     [("Content-Length: 100", b'{"ticks": 1'), ("Content-Length: 100", b""), ("Transfer-Encoding: chunked", b"2\r\n{}\r\n")],  # noqa: E501
     ids=["half a body", "no body", "no last chunk"],
 )  # fmt: skip
-def test_a_body_that_does_not_arrive_is_given_up(
-    guarded_url: str, announced: str, part: bytes, language: str, sentence: str
-) -> None:
+def test_a_body_that_does_not_arrive_is_given_up(guarded_url: str, announced: str, part: bytes) -> None:
     begun = time.monotonic()
-    told = asked(guarded_url, head("POST", "/world/tick", announced, f"Accept-Language: {language}") + part)
+    told = asked(guarded_url, head("POST", "/world/tick", announced, "Accept-Language: ja") + part)
     assert told.startswith(b"HTTP/1.1 408 ")
-    assert sentence in told.decode()
+    assert "届きませんでした" in told.decode()
     assert PATIENCE <= time.monotonic() - begun < PATIENCE + 10
 
 

@@ -119,18 +119,6 @@ def test_a_given_past_is_found_by_its_words_with_the_callers_ids(client: TestCli
     assert (told["given_id"], told["topics"]) == ("festival-night", ["bell"])
 
 
-def test_nobody_elses_memory_has_it_and_what_it_does_not_hold_is_not_found(client: TestClient) -> None:
-    give(client)
-    assert search(client, "Who drowned in the pond?", who="umi")["hits"] == []
-    assert search(client, "the price of salt")["found"] is False
-
-
-@pytest.mark.parametrize("who", ["baker", "umi"])
-def test_an_npc_is_given_a_past_as_a_character_is(client: TestClient, who: str) -> None:
-    give(client, who=who)
-    assert hits(client, "lamp oil", who=who) == ["The lamp oil is kept under the stairs."]
-
-
 def test_the_memory_answer_and_the_prompts_of_a_talk_have_it(client: TestClient, script: ScriptedModel) -> None:
     give(client)
     facts = client.get("/people/sora/memory", params={"about": "baker"}).json()["facts"]
@@ -139,13 +127,6 @@ def test_the_memory_answer_and_the_prompts_of_a_talk_have_it(client: TestClient,
     talk(client, goal="Ask how Emil drowned in the pond", success_criteria="She tells of Emil")
     first = next(prompt for prompt in script.history if prompt.role == "character")
     assert "Emil drowned in the mill pond" in str(first.messages)
-
-
-@pytest.mark.parametrize("language", ["ja"])
-def test_a_past_in_japanese_is_found(client: TestClient, language: Language) -> None:
-    give(client, {"statements": [{"id": "一", "statement": "エミルは水車の池で溺れた。", "about": "baker"}]})
-    (hit,) = search(client, "池で溺れたのは誰?")["hits"]
-    assert (hit["given_id"], hit["about"]) == ("一", "ハンナ")
 
 
 def test_what_somebody_is_said_to_have_told_is_told_with_its_teller(client: TestClient, script: ScriptedModel) -> None:
@@ -423,13 +404,6 @@ def test_an_npc_forgets_the_past_with_a_character_that_is_let_forget(client: Tes
     give(client, {"statements": [{"id": "k", "statement": "The kiln is new."}]}, "baker")
     client.delete("/characters/umi/memory")
     assert [one["given_id"] for one in listed(client, "baker")] == ["k"]
-
-
-def test_a_world_that_is_removed_takes_the_past_with_it(client: TestClient) -> None:
-    there = {"X-World-Id": "side"}
-    client.post("/people/sora/memory", json=PAST, headers=there)
-    assert client.delete("/world", headers=there).status_code == 204
-    assert client.get("/people/sora/memories", headers=there).json()["items"] == []
 
 
 def test_a_given_past_is_part_of_the_memory_graph(client: TestClient) -> None:

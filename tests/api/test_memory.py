@@ -337,21 +337,6 @@ def test_a_fact_that_changed_is_closed_and_kept_in_the_history(client: TestClien
     assert now["id"] == f"fact.{old['replaced_by']}"
 
 
-def test_a_past_moment_is_answered_with_what_was_known_then(client: TestClient, script: ScriptedModel) -> None:
-    move_hanna(client, script)
-    assert [fact["text"] for fact in memory_of(client, at="2026-04-01T12:00")["facts"]] == [MILL]
-    assert memory_of(client, at="2026-04-01T06:59")["facts"] == []
-
-
-def test_what_is_told_again_is_not_remembered_twice(client: TestClient, script: ScriptedModel) -> None:
-    script_sister(script)
-    talk(client)
-    script_sister(script)
-    again = talk(client)
-    assert len(memory_of(client)["facts"]) == 2
-    assert again["changes"]["facts"] == []
-
-
 @pytest.mark.parametrize(
     ("query", "field"),
     [

@@ -88,19 +88,6 @@ def texts(told: dict[str, Any]) -> list[str]:
     return [fact["text"] for fact in told["facts"]]
 
 
-def test_who_has_met_nobody_has_an_empty_graph(client: TestClient) -> None:
-    assert graph_of(client) == {
-        "character_id": "sora",
-        "character_name": "Sora",
-        "now": "2026-04-01T07:00",
-        "entities": [],
-        "facts": [],
-        "facts_total": 0,
-        "episodes": [],
-        "next": None,
-    }
-
-
 def test_after_a_talk_a_memory_is_an_edge_from_who_told_it_to_what_it_is_about(
     client: TestClient, script: ScriptedModel
 ) -> None:
@@ -145,11 +132,6 @@ def test_a_name_spelled_otherwise_is_the_same_entity(client: TestClient) -> None
     assert len(told["entities"]) == 2
 
 
-def test_a_fact_about_its_teller_is_counted_once(client: TestClient) -> None:
-    remember(client, 1, ("hanna", "Hanna is a baker."), at=BEFORE)
-    assert [one["facts"] for one in graph_of(client)["entities"]] == [1]
-
-
 def test_a_replaced_fact_is_there_unless_only_what_holds_is_asked_for(client: TestClient) -> None:
     (old,) = remember(client, 1, ("Lotte", "Lotte lives in town."), at=BEFORE)
     replaces = (old.partition(".")[2],)
@@ -183,12 +165,6 @@ def test_the_newest_facts_come_first_and_the_limit_keeps_those(client: TestClien
     assert {one["name"]: one["facts"] for one in told["entities"]} == {"Hanna": 2, "loaf 4": 1, "loaf 5": 1}
     assert [episode["summary"] for episode in told["episodes"]] == ["They spoke, 5.", "They spoke, 4."]
     assert texts(graph_of(client))[-1] == "Hanna sold loaf 1."
-
-
-def test_a_memory_belongs_to_one_character_of_one_world(client: TestClient) -> None:
-    remember(client, 1, ("Lotte", "Lotte lives in town."), at=BEFORE)
-    assert graph_of(client, "umi")["facts"] == []
-    assert graph_of(client, world="other")["facts"] == []
 
 
 @pytest.mark.parametrize("limit", [0, 2001, "many"])

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastapi import FastAPI
@@ -12,9 +11,8 @@ from fastapi.testclient import TestClient
 from starlette.types import Message
 
 from service.conversation.stream import Mailbox
-from service.errors import ModelServerError
 from tests.api.conftest import Connect
-from tests.api.play import LINES, TALK, Heard, listen, problem, reply, say, script_sister, talk, turn
+from tests.api.play import LINES, TALK, Heard, listen, problem, say, script_sister, talk, turn
 from tests.scripted_model import ScriptedModel
 
 
@@ -107,19 +105,6 @@ def test_a_late_listener_gets_everything(connect: Connect, script: ScriptedModel
     assert heard[-1].data == held
 
 
-def test_several_listeners_hear_the_same(connect: Connect, script: ScriptedModel) -> None:
-    clients = [connect() for _ in range(4)]
-    script.latency_seconds = 0.2
-    script_sister(script)
-    running = clients[0].post("/conversations/start", json=TALK).json()["id"]
-    with ThreadPoolExecutor(len(clients)) as pool:
-        all_heard = list(pool.map(lambda client: list(listen(client, running)), clients))
-    for heard in all_heard:
-        assert [one.data["text"] for one in of(heard, "turn")] == list(LINES["en"])
-        assert heard[-1].event == "closed"
-    assert len({str(of(heard, "turn")) for heard in all_heard}) == 1
-
-
 def test_a_listener_that_leaves_leaves_nothing_behind(connect: Connect, script: ScriptedModel) -> None:
     client = connect()
     script.latency_seconds = 30
@@ -137,16 +122,6 @@ def test_a_listener_that_leaves_leaves_nothing_behind(connect: Connect, script: 
         time.sleep(0.1)
     assert client.get(f"/conversations/{running}").json()["phase"] == "running"
     assert client.post(f"/conversations/{running}/end").status_code == 200
-
-
-def test_the_stream_of_a_failed_closing_ends_with_it(connect: Connect, script: ScriptedModel) -> None:
-    client = connect()
-    say(script, "character", turn("Good morning, Hanna.", ends=True))
-    say(script, "npc", reply("Bye."))
-    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
-    running = client.post("/conversations/start", json=TALK).json()["id"]
-    last = list(listen(client, running))[-1]
-    assert (last.event, last.data["failure"]["role"]) == ("closing_failed", "closing")
 
 
 def test_ending_a_conversation_ends_its_stream(connect: Connect, script: ScriptedModel) -> None:

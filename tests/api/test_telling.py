@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,26 +114,6 @@ def test_words_of_an_attempt_that_was_not_begun_or_was_taken_back_are_not_told()
     assert [*telling.spoken(KEY, spoken("As an AI I"))] == []
     again = [*telling.committed(started(3, attempt=1)), *telling.spoken(KEY, spoken("Good", attempt=1))]
     assert short(again) == ["utterance.started", ("delta", 0, "Good")]
-
-
-def test_what_was_not_heard_is_not_told_any_more() -> None:
-    telling = Telling(StreamPosition(), [])
-    told = [*telling.committed(started(1)), *telling.spoken(KEY, spoken(TEXT[:36]))]
-    told += telling.committed(completed(2, TEXT[:36], interrupted=True))
-    assert short(told)[-2:] == [("sentence", 0, "Good morning, Mr. Smith.", False), "utterance.completed"]
-
-
-@pytest.mark.parametrize(
-    ("text", "position"),
-    [
-        ("0", StreamPosition()),
-        ("57", StreamPosition(seq=57)),
-        ("57.120.3", StreamPosition(seq=57, chars=120, sentences=3)),
-    ],
-)
-def test_a_position_is_read_as_it_is_written(text: str, position: StreamPosition) -> None:
-    assert StreamPosition.read(text) == position
-    assert str(position) == text
 
 
 @settings(max_examples=200, deadline=None)

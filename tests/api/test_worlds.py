@@ -49,21 +49,6 @@ def test_what_happens_in_one_world_is_not_seen_in_another(client: TestClient, sc
     assert after == changed
 
 
-def test_the_same_two_can_talk_in_two_worlds_at_once(client: TestClient, script: ScriptedModel) -> None:
-    script.latency_seconds = 0.2
-    started = []
-    for world in ("main", "other"):
-        script_short(script)
-        answer = client.post(
-            "/conversations/start",
-            json={"character_id": "sora", "npc_id": "baker", "goal": "Greet", "success_criteria": "A word"},
-            headers={"X-World-Id": world},
-        )
-        assert answer.status_code == 202
-        started.append(answer.json()["id"])
-    assert len(set(started)) == 2
-
-
 @pytest.mark.parametrize("world", ["a--b", "-a", "ünder", "a b", "x" * 65, ""])
 def test_a_world_id_that_is_none_is_refused(client: TestClient, world: str) -> None:
     told = problem(client.get("/world", headers=[(b"x-world-id", world.encode())]), 422, "invalid")

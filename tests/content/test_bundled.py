@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import BaseModel
 
 from service.content.check import examine
 from service.content.fields import Text
-from service.content.files import bundled_content, init_content
+from service.content.files import bundled_content
 from service.content.load import load_content
 
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -72,11 +71,6 @@ def test_the_bundled_actions_fit_the_bundled_map() -> None:
     for facility in cast.world_map.facilities.values():
         possible = [a.id for a in cast.catalogue.actions if a.tags & facility.tags]
         assert ("home" in facility.tags) != bool(possible), facility
-
-
-def test_a_copy_of_the_bundled_village_is_valid_too(tmp_path: Path) -> None:
-    init_content(tmp_path / "game")
-    assert examine(tmp_path / "game").problems == []
 
 
 def test_whom_one_of_the_village_knows_knows_it_too_and_only_newcomers_are_strangers() -> None:

@@ -38,22 +38,6 @@ def test_a_copy_is_complete_and_valid(tmp_path: Path, source: Path) -> None:
         assert path.read_bytes() == (source / path.relative_to(target)).read_bytes()
 
 
-def test_actions_and_fragments_are_copied_too(tmp_path: Path) -> None:
-    village = Village.with_actions()
-    village.people["fragments/rower.yaml"] = {"skills": ["rowing"]}
-    village.baker["use"] = ["rower"]
-    source = village.write(tmp_path / "source")
-    written = init_content(tmp_path / "game", source=source)
-    assert {tmp_path / "game" / "actions.json", tmp_path / "game" / "fragments" / "rower.yaml"} <= {*written}
-    assert (tmp_path / "game" / "actions.json").read_bytes() == (source / "actions.json").read_bytes()
-    assert examine(tmp_path / "game").problems == []
-
-
-def test_the_bundled_game_has_its_own_actions_and_tests(tmp_path: Path) -> None:
-    game = tmp_path / "game"
-    assert {game / "actions.json", game / "cast-tests" / "village.yaml"} <= {*init_content(game)}
-
-
 def test_the_copy_of_a_read_only_installation_can_be_edited(tmp_path: Path, source: Path) -> None:
     (source / "maps.json").chmod(0o444)
     (source / "npcs/baker.yaml").chmod(0o444)
@@ -86,12 +70,6 @@ def test_what_was_moved_into_place_is_taken_back_when_the_rest_cannot_be(tmp_pat
     with pytest.raises(OSError, match="characters"):
         _copy_all(source, target)
     assert [path.name for path in target.iterdir()] == ["characters"]
-
-
-def test_other_files_in_the_directory_do_not_matter(tmp_path: Path, source: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    init_content(tmp_path, source=source)
-    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, source: Path) -> None:
@@ -137,17 +115,6 @@ def test_a_small_stage_has_one_of_each_and_is_valid(stage: Path, tongue: Languag
     assert (len(cast.world_map.map_names), len(cast.npcs), len(cast.characters)) == (1, 1, 1)
     assert [action.id for action in cast.catalogue.actions] == ["eat", "sleep"]
     assert load_content(stage).default_language == tongue
-
-
-def test_a_small_stage_is_written_in_its_language(stage: Path, tongue: Language) -> None:
-    for file in (path for path in stage.rglob("*") if path.is_file()):
-        assert bool(JAPANESE.search(file.read_text("utf-8"))) == (tongue == "ja"), file
-
-
-def test_the_small_stages_differ_in_their_words_alone() -> None:
-    casts = [load_content(small_content(language)).cast(language) for language in languages()]
-    assert len({(tuple(c.world_map.nodes), tuple(c.npcs), tuple(c.characters)) for c in casts}) == 1
-    assert len({tuple((a.id, a.minutes) for a in c.catalogue.actions) for c in casts}) == 1
 
 
 @pytest.mark.parametrize("tongue", ["en"], indirect=True)  # the others differ in their words alone

@@ -6,27 +6,12 @@ import pytest
 
 from service.content.files import bundled_content
 from service.content.load import load_content
-from service.content.profile import RoutineBlock, Secret, TellFrom
-from service.errors import ContentErrors, NotFound
+from service.content.profile import RoutineBlock
+from service.errors import ContentErrors
 from tests.content.village import Village
 from world.actions import ActionDef, Between, Where
 from world.needs import Need
 from world.places import ALWAYS_OPEN, Edge, Hours
-from world.time import iso
-
-
-def test_content_knows_its_start_language_and_name(tmp_path: Path) -> None:
-    content = load_content(Village().write(tmp_path))
-    assert content.directory == tmp_path
-    assert content.default_language == "ja"
-    assert iso(content.start) == "2026-04-01T07:00"
-    assert (content.cast("en").world_name, content.cast("ja").world_name) == ("Millbrook", "水車村")
-
-
-def test_the_language_is_english_where_none_is_written(tmp_path: Path) -> None:
-    village = Village()
-    del village.maps["language"]
-    assert load_content(village.write(tmp_path)).default_language == "en"
 
 
 def test_a_cast_speaks_one_language_and_is_kept(tmp_path: Path) -> None:
@@ -76,13 +61,6 @@ def test_an_npc_that_may_leave_closes_no_node(tmp_path: Path) -> None:
     assert cast.world_map.npc_nodes == stays.npc_nodes
 
 
-def test_a_voice_is_handed_on_as_it_was_written(tmp_path: Path) -> None:
-    village = Village()
-    voice = {"engine": "voicevox", "speaker": 3, "styles": ["calm", None]}
-    village.people["npcs/baker.yaml"]["voice"] = voice
-    assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].voice == voice
-
-
 def test_what_others_see_of_a_person_is_its_looks_and_trade_or_else_its_gender_and_about_its_age(
     tmp_path: Path,
 ) -> None:
@@ -94,32 +72,6 @@ def test_what_others_see_of_a_person_is_its_looks_and_trade_or_else_its_gender_a
     assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].seen == "a woman in a floury apron, baker"
 
 
-def test_an_importance_is_a_word_or_a_number_and_an_occupation_a_text_or_more(tmp_path: Path) -> None:
-    village = Village()
-    village.baker["goals"] = [{"goal": "Rest.", "importance": weight} for weight in ("low", 4, 5, "high", 10)]
-    village.baker["occupation"] = {"en": "baker", "ja": "パン屋"}
-    baker = load_content(village.write(tmp_path)).cast("ja").npcs["baker"]
-    assert [(goal.importance, goal.weight) for goal in baker.goals] == [
-        ("low", 3),
-        ("low", 4),
-        ("medium", 5),
-        ("high", 9),
-        ("high", 10),
-    ]
-    assert baker.identity == ("職業はパン屋",)
-
-
-def test_a_secret_is_no_fact_that_anybody_may_be_told(tmp_path: Path) -> None:
-    spoilt = Village()
-    told = {"en": "Waters the milk.", "ja": "牛乳を薄める。", "secret": True}
-    spoilt.baker["facts"] = ["Likes rye.", {**told, "tellFrom": {"affinity": 40, "person": "sora"}}]
-    content = load_content(spoilt.write(tmp_path))
-    baker, in_japanese = (content.cast(language).npcs["baker"] for language in ("en", "ja"))
-    assert baker.facts == ("Likes rye.",)
-    assert baker.secrets == (Secret(fact="Waters the milk.", tell_from=TellFrom(affinity=40, person="sora")),)
-    assert in_japanese.secrets[0].fact == "牛乳を薄める。"
-
-
 def test_a_character_is_read_whole(tmp_path: Path) -> None:
     sora = load_content(Village().write(tmp_path)).cast("ja").characters["sora"]
     assert sora.kind == "character"
@@ -129,22 +81,6 @@ def test_a_character_is_read_whole(tmp_path: Path) -> None:
         RoutineBlock(starts=420, activity="起きる"),
         RoutineBlock(starts=1110, activity="手伝う", facility_id="bakery"),
     )
-
-
-def test_what_a_character_plans_has_and_how_it_decides_are_read(tmp_path: Path) -> None:
-    sora = load_content(Village.with_actions().write(tmp_path)).cast("en").characters["sora"]
-    assert [(block.action_id, block.facility_id) for block in sora.routine] == [
-        ("rest", None),
-        ("bake", "bakery"),
-        ("sleep", None),
-    ]
-    assert sora.needs == {"energy": 70, "money": -3.5}
-    assert sora.decision == "routine"
-
-
-def test_needs_and_a_way_to_decide_may_be_left_to_the_world(tmp_path: Path) -> None:
-    sora = load_content(Village().write(tmp_path)).cast("en").characters["sora"]
-    assert (dict(sora.needs), sora.decision) == ({}, None)
 
 
 def test_actions_are_read_whole_in_one_language(tmp_path: Path) -> None:
@@ -184,33 +120,6 @@ def test_all_maps_become_one_world_map(tmp_path: Path) -> None:
     assert mill.hours == ALWAYS_OPEN
 
 
-def test_the_whole_day_may_be_written_as_hours(tmp_path: Path) -> None:
-    village = Village()
-    village.village["facilities"][1]["hours"] = ["00:00-24:00"]
-    assert load_content(village.write(tmp_path)).cast("en").world_map.facilities["mill-house"].hours == ALWAYS_OPEN
-
-
-def test_a_map_may_leave_out_its_exits_facilities_and_npcs(tmp_path: Path) -> None:
-    village = Village()
-    del village.forest["exits"], village.forest["facilities"], village.forest["npcs"]
-    del village.people["npcs/hermit.yml"]
-    assert "hermit" not in load_content(village.write(tmp_path)).cast("en").world_map.posts
-
-
-def test_a_person_is_found_by_id_or_said_not_to_be_there(tmp_path: Path) -> None:
-    cast = load_content(Village().write(tmp_path)).cast("en")
-    assert cast.person("baker") is cast.npc("baker")
-    assert cast.person("sora") is cast.character("sora")
-    for look, person_id, kind in (
-        (cast.person, "nobody", "person"),
-        (cast.npc, "sora", "npc"),
-        (cast.character, "baker", "character"),
-    ):
-        with pytest.raises(NotFound) as caught:
-            look(person_id)
-        assert caught.value.facts == {"kind": kind, "id": person_id}
-
-
 def test_content_with_errors_is_refused_with_all_of_them_in_both_languages(tmp_path: Path) -> None:
     village = Village()
     village.sora["home"] = "nowhere"
@@ -225,10 +134,6 @@ def test_content_with_errors_is_refused_with_all_of_them_in_both_languages(tmp_p
     assert "2 件" in japanese[0]
     assert japanese[1].startswith('characters/sora.yaml: home: ノード "nowhere" はありません')
     assert len(japanese) == 3
-
-
-def test_bundled_content_of_a_checkout_is_the_repository() -> None:
-    assert bundled_content() == Path(__file__).resolve().parents[2]
 
 
 def test_bundled_content_of_an_installed_package_lies_within_it(tmp_path: Path) -> None:

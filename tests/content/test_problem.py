@@ -4,31 +4,8 @@ from datetime import date
 
 import pytest
 
-from service.content.fields import Key, closest, found, key_path, problem, quote
+from service.content.fields import closest, found, quote
 from service.locales import Phrase
-
-
-@pytest.mark.parametrize(
-    ("key", "path"),
-    [
-        ((), ""),
-        (("maps", 0, "edges", 3, "minutes"), "maps[0].edges[3].minutes"),
-        (("a b", "c"), '["a b"].c'),
-        (("facts", 1, "日本"), "facts[1].日本"),
-    ],
-)
-def test_a_key_path_reads_like_the_file_is_nested(key: Key, path: str) -> None:
-    assert key_path(key) == path
-
-
-def test_a_problem_is_one_line_in_each_language() -> None:
-    it = problem("maps.json", ("maps", 0), "content.edge_to_itself", node='"mill"')
-    assert it.line("en").startswith('maps.json: maps[0]: the edge leads from "mill" to itself')
-    assert it.line("ja").startswith('maps.json: maps[0]: "mill" から自分自身への道')
-
-
-def test_a_problem_of_a_whole_file_has_no_key_path() -> None:
-    assert problem("maps.json", (), "content.missing_file").line("en") == "maps.json: the file is missing"
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\u2028b", "\ud800", "\x1b[31m", "x" * 500, 'say "hi"'])

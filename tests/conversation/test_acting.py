@@ -1,7 +1,6 @@
 """Owns the tests of the form of answers: the words first, and what hands and faces do apart from them."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -51,13 +50,6 @@ def test_what_one_does_and_shows_is_seen_by_the_other_and_stands_apart_from_the_
         (THANKS, ""),
     ]
     assert script.history[2].messages[-1].content.startswith(f"Taro (sad): ({SHRUGS}) {FAMILY}\n")
-
-
-def test_ones_own_act_stands_in_the_form_of_the_answer(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(HELLO), MOVED | {"wants_to_end": False}, says(THANKS, leaves=True), replies("Bye."))
-    asyncio.run(Engine(room).converse(main(meet(room))))
-    own = json.loads(script.history[3].messages[2].content)
-    assert list(own.items()) == [("utterance", FAMILY), ("emotion", "sad"), ("act", SHRUGS)]
 
 
 def test_a_game_is_told_the_act_apart_from_the_words(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -46,28 +46,6 @@ def told(room: ConversationDependencies, conversation_id: str) -> list[tuple[str
     ]
 
 
-def test_a_line_that_was_suggested_is_said_once(played: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(suggests(), suggests(THANKS))
-    conversation_id = begin(played, choices=2)
-    speak(played, conversation_id, HELLO)
-    carry_on(played, conversation_id)
-    kind, data = told(played, conversation_id)[-1]
-    assert kind == "choices"
-    assert data["choices"] == [{"id": "1.0", "text": LINES[0]}, {"id": "1.1", "text": LINES[1]}]
-    completed = [data for kind, data in told(played, conversation_id) if kind == "utterance.completed"]
-    assert data["utterance_id"] == completed[-1]["utterance_id"]
-    said = picks(played, conversation_id, "1.1")
-    assert (said.speaker_id, said.text, said.model) == ("ken", LINES[1], "human")
-    assert picks(played, conversation_id, "1.1").turn == said.turn
-    with pytest.raises(StaleChoice):
-        picks(played, conversation_id, "1.0")
-    carry_on(played, conversation_id)
-    assert picks(played, conversation_id, "1.1").turn == said.turn
-    assert [turn.text for turn in turns(played, conversation_id)] == [HELLO, FAMILY, LINES[1], THANKS]
-    with pytest.raises(NotFound, match=r"9\.9"):
-        picks(played, conversation_id, "9.9")
-
-
 def test_what_was_said_in_own_words_ends_the_lines(played: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(suggests())
     conversation_id = begin(played, choices=2)

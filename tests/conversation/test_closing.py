@@ -13,7 +13,7 @@ from service.conversation.closing import close, machine_time, reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
-from service.errors import ModelBroken, ModelTimeout, WrongPhase
+from service.errors import ModelBroken
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingContext
 from service.people.attitude import DIMENSIONS, attitudes_among, moods
@@ -44,7 +44,6 @@ from tests.conversation.talks import (
     says,
     sleeps,
     talk,
-    talk_of_family,
     todays,
     turns,
 )
@@ -146,16 +145,6 @@ def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, s
     assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
 
 
-def test_a_closing_counts_its_cost(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(recollection())
-    _close(room, conversation_id)
-    usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
-    assert (usage["closing"].calls, usage["closing"].failures) == (1, 0)
-    assert talk(room, conversation_id).calls == 5
-    assert talk(room, conversation_id).prompt_tokens == sum(row.prompt_tokens for row in usage.values())
-
-
 def test_a_failed_closing_keeps_the_transcript_and_says_why(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
@@ -176,28 +165,6 @@ def test_a_failed_closing_keeps_the_transcript_and_says_why(
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert (usage["closing"].calls, usage["closing"].failures) == (1, 1)
     assert room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1].kind == "closing_failed"
-
-
-def test_a_failed_closing_can_be_done_again(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(BROKEN)
-    _close(room, conversation_id)
-    _reopen(room, conversation_id)
-    assert (talk(room, conversation_id).phase, talk(room, conversation_id).failure) == (Phase.CLOSING, None)
-    script.enqueue(recollection())
-    assert _close(room, conversation_id).phase == Phase.CLOSED
-    assert len(rows(room, SummaryRow)) == 2
-
-
-def test_only_a_failed_closing_can_be_opened_again(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    with pytest.raises(WrongPhase):
-        _reopen(room, conversation_id)
-    script.enqueue(recollection())
-    _close(room, conversation_id)
-    with pytest.raises(WrongPhase) as refused:
-        _reopen(room, conversation_id)
-    assert refused.value.facts["phase"] == "closed"
 
 
 def test_a_second_closing_changes_nothing_and_asks_nobody(
@@ -372,19 +339,6 @@ def test_no_transaction_is_open_while_the_model_thinks(room: ConversationDepende
     assert row.closed_at == (row.ended_at or 0) + 1
 
 
-def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(ModelTimeout(model="m", seconds=60))
-    _close(room, conversation_id)
-    assert engaged(room) == []
-    script.enqueue(*talk_of_family())
-    again = meet(room)
-    asyncio.run(Engine(room).converse(main(again)))
-    assert _close(room, again).phase == Phase.CLOSED
-
-
 def test_a_closing_judges_from_how_each_stood(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO, leaves=True), replies("Carry my nets down to the pier!", leaves=True))
     before = {"attitude": {"power": -1, "intimacy": 2, "task_oriented": 0}, "memories": []}
@@ -403,19 +357,6 @@ def test_a_closing_judges_from_how_each_stood(room: ConversationDependencies, sc
     )
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
     assert [getattr(stood["aoi", "npc_taro"], name) for name in DIMENSIONS] == [0, 2, 0], "as it was judged now"
-
-
-def test_an_attitude_that_was_not_judged_stays_as_it_was(room: ConversationDependencies, script: ScriptedModel) -> None:
-    first = _spoken(room, script)
-    script.enqueue(recollection())
-    _close(room, first)
-    second = _spoken(room, script)
-    script.enqueue(recollection(first={"attitude": None}, second={"affinity": 9, "attitude": None}))
-    changes = _close(room, second).changes
-    assert changes is not None
-    assert (changes["stance"], changes["attitude"]) == ("", None)
-    stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
-    assert stood["aoi", "npc_taro"].intimacy == 2
 
 
 def test_the_event_of_a_closing_tells_in_numbers_how_the_two_stand_now(

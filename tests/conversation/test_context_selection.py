@@ -84,19 +84,6 @@ def test_a_prompt_leaves_room_for_the_talk_and_drops_what_bears_least_first(
         assert told.learned + told.today == ()
 
 
-def test_a_larger_context_holds_what_a_small_one_has_no_room_for(world: WorldView) -> None:
-    small, large = (fitted(world, _context("en", 600), _found(world), size)[1] for size in (SMALL, 3000))
-    assert len(small) < len(large) == 15
-
-
-def test_a_line_that_does_not_fit_is_passed_over_and_the_shorter_ones_behind_it_are_told(world: WorldView) -> None:
-    long = _told(world, 1, "Hamako told of a journey " + "over the grey sea " * 60)
-    found = remembered_as_worth(world, "known", [long, _told(world, 2, "Taro keeps goats")])
-    told, refs = fitted(world, _context("en", 300), found, SMALL)
-    assert "Taro keeps goats" in told.known[0]
-    assert refs == ("memory:m2",)
-
-
 def test_nothing_is_told_twice_in_whatever_section_it_was_found(world: WorldView) -> None:
     one = _told(world, 1)
     twice = [*remembered_as_worth(world, "known", [one]), *remembered_as_worth(world, "heard", [one])]

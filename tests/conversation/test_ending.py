@@ -35,15 +35,6 @@ def _turns(*, count: int, **last: Any) -> list[TurnRow]:
     return [*plain, said((count - 1) % 2, **last)]
 
 
-def test_the_character_speaks_first() -> None:
-    assert next_step([], 10) == OPENER
-
-
-def test_the_two_speak_in_turn() -> None:
-    assert next_step(_turns(count=1), 10) == PARTNER
-    assert next_step(_turns(count=2), 10) == OPENER
-
-
 def test_a_goal_that_is_achieved_is_answered_and_then_its_owner_says_goodbye() -> None:
     turns = [*_turns(count=3, goal_achieved=True), said(PARTNER)]
     assert next_step(turns[:3], 10) == PARTNER
@@ -63,17 +54,6 @@ def test_the_farewell_does_not_pass_the_limit() -> None:
     assert next_step(turns, 4) == PARTNER
     assert next_step([*turns, said(PARTNER)], 4) == EndReason.GOAL_ACHIEVED
     assert next_step(turns, 3) == EndReason.GOAL_ACHIEVED
-
-
-def test_a_goal_cannot_be_achieved_before_the_partner_has_spoken() -> None:
-    first = said(OPENER, goal_achieved=True)
-    assert next_step([first], 10) == PARTNER
-    assert next_step([first, said(PARTNER)], 10) == OPENER
-
-
-def test_it_ends_at_the_turn_limit() -> None:
-    assert next_step(_turns(count=9), 10) == PARTNER
-    assert next_step(_turns(count=10), 10) == EndReason.TURN_LIMIT
 
 
 @pytest.mark.parametrize(("count", "other"), [(3, PARTNER), (2, OPENER)])

@@ -16,7 +16,7 @@ from service.conversation.acting import NpcTurn
 from service.conversation.action_results import settle
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
-from service.errors import ActionOver, Invalid, NotFound
+from service.errors import ActionOver, NotFound
 from service.llm.chat import Prompt
 from service.llm.schema import schema_text
 from service.people.attitude import set_affinity
@@ -204,22 +204,6 @@ def test_what_is_not_allowed_is_not_offered(
     carry_on(played, conversation_id)
     assert ("give_item" in script.history[-1].messages[0].content, is_offered(script)) == (is_told, is_possible)
     assert (script.history[-1].answer is NpcTurn) == (not is_told)
-
-
-def test_a_client_narrows_what_may_be_asked_and_a_prompt_without_it_is_as_it_was(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    for played in (with_players(room, "ken"), with_actions(room, GIVE)):
-        script.enqueue({"utterance": FAMILY, "emotion": "happy", "wants_to_end": False})
-        conversation_id = begin(played, actions=())
-        speak(played, conversation_id, HELLO)
-        carry_on(played, conversation_id)
-        stop(played, conversation_id)
-    before, narrowed = script.history
-    assert narrowed.answer is NpcTurn
-    assert narrowed.messages[0] == before.messages[0]
-    with pytest.raises(Invalid):
-        begin(with_actions(room, GIVE), actions=("give_itm",))
 
 
 @pytest.mark.parametrize(

@@ -177,17 +177,6 @@ def test_what_it_changed_is_told_for_each(room: ConversationDependencies, script
     assert event.data["towards"]["mio"]["ren"] == {"affinity": 3}
 
 
-def test_the_prompt_marks_what_not_all_perceived(room: ConversationDependencies, script: ScriptedModel) -> None:
-    told = closed(room, script, "en")
-    (prompt,) = script.history
-    asked_with = prompt.messages[-1].content
-    assert f"0 Aoi: {told.lines[0]}" in asked_with
-    assert f"2 Aoi (whisper, heard by b): {told.lines[2]}" in asked_with
-    assert f"(seen by d: {told.act})" in asked_with
-    assert prompt.max_tokens == 6000
-    assert "Aoi likes b: 0; c: 0; d: 0; e: 0. Mood:" in asked_with
-
-
 def test_a_talk_of_five_is_one_with_each_of_them(room: ConversationDependencies, script: ScriptedModel) -> None:
     told = closed(room, script, "en")
     for partner_id in FIVE[1:]:

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from service.content.profile import PlayerProfile
-from service.conversation.acting import NpcTurn
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, leave_in_silence, say
 from service.conversation.start import Start, start_with_player
-from service.conversation.stream import Speaking
 from service.conversation.transcript import end
 from service.conversation.turn_taking import silent
 from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
@@ -20,8 +18,7 @@ from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, MemoryRow, PromptRow, SummaryRow, TurnRow
-from tests.conversation.live import Recorded, spoken
+from service.store.tables import ConversationKey, MemoryRow, SummaryRow, TurnRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -80,34 +77,6 @@ def carry_on(room: ConversationDependencies, conversation_id: str) -> bool:
     return asyncio.run(Engine(room).converse(main(conversation_id)))
 
 
-def test_the_one_who_is_spoken_to_answers_and_waits(played: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(replies(GLAD))
-    conversation_id = begin(played)
-    assert talk(played, conversation_id).awaits == "ken"
-    assert not carry_on(played, conversation_id), "nobody has said anything yet"
-    speak(played, conversation_id, NAME)
-    assert talk(played, conversation_id).awaits is None
-    assert not carry_on(played, conversation_id)
-    assert [(t.speaker_id, t.text, t.model) for t in turns(played, conversation_id)] == [
-        ("ken", NAME, "human"),
-        ("npc_taro", GLAD, "scripted"),
-    ]
-    row = talk(played, conversation_id)
-    assert (row.phase, row.awaits, row.calls) == (Phase.RUNNING, "ken", 1)
-    assert [prompt.answer for prompt in script.history] == [NpcTurn]
-    assert [kept["person_id"] for kept in rows(played, PromptRow)] == ["npc_taro"]
-
-
-def test_its_prompts_begin_with_one_another(played: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(replies(GLAD), replies(FAMILY))
-    conversation_id = begin(played)
-    for text in (NAME, HELLO):
-        speak(played, conversation_id, text)
-        carry_on(played, conversation_id)  # an engine of its own each time, as after a stop
-    first, second = (prompt.messages for prompt in script.history)
-    assert second[: len(first)] == first
-
-
 def test_what_is_said_twice_under_one_name_is_said_once(played: ConversationDependencies) -> None:
     conversation_id = begin(played)
     first = speak(played, conversation_id, NAME, message_id="m1")
@@ -134,31 +103,6 @@ def test_nobody_speaks_out_of_turn(played: ConversationDependencies, script: Scr
     assert talk(played, conversation_id).end_reason == EndReason.WANTS_TO_END
 
 
-def test_the_same_question_may_be_answered_the_same(played: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(replies(FAMILY), replies(FAMILY))
-    conversation_id = begin(played)
-    for _ in range(2):
-        speak(played, conversation_id, HELLO)
-        assert not carry_on(played, conversation_id)
-    assert [t.text for t in turns(played, conversation_id)] == [HELLO, FAMILY] * 2
-
-
-def test_who_listens_is_told_that_a_line_out_of_character_counts_no_more(
-    played: ConversationDependencies, script: ScriptedModel
-) -> None:
-    script.enqueue(replies("As an AI language model I cannot sail."), replies(FAMILY))
-    conversation_id = begin(played)
-    speak(played, conversation_id, HELLO)
-    stream = Recorded()
-    played = replace(played, stream=stream)
-    with stream.followed() as told:
-        asyncio.run(Engine(played).converse(main(conversation_id)))
-    names = [one.utterance_id for one in spoken(told)]
-    assert names[-1] != names[0]
-    last = max(place for place, one in enumerate(told) if isinstance(one, Speaking) and one.utterance_id == names[0])
-    assert told[last + 1] == "hushed"
-
-
 def test_what_a_player_told_is_remembered_and_its_own_side_is_not(
     played: ConversationDependencies, script: ScriptedModel
 ) -> None:
@@ -182,15 +126,6 @@ def test_what_a_player_told_is_remembered_and_its_own_side_is_not(
     found = asyncio.run(remembered(played.memory, world, "npc_taro", "glassblower", limit=5, partner_id="ken"))
     assert [one.memory.text for one in found] == ["Ken is a glassblower from Minato."]
     assert asyncio.run(remembered(played.memory, world, "npc_hamako", "glassblower", limit=5)) == []
-
-
-def test_the_next_time_it_knows_what_the_player_told(played: ConversationDependencies, script: ScriptedModel) -> None:
-    test_what_a_player_told_is_remembered_and_its_own_side_is_not(played, script)
-    script.enqueue(replies(FAMILY))
-    conversation_id = begin(played)
-    speak(played, conversation_id, HELLO)
-    carry_on(played, conversation_id)
-    assert "glassblower" in script.history[-1].messages[1].content
 
 
 @pytest.mark.parametrize("passed", [{"silence_minutes": 0.0005}, {"silence_world_minutes": 60}])

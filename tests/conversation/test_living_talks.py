@@ -12,10 +12,8 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.transcript import end
-from service.errors import Busy, ModelBroken, ModelTimeout
-from service.llm.chat import estimate_tokens
+from service.errors import Busy, ModelBroken
 from service.memory.recall import recent_memory
-from service.memory.record import Embedded, Group, Kind, Memory
 from service.store.events import events_after, flush_due
 from service.store.phase import Audience, EndReason, Phase
 from service.store.tables import (
@@ -25,7 +23,6 @@ from service.store.tables import (
     PersonRow,
     SummaryRow,
     TurnRow,
-    UsageRow,
     WorldRow,
 )
 from tests.conversation.talks import (
@@ -54,10 +51,10 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.conversation.talks import begin as start_of_a_client
-from tests.memory.answers import closing, memory
+from tests.memory.answers import memory
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
-from world.time import MINUTES_PER_DAY, WorldTime, day_of
+from world.time import MINUTES_PER_DAY, WorldTime
 
 FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL))
 
@@ -108,120 +105,7 @@ def test_whom_a_clients_talk_engages_stays_engaged_there(room: ConversationDepen
     }
 
 
-def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies, script: ScriptedModel) -> None:
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-    assert asyncio.run(hold_living(Engine(room), starts)) == 4
-    row = talk(room, "c1")
-    assert [turn.at for turn in turns(room, "c1")] == [starts, starts + 1, starts + 2, starts + 3]
-    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
-    assert _clock(room) == starts - AHEAD
-    assert engaged(room) == []
-    world = room.database.read_now(lambda s: room.worlds.open(s, "main")).at(starts)
-    for prompt in script.history:
-        assert isinstance(prompt.given, PromptContext)
-        assert (prompt.given.now, prompt.given.notices) == (world.sky, world.announced)
-        assert prompt.given.place == world.place_told(BESIDE_TARO)
-
-
-def test_a_talk_lasts_as_long_as_talks_do_at_least(room: ConversationDependencies, script: ScriptedModel) -> None:
-    starts = begin_living(room)
-    script.enqueue(says(HELLO, leaves=True), replies("Bye."))
-    assert asyncio.run(hold_living(Engine(room), starts)) == 2
-    assert talk(room, "c1").ended_at == starts + 3
-
-
-def _contexts(script: ScriptedModel) -> list[PromptContext]:
-    return [prompt.given for prompt in script.history if isinstance(prompt.given, PromptContext)]
-
-
 LETTER = "I lost a letter by the ferry."
-LOST = "Aoi lost a letter by the ferry"
-
-
-@pytest.mark.parametrize("caller", ["client", "living world"])
-def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
-    room: ConversationDependencies, script: ScriptedModel, caller: str
-) -> None:
-    script.enqueue(
-        says(LETTER, leaves=True),
-        replies("Bye."),
-        closing(second={"memories": [memory(LOST, 0, about="a", teller="a")]}),
-    )
-    first = meet(room)
-    asyncio.run(Engine(room).converse(main(first)))
-    asyncio.run(close(room, main(first)))
-    script.enqueue(*FOUR)
-    if caller == "client":
-        asyncio.run(Engine(room).converse(main(meet(room))))
-    else:
-        asyncio.run(hold_living(Engine(room), begin_living(room)))
-    _, *heard = (prompt for prompt in script.history if prompt.role == "npc")
-    assert heard
-    assert all(LOST in prompt.messages[1].content for prompt in heard)
-
-
-def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    taro, at = Group(world_id="main", person_id="npc_taro"), room.worlds.start
-    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 16}" for number in range(60)]
-    known = {"kind": Kind.FACT, "told_by": "aoi", "partner_id": "aoi", "valid_from": at, "known_from": at}
-    memories = [Memory(id=f"f{i}", text=said, **known) for i, said in enumerate(told)]  # type: ignore[arg-type] # fields
-    room.database.write_now(lambda s: room.memory.remember(s, taro, memories, Embedded()))
-    script.enqueue(*FOUR)
-    asyncio.run(Engine(room).converse(main(meet(room))))
-    one = next(context for context in _contexts(script) if context.speaker.kind == "npc")
-    assert 0 < sum(map(estimate_tokens, one.known)) < room.settings.llm.context_tokens
-
-
-def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-
-    async def run() -> None:
-        engine = Engine(room)
-        await engine.turn(main("c1"), 0, starts)
-        room.database.write_now(_carries)
-        await hold_living(engine, starts, index=1)
-
-    asyncio.run(run())
-    seen = [context.items for context in _contexts(script) if context.begins]
-    assert seen == [(), ()]
-
-
-def _carries(session: Session) -> None:
-    session.add(PersonRow(world_id="main", person_id="aoi", items=["a lantern"]))
-
-
-def test_what_a_character_carries_stands_in_its_own_prompt_only(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    room.database.write_now(_carries)
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-    asyncio.run(hold_living(Engine(room), starts))
-    character, npc = script.history[:2]
-    assert "You carry: a lantern\n" in character.messages[1].content + "\n"
-    assert "lantern" not in npc.messages[0].content
-
-
-def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: ConversationDependencies, script: ScriptedModel) -> None:
-    starts = begin_living(room)
-    failing = ModelTimeout(model="m", seconds=60)
-    script.enqueue(says(HELLO), failing, recollection())
-
-    async def run() -> None:
-        engine = Engine(room)
-        await hold_living(engine, starts)
-        await engine.close(main("c1"))
-
-    asyncio.run(run())
-    counted = {(row["day"], row["role"]): (row["calls"], row["failures"]) for row in rows(room, UsageRow)}
-    day = day_of(starts)
-    assert counted == {(day, "character"): (1, 0), (day, "npc"): (1, 1), (day, "closing"): (1, 0)}
 
 
 def test_the_time_since_they_last_met_is_that_of_the_talk(
@@ -323,44 +207,6 @@ def _as_if_it_ran(session: Session) -> None:
     row.phase, row.end_reason, row.ended_at = Phase.RUNNING, None, None
 
 
-def test_after_a_restart_the_same_is_known_as_when_it_began(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    starts = begin_living(room)
-    script.enqueue(*FOUR)
-
-    async def run() -> None:
-        await Engine(room).turn(main("c1"), 0, starts)
-        await Engine(room).turn(main("c1"), 1, WorldTime(starts + 1))
-        pass_minutes(room, 90)
-        await hold_living(Engine(room), starts, index=2)
-
-    asyncio.run(run())
-    assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, PromptContext)}) == 1
-
-
-def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: ConversationDependencies) -> None:
-    starts = begin_living(room)
-    with pytest.raises(ValueError, match="turn 1"):
-        asyncio.run(Engine(room).turn(main("c1"), 1, WorldTime(starts + 1)))
-
-
-def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    starts = begin_living(room)
-    script.enqueue(ModelTimeout(model="m", seconds=60))
-
-    async def run() -> None:
-        engine = Engine(room)
-        assert (await engine.turn(main("c1"), 0, starts)).is_over
-        await engine.close(main("c1"))
-
-    asyncio.run(run())
-    row = talk(room, "c1")
-    assert (row.phase, row.ended_at, row.closed_at) == (Phase.CLOSED, starts + 3, starts + 3)
-
-
 def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR[:2])
@@ -376,12 +222,6 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDepende
     row = talk(room, "c1")
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT, starts + 3)
     assert script.unused == 0
-
-
-def test_what_is_forgotten_meanwhile_is_over(room: ConversationDependencies) -> None:
-    engine = Engine(room)
-    assert asyncio.run(engine.turn(main("gone"), 0, room.worlds.start)).is_over
-    asyncio.run(engine.close(main("gone")))
 
 
 def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(

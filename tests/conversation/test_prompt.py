@@ -18,7 +18,7 @@ from jinja2 import UndefinedError
 import service.conversation.prompt
 from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
-from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.acting import CharacterTurn, OpeningTurn
 from service.conversation.moderator import (
     AttitudeContext,
     Bystander,
@@ -34,7 +34,6 @@ from service.conversation.prompt import (
     Goal,
     LastMeeting,
     Line,
-    Nudge,
     Present,
     PromptContext,
     ScenePart,
@@ -146,7 +145,6 @@ WORDS: dict[Language, dict[str, Any]] = {
     },
 }
 LANGUAGES: tuple[Language, ...] = ("en", "ja")
-NUDGES: tuple[Nudge | None, ...] = (None, "repeated", "broke_character")
 
 
 def _lines(words: dict[str, Any], key: str, count: int = 99) -> tuple[Line, ...]:
@@ -408,41 +406,6 @@ def test_every_golden_file_is_a_prompt() -> None:
     assert {path.name for path in GOLDEN.iterdir()} == names
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_no_prompt_has_a_gap_or_a_stray_space(language: Language) -> None:
-    for name, prompt in _prompts(language).items():
-        for message in prompt.messages:
-            assert "\n\n\n" not in message.content, name
-            assert message.content == message.content.strip(), name
-            assert all(line == line.rstrip() for line in message.content.split("\n"))
-
-
-@pytest.mark.parametrize(("language", "stranger"), [("en", "for the first time"), ("ja", "初対面")], ids=["en", "ja"])
-def test_only_strangers_meet_for_the_first_time(language: Language, stranger: str) -> None:
-    strangers = {name for name, prompt in _prompts(language).items() if stranger in prompt.messages[1].content}
-    assert strangers == {
-        "opening_first_meeting",
-        "character_first_meeting",
-        "npc_first_meeting",
-        "npc_suggesting",
-        "partner_first_meeting",
-    }
-
-
-@pytest.mark.parametrize(
-    ("language", "friends"), [("en", "know each other already"), ("ja", "前からの知り合い")], ids=["en", "ja"]
-)
-def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends: str) -> None:
-    for prompt in (
-        _prompt(_character(language, acquainted=True)),
-        _prompt(_npc(language, acquainted=True)),
-        _prompt(_partner(language, acquainted=True)),
-    ):
-        assert friends in prompt.messages[1].content
-        assert "for the first time" not in prompt.messages[1].content
-        assert "初対面" not in prompt.messages[1].content
-
-
 @pytest.mark.parametrize(
     ("language", "stays"), [("en", "Your work keeps you here"), ("ja", "今は仕事でここを離れられない")]
 )
@@ -452,40 +415,6 @@ def test_only_an_npc_that_may_not_leave_is_told_that_it_cannot(language: Languag
     assert stays not in _prompt(_npc(language, speaker=leaves)).messages[0].content
     assert stays not in _prompt(_partner(language)).messages[0].content
     assert stays not in _prompt(_character(language)).messages[0].content
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_facts_place_and_announcements_stand_on_lines_of_their_own(language: Language) -> None:
-    words = WORDS[language]
-    system, context = _prompt(_npc_returning(language)).messages[:2]
-    told = [*system.content.split("\n"), *context.content.split("\n")]
-    for fact in (*words["taro"].facts, *words["learned"], *words["heard"]):
-        assert f"- {fact}" in told
-    alone = [line.partition(": ")[2] for line in told]
-    assert all(line in alone for line in (words["now"], words["place"], *words["notices"]))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_affinity_is_said_in_words_and_never_as_a_number(language: Language) -> None:
-    words = WORDS[language]
-    for scene, other in ((_npc, words["aoi"]), (_partner, words["taro"])):
-        felt = stance(Attitude(affinity=73), other.name, language)
-        prompt = _prompt(scene(language, affinity=73, stance=felt))
-        assert felt in prompt.messages[1].content.split("\n")
-        assert "73" not in prompt.messages[1].content
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_speakers_own_lines_are_the_assistants(language: Language) -> None:
-    words = WORDS[language]
-    own = [words["lines"][0][1], words["lines"][2][1]]
-    character = _prompt(_returning(language, lines=_lines(words, "lines"), turns_left=7))
-    assert [m.content for m in character.messages if m.role == "assistant"] == [
-        f'{{"utterance": "{text}", "emotion": "neutral"}}' for text in own
-    ]
-    npc = [m.content for m in _prompt(_npc_returning(language)).messages if m.role == "user"]
-    assert npc[0].endswith(f"\n\n{own[0]}")
-    assert npc[1:] == own[1:]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -502,10 +431,6 @@ def test_the_goal_an_opener_set_itself_stands_where_it_set_it(language: Language
         "emotion": "neutral",
         **words["goal"].model_dump(),
     }
-
-
-def test_who_was_spoken_to_is_not_asked_about_a_goal() -> None:
-    assert {_prompt(_npc("en")).answer, _prompt(_partner("en")).answer} == {NpcTurn}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -4,18 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
-from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.why import prompt_of
 from service.errors import NotFound
-from service.llm.chat import Message, Prompt
-from service.memory.record import Embedded, Group, Kind, Memory
+from service.llm.chat import Message
 from service.people.person import person_row
 from service.store.tables import ConversationRow, PromptRow, WorldRow
 from tests.conversation.talks import (
@@ -25,7 +22,6 @@ from tests.conversation.talks import (
     THANKS,
     meet,
     opens,
-    pass_minutes,
     replies,
     rows,
     says,
@@ -33,7 +29,6 @@ from tests.conversation.talks import (
 )
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
-from world.time import WorldTime
 
 MORE = "And does Harue still sing in the evenings?"
 SINGS = "When the nets are mended, she sings the whole night."
@@ -52,20 +47,6 @@ def _asked(room: ConversationDependencies, conversation_id: str, turn: int) -> t
     return room.database.read_now(
         lambda s: prompt_of(s, room.worlds.open(s, "main"), s.get_one(ConversationRow, main(conversation_id)), turn)[1],
     )
-
-
-def _tell_of_the_move(room: ConversationDependencies, person_id: str, at: WorldTime) -> None:
-    told = Memory(
-        id=f"f-{person_id}",
-        kind=Kind.FACT,
-        text="The family of Taro has moved twice",
-        told_by="npc_hamako",
-        partner_id="npc_hamako",
-        valid_from=at,
-        known_from=at,
-    )
-    group = Group(world_id="main", person_id=person_id)
-    room.database.write_now(lambda s: room.memory.remember(s, group, [told], Embedded()))
 
 
 def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(
@@ -140,32 +121,6 @@ def test_after_a_restart_the_prompt_is_the_one_that_was_begun(
     assert npc_second[: len(npc_first)] == npc_first
 
 
-def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS, leaves=True), says(THANKS, leaves=True))
-    conversation_id = meet(room)
-
-    async def run() -> None:
-        engine = Engine(room)
-        await engine.turn(main(conversation_id), 0, None)
-        await engine.turn(main(conversation_id), 1, None)
-        pass_minutes(room, 90)
-        room.database.write_now(_announce)
-        engine.begin_anew("main")  # as whoever commands the world does
-        await engine.converse(main(conversation_id))
-
-    asyncio.run(run())
-    notes = [turn.note for turn in turns(room, conversation_id)]
-    told = "(It is now Wed 1 Apr, 8:30.)\n(Announced: The bridge is closed)"
-    assert notes == ["", "", told, told, "(It is time to part: answer what was said, then say goodbye.)"]
-    asked = map(_without_reminder, _sent_to(script, "character")[1:])
-    assert [prompt[-1].content for prompt in asked] == [
-        f"Taro (happy): {FAMILY}\n\n{told}",
-        f"Taro (happy): {SINGS}\n\n(It is time to part: answer what was said, then say goodbye.)",
-    ]
-
-
 @pytest.mark.parametrize("restarted", [False, True])
 def test_what_is_announced_between_two_turns_is_told_to_whoever_speaks_next_and_once(
     room: ConversationDependencies, script: ScriptedModel, *, restarted: bool
@@ -185,51 +140,6 @@ def test_what_is_announced_between_two_turns_is_told_to_whoever_speaks_next_and_
     asyncio.run(run())
     told = "(Announced: The bridge is closed)"
     assert [told in turn.note for turn in turns(room, conversation_id)] == [False, False, True, True, False, False]
-
-
-def test_what_is_announced_while_somebody_speaks_reaches_the_next_one(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    def interrupted(_: Prompt[Any]) -> BaseModel:
-        room.database.write_now(_announce)
-        return replies(FAMILY)
-
-    script.enqueue(says(HELLO), interrupted, says(MORE, leaves=True), replies(SINGS, leaves=True))
-    conversation_id = meet(room)
-    asyncio.run(Engine(room).converse(main(conversation_id)))
-    told = "(Announced: The bridge is closed)"
-    assert [turn.note for turn in turns(room, conversation_id)] == [
-        "",
-        "",
-        told,
-        f"{told}\n(It is time to part: answer what was said, then say goodbye.)",
-    ]
-
-
-def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opener_alone(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    at = room.worlds.start
-    for person_id in ("aoi", "npc_taro"):
-        _tell_of_the_move(room, person_id, at)
-    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
-    asyncio.run(Engine(room).converse(main(meet(room))))
-    own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
-    assert own[1].content.count("has moved twice") == 1
-    told, reminded = others[1].content.split("</context>")
-    assert "has moved twice" not in told
-    assert "has moved twice" in reminded, "the partner is reminded of it by what is asked, not by a goal it cannot know"
-
-
-def test_needs_and_life_goals_are_told_to_who_lives(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
-    asyncio.run(Engine(room).converse(main(meet(room))))
-    own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
-    profile = room.worlds.content.cast("en").character("aoi")
-    names = [need.name for need in room.worlds.content.cast("en").catalogue.needs.all]
-    assert profile.goals[0].goal in own[0].content
-    assert all(name in own[1].content for name in names)
-    assert "Your needs" not in others[1].content
 
 
 def test_a_conversation_that_was_read_in_has_no_prompts(room: ConversationDependencies, script: ScriptedModel) -> None:

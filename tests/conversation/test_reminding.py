@@ -21,9 +21,6 @@ from tests.store.conversations import main
 KEEPER = "Hamako says that Jun the lighthouse keeper went to sea"
 ASKS = "By the way, whatever became of Jun, the lighthouse keeper?"
 TELLS = "Jun the lighthouse keeper, you ask? He went to sea, I heard."
-WONDERS = "To sea! And nobody keeps the lighthouse now?"
-NETS = "Every winter evening I mend nets in the loft with Bram and his cousin."
-OFTEN = "And do you drink cider there, or does Bram bring tea and cake?"
 NETS = "Every winter evening I mend nets in the loft with Bram and his cousin."
 OFTEN = "And do you drink cider there, or does Bram bring tea and cake?"
 GOATS = "Taro keeps goats in the hills"
@@ -87,31 +84,6 @@ def test_what_is_talked_of_brings_back_what_bears_on_it_in_that_prompt_alone_and
     assert KEEPER in asked[1][-1].content, "it stands last, before the answer"
 
 
-def test_memory_is_asked_again_where_the_talk_stays_with_its_topic(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    _remembers(room, "aoi", "npc_hamako", [KEEPER])
-    script.enqueue(
-        says(HELLO),
-        replies(ASKS),
-        says(TELLS),
-        replies(WONDERS),
-        says(THANKS, leaves=True),
-        replies("Bye."),
-    )
-    conversation_id = meet(room)
-    asyncio.run(Engine(room).converse(main(conversation_id)))
-    assert [KEEPER in turn.recalled for turn in turns(room, conversation_id)[:5]] == [False, False, True, False, True]
-
-
-def test_a_short_line_asks_memory_too(room: ConversationDependencies, script: ScriptedModel) -> None:
-    _remembers(room, "aoi", "npc_hamako", [KEEPER])
-    script.enqueue(says(HELLO), replies("And Jun?"), says(TELLS, leaves=True), replies("Bye."))
-    conversation_id = meet(room)
-    asyncio.run(Engine(room).converse(main(conversation_id)))
-    assert KEEPER in turns(room, conversation_id)[2].recalled
-
-
 def test_what_comes_to_mind_is_bounded(room: ConversationDependencies, script: ScriptedModel) -> None:
     topics = ("lighthouse keeper", "brass telescope", "winter apples", "harbour master", "old piano", "stone bridge")
     _remembers(room, "aoi", "npc_hamako", [f"Hamako tells of the {one} {'for a long while ' * 8}" for one in topics])
@@ -137,19 +109,6 @@ def test_what_the_last_summary_says_already_is_not_told_again(
     (first, *_) = _opener(script)
     told = "\n".join((*first.known, *first.heard))
     assert (told.count(GOATS), told.count(KNEE)) == (0, 1)
-
-
-def test_a_speaker_is_told_what_was_said_that_bears_on_its_goal(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    said = ("The ferry broke its mast off the cape.", "Good that nobody drowned.")
-    _remembers(room, "aoi", "npc_hamako", [], said=said)
-    script.enqueue(says(HELLO, leaves=True), replies(FAMILY, leaves=True))
-    goal = Goal(goal="Ask whether the mast of the ferry is mended", success_criteria="Taro tells of the ferry")
-    asyncio.run(Engine(room).converse(main(meet(room, goal=goal))))
-    (first, *_) = _opener(script)
-    assert any(said[0] in line for line in first.heard)
-    assert "Npc_Hamako:" in first.heard[0]
 
 
 def _context(room: ConversationDependencies, *lines: str, goal: Goal | None = GOAL) -> PromptContext:

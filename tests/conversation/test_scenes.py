@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from service.content.profile import Secret, TellFrom
 from service.content.scenes import Scene
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -20,17 +19,14 @@ from service.conversation.why import in_words, why_said
 from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
 from service.memory.closing.ask import perceiving
-from service.memory.secrets import discretion_among
 from service.people.worlds import WorldRepository
-from service.runtime.why import in_words as why_in_words
-from service.runtime.why import why_happened
 from service.store.client_event_kinds import UtteranceCompleted
 from service.store.events import events_after
 from service.store.phase import Audience, EndReason, Loudness, Modulator, Phase, Speaker, TurnPolicy
-from service.store.tables import EventRow, InterventionRow, ParticipantRow, TurnRow
+from service.store.tables import InterventionRow, ParticipantRow, TurnRow
 from service.store.usage import usage_rows
 from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
-from tests.conversation.talks import events_told_to, meet, replies, rows, says, talk, turns
+from tests.conversation.talks import events_told_to, meet, replies, says, talk, turns
 from tests.runtime.parrot import secretive
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
@@ -273,32 +269,6 @@ def test_an_empty_turn_is_asked_again_and_twice_pauses_the_scene(
     assert row.failure["type"] == "model-empty"
 
 
-def test_what_a_writer_lets_happen_is_told_all_who_are_there_and_a_revelation_its_target_alone(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    scene_id = begin_scene(room, *CAST[:3])
-    script.enqueue(*[acts(f"Line {number}.") for number in range(5)])
-    play(room, scene_id, 1)
-    done = [
-        ("scene_situation_update", None, {"situation": "The lights go out."}),
-        ("add_event", None, {"event": "Glass breaks."}),
-        ("revelation", "mio", {"content": "The key is in your own pocket."}),
-    ]
-    room.database.write_now(
-        lambda s: s.add_all(
-            InterventionRow(
-                world_id="main", conversation_id=scene_id, number=n, before_turn=1, kind=k, target_id=t, details=d, at=0
-            )
-            for n, (k, t, d) in enumerate(done)
-        )
-    )
-    play(room, scene_id, 4)
-    notes = {turn.turn: turn.note for turn in turns(room, scene_id)}
-    assert "The lights go out." in notes[1]
-    assert [number for number, note in notes.items() if "own pocket" in note] == [2]
-    assert [number for number, note in notes.items() if "Glass" in note] == [1, 2, 3]
-
-
 def test_three_at_a_table_talk_as_one_conversation_and_each_is_told_who_says_what(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
@@ -317,17 +287,6 @@ def test_three_at_a_table_talk_as_one_conversation_and_each_is_told_who_says_wha
     assert "You walk up to Taro, Hamako and speak first." in shown(script.history[0])
     assert script.history[3].messages[-1].content == "Taro (happy): And to you.\n\nHamako (happy): Sit down, then."
     assert talk(room, conversation_id).end_reason == EndReason.GOAL_ACHIEVED
-
-
-def test_what_may_be_told_one_is_kept_where_another_hears_it_who_may_not_be_told(
-    room: ConversationDependencies,
-) -> None:
-    owner = room.database.read_now(lambda s: room.worlds.open(s, "main")).cast.person("npc_taro")
-    secret = Secret(fact="hid the tide bell under the boathouse", tell_from=TellFrom(person="mio"))
-    owner = owner.model_copy(update={"secrets": (secret,)})
-    assert discretion_among(owner, {"mio": 0}).open == (secret.fact,)
-    assert discretion_among(owner, {"mio": 0, "aoi": 0}).kept == (secret.fact,)
-    assert discretion_among(owner, {"mio": 0, "aoi": 0}).open == ()
 
 
 def test_the_log_holds_how_a_scene_began_and_who_joined_and_left(
@@ -391,16 +350,6 @@ def test_a_player_in_a_scene_is_told_what_it_perceives_and_nobodys_thoughts(
     assert not any(
         words in str(events_told_to(room, Audience.PARTICIPANTS)) for words in ("I do.", "Not a word.", "He does.")
     )
-
-
-def test_why_a_talk_of_three_ended_names_all_of_them(room: ConversationDependencies, script: ScriptedModel) -> None:
-    scene_id = begin_scene(room, *CAST[:3], max_turns=1)
-    script.enqueue(acts("That is all."))
-    play(room, scene_id)
-    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
-    ended = next(one["id"] for one in rows(room, EventRow) if one["kind"] == "conversation_ended")
-    why = asyncio.run(why_happened(room, world, ended))
-    assert f"It comes of conversation {scene_id} of Aoi and Taro, Mio." in why_in_words(world, why)
 
 
 def test_what_happens_stands_before_the_lines_that_follow_it_and_what_was_sent_is_sent_again(

@@ -51,11 +51,6 @@ def test_a_sentence_is_certain_as_soon_as_something_else_follows_it_and_the_last
     assert [one.text for one in cut("Good morning. H", is_whole=False)] == ["Good morning."]
 
 
-def test_positions_count_code_points() -> None:
-    (one, other) = cut("🎣釣れた！ 😀やった", is_whole=True)
-    assert ((one.start, one.end), (other.start, other.end)) == ((0, 5), (6, 10))
-
-
 @pytest.mark.parametrize(
     ("text", "expected"), [("Go.", 0.5), ("Go!", 0.8), ("行け！！", 1.0), ("そうか……。", 0.3), ("Well...", 0.3)]
 )
@@ -117,8 +112,3 @@ def test_what_is_kept_of_a_longer_text_is_told_while_it_comes_and_nothing_else(t
     assert all(after.startswith(before) for before, after in pairwise(told))
     assert kept.startswith(told[-1])
     assert within(kept, most, is_whole=True) == kept
-
-
-def test_a_longer_text_ends_with_a_sentence() -> None:
-    assert within(LONG[0], 100, is_whole=True).endswith("out.")
-    assert within(LONG[1], 100, is_whole=True).endswith("。")

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 from sqlmodel import col
 
-from service.conversation.closing import close, reopen
+from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import Goal, PromptContext
-from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
-from service.memory.closing.context import ClosingContext
 from service.memory.record import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row
@@ -104,15 +102,6 @@ def test_both_speak_as_characters_in_turn(room: ConversationDependencies, script
     assert {row["role"]: row["calls"] for row in rows(room, UsageRow)} == {"character": 4}
 
 
-def test_a_failure_of_the_partner_is_one_of_a_character(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(says(ASKS), ModelTimeout(model="m", seconds=60))
-    conversation_id = _meet(room)
-    asyncio.run(Engine(room).converse(main(conversation_id)))
-    row = talk(room, conversation_id)
-    assert row.failure is not None
-    assert (row.end_reason, row.failure["role"]) == (EndReason.MODEL_FAILURE, "character")
-
-
 def test_the_partner_knows_nothing_that_only_the_first_one_knows(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
@@ -140,18 +129,6 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(
     assert all(fact in overheard for fact in room.worlds.content.cast("en").character("mio").facts)
 
 
-def test_one_call_remembers_for_both(room: ConversationDependencies, script: ScriptedModel) -> None:
-    conversation_id = _spoken(room, script)
-    asked = len(script.history)
-    script.enqueue(pair_recollection())
-    asyncio.run(close(room, main(conversation_id)))
-    (prompt,) = script.history[asked:]
-    assert (prompt.name, prompt.role) == ("closing", "closing")
-    assert isinstance(prompt.given, ClosingContext)
-    assert [(one.ref, one.person_id) for one in prompt.given.participants] == [("a", "aoi"), ("b", "mio")]
-    assert [line.text for line in prompt.given.lines] == [ASKS, GREEN, TOWER, GOODBYE]
-
-
 def test_each_remembers_its_own_view(room: ConversationDependencies, script: ScriptedModel) -> None:
     row = _settled(room, script)
     assert row.phase == Phase.CLOSED
@@ -171,36 +148,6 @@ def test_each_remembers_its_own_view(room: ConversationDependencies, script: Scr
         ("aoi", "mio"): (5, 2, True),
         ("mio", "aoi"): (9, 1, True),
     }
-
-
-def test_each_has_its_own_long_term_memory(room: ConversationDependencies, script: ScriptedModel) -> None:
-    _settled(room, script)
-    dumps = [asyncio.run(room.memory.export(group)) for group in (AOI, MIO)]
-    assert [[episode.partner_id for episode in dump.episodes] for dump in dumps] == [["mio"], ["aoi"]]
-    lasting = [[one for one in dump.memories if one.level is None] for dump in dumps]
-    assert [[(one.text, one.told_by) for one in some] for some in lasting] == [
-        [("Mio has painted her boat green.", "mio")],
-        [("Aoi keeps a photograph of a tower.", "aoi")],
-    ]
-    assert len({row["id"] for row in rows(room, MemoryRow)}) == 4
-
-
-def test_the_changes_are_the_first_ones_and_under_partner_the_others(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    changes = _settled(room, script).changes
-    assert changes is not None
-    assert changes["affinity"] == {"before": 0, "after": 9}
-    assert changes["mood"] == {"before": "neutral", "after": "neutral"}
-    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("With Mio you are close.", [], [])
-    assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green."]
-    partner = changes["partner"]
-    assert (partner["affinity"], partner["stance"]) == (
-        {"before": 0, "after": 5},
-        "You rather like Aoi; you are on easy terms.",
-    )
-    assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower."]
-    assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
 
 
 def test_nobody_remembers_what_was_never_said_and_the_log_tells_whose_it_would_have_been(
@@ -246,44 +193,6 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     assert (mio.stance, aoi.stance) == ("You rather like Aoi; you are on easy terms.", "With Mio you are close.")
     assert mio.mid_term == ()
     assert aoi.mid_term == (f"(yesterday morning) What Mio has told you: {HELPS}",)
-
-
-def test_what_was_not_remembered_stands_in_both_ones_next_scenes(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(ModelBroken(model="m", reason="no JSON"))
-    asyncio.run(close(room, main(conversation_id)))
-    script.enqueue(says("It is me again.", leaves=True), replies("So it is.", leaves=True))
-    asyncio.run(Engine(room).converse(main(_meet(room, character_id="mio", npc_id="aoi"))))
-    for context in _seen(script):
-        assert [line.text for line in context.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
-        assert context.meetings == ()
-
-
-def test_the_days_other_talks_stand_in_the_partners_scene_too(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    _settled(room, script)
-    script.enqueue(says("Good day, Aoi.", leaves=True), replies("Good day.", leaves=True))
-    place(room, "ren")
-    asyncio.run(Engine(room).converse(main(begin(room, character_id="ren", npc_id="aoi"))))
-    _, aoi = _seen(script)
-    assert aoi.today == (f"As you recall your talk with Mio: {BOAT_TOLD}",)
-    assert aoi.stance == ""
-    assert aoi.times_met == 0
-
-
-def test_a_failed_closing_can_be_done_again_and_counts_once(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    conversation_id = _spoken(room, script)
-    script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
-    assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSING_FAILED
-    assert rows(room, AttitudeChangeRow) == rows(room, MemoryRow) == []
-    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
-    assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSED
-    assert [r["met"] for r in rows(room, AttitudeChangeRow)] == [True, True]
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

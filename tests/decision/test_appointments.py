@@ -5,7 +5,7 @@ import pytest
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.context import DecisionContext
 from service.decision.options import offered
-from service.decision.routine import MARGIN_MINUTES, by_routine, in_time, keeping, wake_for
+from service.decision.routine import MARGIN_MINUTES, in_time, wake_for
 from service.decision.situation import AgentState, Situation
 from service.locales import Language
 from service.people.commitment import Commitment
@@ -36,43 +36,6 @@ def waiting(minutes: int) -> Option:
     return Option(action_id=WAIT, node_id=FROM, minutes=minutes)
 
 
-def test_it_is_offered_when_it_is_time_to_go(room: ConversationDependencies) -> None:
-    setting, walk = world_of(room).setting, walk_of(room)
-    snapshot = snapshot_of(world_of(room), node_id=FROM)
-    assert keeping(setting, snapshot, [promised(NINE + walk + 60)]) == ()
-    (found,) = keeping(setting, snapshot, [promised(NINE + walk + MARGIN_MINUTES)])
-    assert found.option == Option(action_id=WAIT, node_id=PLACE, walk_minutes=walk, minutes=MARGIN_MINUTES)
-    (late,) = keeping(setting, snapshot, [promised(NINE + walk - 10)])
-    assert late.option.minutes == 5
-    assert keeping(setting, snapshot, [promised(NINE + walk - 16)]) == ()
-
-
-def test_who_is_there_with_the_other_at_the_time_has_nothing_to_keep(room: ConversationDependencies) -> None:
-    world, soon, now = world_of(room), promised(NINE + 5), promised(NINE)
-    alone = snapshot_of(world, node_id=PLACE)
-    together = snapshot_of(world, node_id=PLACE, others={"isao": PLACE})
-    assert [one.option.minutes for one in keeping(world.setting, alone, [soon])] == [5]
-    assert [one.option.minutes for one in keeping(world.setting, together, [soon])] == [5]
-    assert [one.option.minutes for one in keeping(world.setting, alone, [now])] == [15]
-    assert keeping(world.setting, together, [now]) == ()
-
-
-def test_who_goes_to_keep_it_is_not_woken_for_it(room: ConversationDependencies) -> None:
-    setting, walk = world_of(room).setting, walk_of(room)
-    snapshot, one = snapshot_of(world_of(room), node_id=FROM), promised(NINE + walk + 10)
-    (found,) = keeping(setting, snapshot, [one])
-    assert wake_for(setting, snapshot, found.option, [one]) is None
-
-
-def test_with_an_npc_one_meets_beside_it(room: ConversationDependencies) -> None:
-    world = world_of(room)
-    snapshot = snapshot_of(world, node_id=FROM)
-    post = world.map.posts["npc_genzo"]
-    walk = world.setting.routes.path_beside(FROM, post).minutes
-    (found,) = keeping(world.setting, snapshot, [promised(NINE + walk, to_id="npc_genzo", node_id=post)])
-    assert world.map.next_to(found.option.node_id, post)
-
-
 def test_it_wakes_in_time_to_walk_there(room: ConversationDependencies) -> None:
     setting, walk = world_of(room).setting, walk_of(room)
     snapshot, due = snapshot_of(world_of(room), node_id=FROM), NINE + 240
@@ -89,15 +52,6 @@ def test_what_cannot_be_interrupted_ends_in_time(room: ConversationDependencies)
     night = Option(action_id=sleep.id, node_id=FROM, minutes=480)
     assert in_time(setting, snapshot, night, WorldTime(NINE + 200)).minutes == 200
     assert in_time(setting, snapshot, waiting(480), WorldTime(NINE + 200)).minutes == 480
-
-
-def test_a_routine_keeps_it_before_all_else(room: ConversationDependencies) -> None:
-    world, walk = world_of(room), walk_of(room)
-    snapshot = snapshot_of(world, node_id=FROM, needs={"energy": 1})
-    option, _ = by_routine(
-        world.setting, world.cast.character("aoi"), snapshot, promised=(promised(NINE + walk + MARGIN_MINUTES),)
-    )
-    assert option.node_id == PLACE
 
 
 @pytest.mark.parametrize(

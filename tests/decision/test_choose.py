@@ -1,7 +1,6 @@
 """Deciding with a model: checked, repaired once, else by routine; the day planned once, and revised when it breaks."""
 
 import asyncio
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from sqlmodel import Session
 from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.choose import choose
-from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, MAX_REFUSALS, offered
+from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
 from service.decision.routine import by_routine
 from service.decision.situation import AgentState
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
@@ -85,15 +84,6 @@ def test_in_a_crowd_few_are_offered_and_waiting_always(room: ConversationDepende
     assert len(options) <= MAX_OPTIONS
     assert options[-1].action_id == WAIT
     assert 1 <= sum(option.action_id == TALK for option in options) <= MAX_PARTNERS
-
-
-def test_both_languages_offer_the_same(room: ConversationDependencies) -> None:
-    found = []
-    languages: tuple[Language, ...] = ("en", "ja")
-    for language in languages:
-        world = world_of(room, language)
-        found.append(offered(world, snapshot_of(world, others={"mio": "inn_hall"}), None).options)
-    assert found[0] == found[1]
 
 
 def test_a_decision_says_what_is_done_until_when_and_what_was_thought(
@@ -380,49 +370,3 @@ def test_the_memory_being_away_keeps_nobody_from_deciding(
     chosen = asyncio.run(choose(desk, world.at(NINE), snapshot_of(world), PLANNED))
     assert chosen.by == "model"
     assert "without long-term memory" in caplog.text
-
-
-def test_what_is_not_possible_is_said_with_its_reason(room: ConversationDependencies, script: ScriptedModel) -> None:
-    told = []
-    for needs in ({"money": 500, "energy": 24, "satiety": 50}, {"money": 0, "energy": 90}):
-        script.enqueue(decides(1))
-        sitting(room, agent_state=replace(PLANNED, revisions=2)).choose(snapshot_of(world_of(room), needs=needs))
-        told.append(decision_context(script.history[-1]).refusals)
-    rich, poor = told
-    assert "Chidori Tavern: closed (open 17:00-01:00)" in rich
-    assert any("Work" in line and "too little Energy (24, takes 25)" in line for line in rich), rich
-    assert any("too little Money (0, takes" in line for line in poor), poor
-    assert max(len(rich), len(poor)) <= MAX_REFUSALS
-
-
-@pytest.mark.parametrize(
-    ("language", "price", "talked"),
-    [("en", r"\((\d+\+)?\d+( min)?; .*Money -\d+.*\)", "talked twice today"), ("ja", r"所持金 -\d+", "今日2回話した")],
-)
-def test_an_option_shows_price_effect_and_how_often_one_has_talked(
-    room: ConversationDependencies, script: ScriptedModel, language: Language, price: str, talked: str
-) -> None:
-    world = world_of(room, language)
-
-    def have_talked(session: Session) -> None:
-        for conversation_id in ("c1", "c2"):
-            remember_talk(session, "aoi", "npc_fumi", "Tea.", NINE - 60, conversation_id=conversation_id)
-
-    room.database.write_now(have_talked)
-    sits = sitting(room, language)
-    script.enqueue(decides(1), decides(1))
-    sits.choose(snapshot_of(world))
-    offers = decision_context(script.history[-1]).offers
-    assert any(re.search(price, offer.text) for offer in offers if offer.option.action_id == "eat_out")
-    assert [offer.option.target_id for offer in offers if talked in offer.text] == ["npc_fumi"]
-
-
-def test_a_plan_is_told_what_an_action_means_and_who_stands_where(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    script.enqueue(PLAN, decides(1))
-    sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
-    system = script.history[0].messages[0].content
-    work = next(line for line in system.split("\n") if line.startswith("work: "))
-    assert re.fullmatch(r"work: .+ \d+ min; .*Money \+\d+.*", work)
-    assert any(line.startswith(("1 ", "2 ")) and " there)" in line for line in system.split("\n"))

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jinja2 import UndefinedError
 
-import service.decision.context
 from service.content.fields import Text
 from service.content.profile import CharacterProfile, LifeGoal
 from service.decision.context import (
@@ -28,7 +26,7 @@ from service.decision.context import (
     plan_prompt,
 )
 from service.decision.options import in_short
-from service.llm.chat import Message, Prompt, Templates
+from service.llm.chat import Message, Prompt
 from service.locales import Language
 from service.people.person import FeltNeed
 from world.actions import Option
@@ -251,20 +249,6 @@ def _text(messages: tuple[Message, ...]) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_facts_place_and_announcements_stand_on_lines_of_their_own(language: Language) -> None:
-    words = WORDS[language]
-    plain = words["speaker"].model_copy(update={"custom_prompt": ""})
-    for prompt in (
-        decide_prompt(_full(language, speaker=plain)),
-        plan_prompt(_plan(language, speaker=plain, notices=words["notices"])),
-    ):
-        told = [line for message in prompt.messages for line in message.content.split("\n")]
-        assert all(f"- {fact}" in told for fact in plain.facts)
-        alone = [line.partition(": ")[2] for line in told]
-        assert all(line in alone for line in (words["now"], words["place"], *words["notices"]))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", sorted(_prompts("en")))
 def test_a_prompt_reads_exactly_so(name: str, language: Language) -> None:
     text = _text(_prompts(language)[name].messages)
@@ -277,22 +261,6 @@ def test_a_prompt_reads_exactly_so(name: str, language: Language) -> None:
 def test_every_golden_file_is_a_prompt() -> None:
     names = {f"{name}.{language}.txt" for name in _prompts("en") for language in LANGUAGES}
     assert {path.name for path in GOLDEN.iterdir()} == names
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_no_prompt_has_a_gap_or_a_stray_space(language: Language) -> None:
-    for name, prompt in _prompts(language).items():
-        for message in prompt.messages:
-            assert "\n\n" not in message.content, name
-            assert all(line == line.strip() for line in message.content.split("\n")), name
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_who_one_is_and_the_day_come_before_the_moment_so_that_a_cache_hits(language: Language) -> None:
-    changed = _full(language, now="later", place="elsewhere", ended="…", mid_term=(), items=(), offers=())
-    first, second = decide_prompt(_full(language)).messages, decide_prompt(changed).messages
-    assert first[0] == second[0]
-    assert first[1] != second[1]
 
 
 def _beginning(one: str, other: str) -> str:
@@ -312,23 +280,6 @@ def test_much_of_a_prompt_is_that_of_the_decision_before(language: Language) -> 
     shared = _beginning(one, planned)
     for told in (speaker.name, speaker.personality, *speaker.tendencies, *(wish.goal for wish in speaker.goals)):
         assert told in shared
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_nothing_of_the_moment_is_in_the_system_message(language: Language) -> None:
-    context = _full(language)
-    system = decide_prompt(context).messages[0].content
-    for told in (context.now, context.place, context.ended, context.needs[0].name, *context.items, *context.refusals):
-        assert told not in system
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_facts_are_told_of_who_is_not_described_otherwise(language: Language) -> None:
-    context = _full(language)
-    told = [fact in decide_prompt(context).messages[0].content for fact in context.speaker.facts]
-    plain = replace(context, speaker=context.speaker.model_copy(update={"custom_prompt": ""}))
-    assert not any(told)
-    assert all(fact in decide_prompt(plain).messages[0].content for fact in context.speaker.facts)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -352,11 +303,3 @@ def test_who_may_be_spoken_to_is_told_once(language: Language) -> None:
 )
 def test_a_long_memory_is_told_in_short(text: str, language: Language, short: str) -> None:
     assert in_short(text, language) == short
-
-
-@pytest.mark.parametrize(("template", "block"), [("decide", "system"), ("decide", "user"), ("plan", "user")])
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_context_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:
-    templates = Templates(service.decision.context.__file__)
-    with pytest.raises(UndefinedError):
-        templates.render(template, block, language, {"speaker": WORDS[language]["speaker"]})

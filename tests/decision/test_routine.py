@@ -12,7 +12,7 @@ from service.decision.routine import by_routine
 from service.locales import Language
 from tests.decision.days import live
 from tests.world.little_worlds import random_setting
-from tests.world.simulation import Run, levels_at
+from tests.world.simulation import Run
 from world.actions import TALK, WAIT
 from world.events import EventKind
 from world.setting import Setting
@@ -59,19 +59,6 @@ def test_nobody_by_routine_begins_a_talk_or_fails_for_long(days: Run) -> None:
     assert not days.talks
     failed = [event for event in days.log if event.kind is EventKind.FAILED]
     assert len(failed) <= 5
-
-
-def test_no_need_stays_critical_for_half_a_day(village: Content, days: Run) -> None:
-    needs = village.cast("en").catalogue.needs
-    for person_id in village.cast("en").characters:
-        for need_id in ("energy", "satiety"):
-            need = next(need for need in needs.all if need.id == need_id)
-            assert need.critical is not None
-            hours = [
-                levels_at(days.world, person_id, WorldTime(village.start + minute))[need_id] <= need.critical
-                for minute in range(0, 2 * MINUTES_PER_DAY, 60)
-            ]
-            assert sum(hours) < 6, (person_id, need_id)
 
 
 def test_the_day_is_the_same_in_both_languages(village: Content) -> None:

@@ -33,7 +33,7 @@ from tests.memory.whispers import seat
 from tests.servers.sqlite import put_migrated
 from tests.store.conversations import main
 from world.ids import SLUG, SLUG_MAX
-from world.time import MINUTES_PER_DAY, WorldTime
+from world.time import WorldTime
 
 NAMES: dict[Language, str] = {"en": "Shione", "ja": "汐音"}
 TALK: dict[str, Any] = {
@@ -175,12 +175,6 @@ def is_told(talk: dict[str, Any]) -> bool:
     return bool(over_at < NOW or talk["clock_policy"] == ClockPolicy.NONE)
 
 
-def test_a_world_read_into_a_new_store_shows_what_the_first_showed(settings: Settings, tmp_path: Path) -> None:
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
-    import_from(own(tmp_path / "new"), "main", tmp_path / "story.jsonl")
-    assert picture(tmp_path / "new") == picture(settings.data_dir)
-
-
 def test_a_world_that_is_read_in_has_the_flags_of_its_story(tmp_path: Path) -> None:
     set_twice: list[dict[str, Any]] = [{"bell_id": "no slug", "storm": True, "stage": 1}, {"storm": None, "stage": 2}]
     events = [
@@ -230,11 +224,6 @@ def test_a_day_is_what_lies_between_its_beginning_and_its_end(settings: Settings
     assert told(settings, "day")[1:] == lines
     rest = told(settings, span=span_of(None, "2026-04-02", None, day_starts=0))
     assert [line["row"].get("kind") for line in rest[1:]] == ["day_began"]
-
-
-def test_a_world_day_begins_when_the_settings_say(settings: Settings) -> None:
-    span = span_of("2026-04-01", None, None, day_starts=240)
-    assert (span.since, span.until) == (BEGUN - 180, BEGUN - 180 + MINUTES_PER_DAY)
 
 
 def test_what_is_worked_out_ahead_and_talks_that_are_not_over_are_left_out(tmp_path: Path) -> None:
@@ -287,23 +276,6 @@ def test_a_story_read_in_beside_others_has_ids_that_the_service_takes(settings: 
     assert sorted(ids) == sorted(["a1", "a" * 48])
     assert all(len(one) <= SLUG_MAX and re.fullmatch(SLUG, one) for one in ids)
     assert told(settings, "w" * 64)[1:] == long
-
-
-def test_two_worlds_may_hold_the_same_conversation_each_its_own(settings: Settings, tmp_path: Path) -> None:
-    header, *lines = told(settings)
-    other = changed(lines, "conversations", goal="Another one")
-    import_from(settings, "other", write(tmp_path, header, *other))
-    assert told(settings)[1:] == lines
-    assert told(settings, "other")[1:] == other
-
-
-def test_a_world_that_was_only_looked_at_can_be_read_into(settings: Settings, tmp_path: Path) -> None:
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
-    database = at(settings.data_dir)
-    database.write_now(lambda s: s.add(WorldRow(id="looked", language="en", started_at=BEGUN + 7, now=BEGUN + 7)))
-    database.close()
-    import_from(settings, "looked", tmp_path / "story.jsonl")
-    assert told(settings, "looked")[1:] == told(settings)[1:]
 
 
 DECIDED = {"action_id": "work", "node_id": "inn"}
@@ -422,18 +394,6 @@ MIKA: dict[str, Any] = {
     "profile": '{"name": {"en": "Mika", "ja": "ミカ"}}',
     "removed": False,
 }
-
-
-def test_who_was_made_at_run_time_goes_along(settings: Settings, tmp_path: Path) -> None:
-    header, *lines = told(settings)
-    people = [{"table": "made_people", "row": row} for row in (MIKA, {**MIKA, "person_id": "nils", "removed": True})]
-    import_from(settings, "other", write(tmp_path, header, *people, *lines))
-    assert told(settings, "other")[1:3] == people
-    worlds = WorldRepository(load_content(bundled_content()), WorldSettings())
-    database = at(settings.data_dir)
-    cast = database.read_now(lambda s: worlds.open(s, "other")).cast
-    database.close()
-    assert (cast.player("mika").name, cast.removed) == ("ミカ", {"nils": "ミカ"})
 
 
 def test_a_person_that_is_none_is_told(settings: Settings, tmp_path: Path) -> None:

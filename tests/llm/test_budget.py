@@ -32,22 +32,6 @@ class Purse:
         self.settled.append(tokens)
 
 
-def test_room_for_the_longest_answer_is_taken_and_what_it_cost_is_entered() -> None:
-    purse = Purse(calls=1)
-    answer = asyncio.run(Budgeted(ScriptedModel(TURN), purse).complete(ask(role="closing")))
-    assert purse.reserved == [("closing", WANTED)]
-    assert purse.settled == [answer.usage.prompt_tokens + answer.usage.completion_tokens]
-    assert 0 < purse.settled[0] < WANTED
-
-
-def test_without_room_nobody_is_asked() -> None:
-    script = ScriptedModel(TURN)
-    with pytest.raises(BudgetExhausted) as told:
-        asyncio.run(Budgeted(script, Purse(calls=0)).complete(ask()))
-    assert script.history == []
-    assert told.value.usage.calls == 0
-
-
 @pytest.mark.parametrize(
     ("error", "settled"),
     [

@@ -3,20 +3,8 @@
 import pytest
 
 from service.llm.chat import Message
-from service.llm.dialect import THINKING_TOKENS, Dialect, Form
+from service.llm.dialect import Dialect, Form
 from tests.llm.prompts import ask
-
-
-def test_the_most_exact_form_has_the_bounds_and_is_strict() -> None:
-    body = Dialect().request(ask(), "m", 0.5)
-    described = body["response_format"]["json_schema"]
-    assert described["strict"] is True
-    assert described["schema"]["properties"]["utterance"]["maxLength"] == 700
-    assert (body["max_tokens"], body["temperature"]) == (600, 0.5)
-
-
-def test_a_temperature_that_is_not_set_is_not_sent() -> None:
-    assert "temperature" not in Dialect().request(ask(), "m", None)
 
 
 @pytest.mark.parametrize("form", [Form.JSON_OBJECT, Form.TEXT])
@@ -33,12 +21,6 @@ def test_where_no_schema_can_be_sent_it_stands_at_the_end_of_the_system_message(
     assert body.get("response_format") == ({"type": "json_object"} if form is Form.JSON_OBJECT else None)
 
 
-def test_a_prompt_without_system_message_gets_one_for_the_schema() -> None:
-    body = Dialect(explain=True).request(ask(Message(role="user", content="Speak.")), "m", None)
-    assert [m["role"] for m in body["messages"]] == ["system", "user"]
-    assert body["response_format"]["type"] == "json_schema"
-
-
 def test_without_a_system_role_neighbours_become_one_user_message() -> None:
     messages = (
         Message(role="system", content="a"),
@@ -52,10 +34,6 @@ def test_without_a_system_role_neighbours_become_one_user_message() -> None:
         ("assistant", "c"),
         ("user", "d"),
     ]
-
-
-def test_a_model_that_thinks_gets_room_for_it() -> None:
-    assert Dialect(thinks=True).request(ask(max_tokens=300), "m", None)["max_tokens"] == 300 + THINKING_TOKENS
 
 
 @pytest.mark.parametrize(
@@ -94,12 +72,3 @@ def test_what_the_server_complains_of_is_left_out_and_nothing_else(
 )
 def test_a_complaint_about_something_else_ends_the_search(param: str | None, message: str) -> None:
     assert Dialect().simpler(param, message) is None
-
-
-def test_the_ladder_has_an_end() -> None:
-    dialect, steps = Dialect(), 0
-    everything = "response_format, max_tokens, temperature, stream_options, 'stream', system role"
-    while (simpler := dialect.simpler(None, everything)) is not None:
-        dialect, steps = simpler, steps + 1
-    assert steps == 9
-    assert dialect.form is Form.TEXT

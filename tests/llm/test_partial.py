@@ -38,20 +38,6 @@ def test_however_it_is_cut_the_text_grows_to_what_a_whole_parse_gives(
     assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
 
 
-def test_an_escape_cut_in_half_is_held_back() -> None:
-    reader = PartialString("utterance")
-    assert reader.feed('{"utterance": "a\\') == "a"
-    assert reader.feed("u30") == "a"
-    assert reader.feed("42\\") == "aあ"
-    assert reader.feed("n") == "aあ\n"
-
-
-def test_a_surrogate_pair_is_shown_only_whole() -> None:
-    reader = PartialString("utterance")
-    assert reader.feed('{"utterance": "\\ud83e') == ""
-    assert reader.feed("\\udd8a") == "🦊"
-
-
 def test_a_pair_that_the_server_split_into_two_chunks_becomes_one_character() -> None:
     reader = PartialString("utterance")
     assert reader.feed('{"utterance": "\ud83e') == ""

@@ -95,11 +95,6 @@ def test_what_a_retry_cannot_help_is_not_tried_again(error: ModelError) -> None:
     assert patience.slept == []
 
 
-def test_one_attempt_means_no_retry() -> None:
-    with pytest.raises(ModelTimeout):
-        Patience(timeout(), TURN, attempts=1).run()
-
-
 def test_waits_are_drawn_below_a_ceiling_that_doubles() -> None:
     patience = Patience(*[limited(None) for _ in range(7)], TURN, attempts=9)
     patience.run()
@@ -217,11 +212,3 @@ def test_a_failed_answer_gives_its_slot_back() -> None:
             await model.complete(ask())
 
     asyncio.run(twice())
-
-
-def test_wrappers_are_called_what_the_model_is_called() -> None:
-    inner = ScriptedModel(name="openai:x")
-    limited_model = Limited(inner, ConcurrencyLimit(1))
-    retrying = Retrying(limited_model, attempts=1, backoff_seconds=0, rng=random.Random(1))
-    assert (limited_model.name, retrying.name) == ("openai:x", "openai:x")
-    asyncio.run(retrying.aclose())

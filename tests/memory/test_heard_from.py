@@ -9,13 +9,11 @@ from service.conversation.context_builder import build_contexts
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import read_transcript
 from service.locales import Language, languages
-from service.memory.record import Group, Kind, Memory
-from service.store.tables import MemoryOwnerRow, MemoryRow, MoodRow, ParticipantRow, SummaryRow
-from tests.conversation.talks import begin, place, rows
+from service.memory.record import Group, Memory
+from tests.conversation.talks import begin, place
 from tests.memory.rumours import HANDS, RUMOURS, goes_round, tell
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
-from world.time import WorldTime
 
 
 async def _nothing(_: Sequence[str]) -> None:
@@ -58,21 +56,3 @@ def test_what_is_told_again_by_another_is_remembered_of_both(
     asyncio.run(goes_round(room, script, "en", _nothing))
     asyncio.run(tell(room, script, "aoi", "sota", RUMOURS["en"], 0))
     assert [(one.told_by, one.via) for one in _remembered(room, "sota")] == [("ren", ("mio",)), ("aoi", ())]
-
-
-def test_nobody_has_it_by_way_of_itself(room: ConversationDependencies, script: ScriptedModel) -> None:
-    asyncio.run(tell(room, script, "mio", "aoi", RUMOURS["en"], 1))
-    assert [(one.told_by, one.via) for one in _remembered(room, "aoi")] == [("mio", ())]
-
-
-def test_only_who_was_present_remembers(room: ConversationDependencies, script: ScriptedModel) -> None:
-    place(room, "ren")  # he stands beside them, and is no part of it
-    asyncio.run(tell(room, script, "aoi", "mio", RUMOURS["en"], 0))
-    assert {row["person_id"] for row in rows(room, ParticipantRow)} == {"aoi", "mio"}
-    remembering = (MemoryRow, SummaryRow, MoodRow, MemoryOwnerRow)
-    assert {row["person_id"] for table in remembering for row in rows(room, table)} == {"aoi", "mio"}
-    assert _remembered(room, "ren") == []
-    heard = room.memory.recall(
-        Group(world_id="main", person_id="ren"), "bridge", at=WorldTime(2**40), kinds=set(Kind), limit=10
-    )
-    assert asyncio.run(heard) == []

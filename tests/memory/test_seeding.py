@@ -10,17 +10,17 @@ import pytest
 from sqlmodel import Session, select
 
 from service.content.load import Content
-from service.errors import Invalid, LinesWrong
-from service.memory.authoring import Author, Change, change_memory, find, memory_id, seeds_of
+from service.errors import LinesWrong
+from service.memory.authoring import Author, Change, change_memory, memory_id, seeds_of
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Embedded, Group, Item, Kind, Memory, Source, Support
+from service.memory.record import Embedded, Group, Item, Kind, Memory, Support
 from service.memory.seed_lines import read_lines, read_past
 from service.memory.seeding import Seeded, past_lines, seed
 from service.memory.telling import remembered_as
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.session import Database
-from service.store.tables import MemoryAuditRow, MemoryRow, VectorRow
+from service.store.tables import MemoryAuditRow
 from tests.memory.fake_embedder import FakeEmbedder
 from world.time import LATEST, WorldTime, parse_time
 
@@ -63,10 +63,10 @@ PAST: dict[str, Any] = {
 class Authored:
     """A person's memory, with what is given to it and changed by hand."""
 
-    def __init__(self, database: Database, content: Content, *, embeds: bool) -> None:
+    def __init__(self, database: Database, content: Content) -> None:
         self.database = database
         self.worlds = WorldRepository(content, WorldSettings(language="en"))
-        self.store = MemoryStore(database, FakeEmbedder() if embeds else None)
+        self.store = MemoryStore(database, FakeEmbedder())
 
     async def seed(self, past: dict[str, Any] = PAST, group: Group = AOI) -> Seeded:
         return await self.database.write(lambda s: self._seed(s, group, read_past(json.dumps(past).encode())))
@@ -105,9 +105,9 @@ class Authored:
         return await self.database.read(lambda s: remembered_as(self.worlds.open(s, AOI.world_id), one, AOI.person_id))
 
 
-@pytest.fixture(params=[False, True], ids=["by words alone", "with an embedder"])
-def given(request: pytest.FixtureRequest, database: Database, village: Content) -> Authored:
-    return Authored(database, village, embeds=request.param)
+@pytest.fixture
+def given(database: Database, village: Content) -> Authored:
+    return Authored(database, village)
 
 
 def in_a_loop(test: Callable[[Authored], Awaitable[None]]) -> Callable[[Authored], None]:
@@ -124,54 +124,6 @@ def in_a_loop(test: Callable[[Authored], Awaitable[None]]) -> Callable[[Authored
         asyncio.run(work())
 
     return run
-
-
-@in_a_loop
-async def test_all_of_a_past_is_found_by_its_words_and_nothing_lacks_a_vector_when_they_are_made(
-    given: Authored,
-) -> None:
-    assert await given.seed() == Seeded(statements=3, turns=2, summaries=1, insights=0, known=0)
-    store = given.store
-    assert await store.pending_vectors(AOI, LATEST) == (6 if store.embeds else 0)
-    for query, text in (("brother drowned", BROTHER), ("階段の油", OIL), ("the bell under the water", BELL)):
-        assert (await given.found(query))[0] == await given.called(text)
-    assert await given.found("bell", kinds={Kind.SUMMARY}) == [await given.called(TALKED)]
-    assert await store.fill_vectors(AOI, LATEST) == 0
-    assert await given.called(BROTHER) in await given.found("brother drowned")
-
-
-@in_a_loop
-async def test_an_authors_statement_stands_by_itself_and_what_somebody_told_with_its_teller(given: Authored) -> None:
-    told = {"id": "t", "statement": "Ren owes Taro a boat.", "told_by": "npc_taro", "via": ["ren"], "about": "ren"}
-    await given.seed({"statements": [{"id": "s", "statement": BROTHER}, told]})
-    bare, heard = await given.held(BROTHER), await given.held("Ren owes Taro a boat.")
-    assert (bare.support, bare.source, bare.told_by) == (Support.AUTHOR, Source.SEED, None)
-    assert (heard.support, heard.told_by, heard.via, heard.subject_id) == (Support.MODEL, "npc_taro", ("ren",), "ren")
-    assert (await given.line(BROTHER)).endswith(f") {BROTHER}"), "when, and no teller"
-    line = await given.line(heard.text)
-    assert "What Taro has told you: Ren owes Taro a boat, as Ren has it." in line
-
-
-@in_a_loop
-async def test_what_has_ended_is_found_as_of_then(given: Authored) -> None:
-    await given.seed()
-    ren = await given.called("ferryman")
-    assert ren not in await given.found("the ferryman")
-    assert ren in await given.found("the ferryman", history=True)
-
-
-@in_a_loop
-async def test_a_later_value_of_a_slot_ends_the_one_before_whatever_order_they_are_given_in(given: Authored) -> None:
-    jar = {"about": "the blue jar", "slot": "place"}
-    new = {"id": "2", "statement": "The blue jar is in the loft.", "at": "2020-03-01", **jar}
-    old = {"id": "1", "statement": "The blue jar is in the shop.", "at": "2020-02-01", **jar}
-    await given.seed({"statements": [new]})
-    await given.seed({"statements": [old]})
-    shop, loft = await given.held(old["statement"]), await given.held(new["statement"])
-    assert (shop.valid_to, shop.replaced_by) == (parse_time("2020-03-01"), loft.id)
-    assert loft.valid_to is None
-    await given.change("in the loft", None)
-    assert (await given.held(old["statement"])).valid_to is None, "what had ended it is gone"
 
 
 @in_a_loop
@@ -197,49 +149,10 @@ async def test_the_same_line_again_changes_nothing_also_where_it_was_deleted(giv
 
 
 @in_a_loop
-async def test_an_edited_memory_is_found_by_its_new_words_alone_and_its_author_says_so(given: Authored) -> None:
-    await given.seed({"statements": [{"id": "s1", "statement": BROTHER, "told_by": "npc_taro", "mode": "supposed"}]})
-    await given.seed({"transcripts": PAST["transcripts"]})
-    brother, bell = await given.called(BROTHER), await given.called(BELL)
-    await given.store.fill_vectors(AOI, LATEST)
-    await given.change(BROTHER, Change(text="Taro's cousin vanished at sea.", importance=9))
-    await given.change(BELL, Change(text="The gong rang."))
-    await given.change(TALKED, Change(text="They spoke of a gong."))
-    assert brother not in await given.found("brother drowned bay", kinds={Kind.FACT})
-    assert (await given.found("cousin vanished"))[0] == brother
-    assert await given.found("the gong", kinds={Kind.TURN, Kind.SUMMARY}) != []
-    assert bell not in await given.found("bell under water", kinds={Kind.TURN})
-    item = find(await given.items(), brother)
-    assert isinstance(item, Memory)
-    assert (item.text, item.support, item.mode, item.importance) == (
-        "Taro's cousin vanished at sea.",
-        "author",
-        "stated",
-        9,
-    )
-    await given.store.fill_vectors(AOI, LATEST)
-    assert await given.store.pending_vectors(AOI, LATEST) == 0
-
-
-@in_a_loop
 async def test_a_weight_alone_makes_no_lie_true(given: Authored) -> None:
     await given.seed({"statements": [{"id": "s1", "statement": BROTHER, "told_by": "npc_taro"}]})
     await given.change(BROTHER, Change(importance=9))
     assert (await given.held(BROTHER)).support is Support.MODEL
-
-
-@in_a_loop
-async def test_a_memory_is_closed_and_holds_again_and_a_view_has_no_end(given: Authored) -> None:
-    await given.seed()
-    await given.change(OIL, Change(ends=True, valid_to=parse_time("2020-06-01")))
-    assert await given.called(OIL) not in await given.found("階段の油")
-    await given.change(OIL, Change(ends=True))
-    assert await given.called(OIL) in await given.found("階段の油")
-    for text in (BELL, TALKED):
-        with pytest.raises(Invalid):
-            await given.change(text, Change(ends=True, valid_to=parse_time("2020-06-01")))
-    with pytest.raises(Invalid):
-        await given.change(OIL, Change(ends=True, valid_to=parse_time("2019-06-01")))
 
 
 @in_a_loop
@@ -258,34 +171,6 @@ async def test_with_a_turn_goes_what_was_drawn_from_it_and_with_that_what_was_th
     assert left == {BROTHER, OIL, "Ren was the ferryman."}
     rows = await given.database.read(lambda s: s.exec(select(MemoryAuditRow).order_by(MemoryAuditRow.id)).all())
     assert [(row.action, row.author, row.reason) for row in rows[1:]] == [("deleted", "mika", AUTHOR.reason)] * 3
-
-
-@in_a_loop
-async def test_a_deleted_memory_is_never_found_again(given: Authored) -> None:
-    await given.seed()
-    await given.store.fill_vectors(AOI, LATEST)
-    for text in (BROTHER, BELL, TALKED):
-        await given.change(text, None)
-    assert await given.found("brother drowned") == []
-    assert await given.found("the bell") == []
-    assert len(await given.items()) == 3
-    dump = await given.store.export(AOI)
-    assert (len(dump.memories), dump.episodes) == (2, ())
-    rows = await given.database.read(lambda s: s.exec(select(MemoryRow).where(MemoryRow.deleted)).all())
-    assert {(row.text, row.about, row.quote) for row in rows} == {("", "", "")}
-    kept = await given.database.read(lambda s: {row.item_id for row in s.exec(select(VectorRow))})
-    assert not kept & {row.id for row in rows}
-    await given.seed({"statements": [{"id": "s7", "statement": BROTHER}]})
-    assert await given.found("brother drowned") == [await given.called(BROTHER)]
-
-
-@in_a_loop
-async def test_what_is_forgotten_wholly_leaves_nothing_of_a_past(given: Authored) -> None:
-    await given.seed()
-    await given.database.write(lambda s: given.store.forget(s, AOI))
-    assert await given.items() == []
-    await given.seed()
-    assert len(await given.items()) == 6
 
 
 @in_a_loop

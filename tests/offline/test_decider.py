@@ -98,11 +98,5 @@ def _assert_goals(world: Stood, talks: list[Decided]) -> None:
     assert len({decided.agent_state.goal for decided in talks}) > len(talks) // 3
 
 
-def test_the_same_day_is_lived_the_same(room: ConversationDependencies) -> None:
-    first = _live(room, "en", minutes=300)
-    room.database.write_now(_forget)
-    assert _live(room, "en", minutes=300) == first
-
-
 def _forget(session: Session) -> None:
     session.connection().execute(delete(ConversationRow))

@@ -49,16 +49,6 @@ def number(model: OfflineModel, text: str = "Fog") -> int:
     return asyncio.run(model.complete(prompt(text))).value.number
 
 
-def test_it_calls_itself_a_rehearsal_wherever_it_answers() -> None:
-    model = OfflineModel({Question: reply})
-    assert model.name == "rehearsal"
-    assert asyncio.run(model.complete(prompt())).model == "rehearsal"
-
-
-def test_the_same_given_and_seed_make_the_same_answer() -> None:
-    assert number(OfflineModel({Question: reply}, seed=3)) == number(OfflineModel({Question: reply}, seed=3))
-
-
 def test_another_seed_or_another_given_draws_other_chances() -> None:
     first = number(OfflineModel({Question: reply}, seed=3))
     assert first != number(OfflineModel({Question: reply}, seed=4))
@@ -95,14 +85,6 @@ def test_a_pace_slows_the_telling_down() -> None:
         return loop.time() - began
 
     assert asyncio.run(seconds(0.02)) >= 0.08
-
-
-def test_usage_is_one_call_with_estimated_tokens() -> None:
-    usage = asyncio.run(OfflineModel({Question: reply}).complete(prompt())).usage
-    assert usage.calls == 1
-    assert usage.estimated
-    assert usage.prompt_tokens > 0
-    assert usage.completion_tokens > 0
 
 
 def test_a_question_nobody_rehearsed_is_refused_and_costs_nothing() -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.people.person import move, positions, segment_of
+from service.people.person import move, positions
 from service.people.worlds import WorldView
 from world.life import Position, Segment
 from world.time import WorldTime
@@ -33,30 +33,6 @@ def _walk(room: ConversationDependencies, *nodes: str, departs: int = 0) -> Segm
     return Segment(path=nodes, times=tuple(WorldTime(start + 2 * i) for i in range(len(nodes))))
 
 
-def test_everybody_begins_at_home_and_npcs_at_their_posts(room: ConversationDependencies) -> None:
-    where = _where(room)
-    cast = room.worlds.content.cast("en")
-    assert set(where) == {*cast.characters, *cast.npcs}
-    assert where["aoi"] == Position(node_id="nagaya_one")
-    assert where["npc_taro"] == Position(node_id="tavern_bench")
-
-
-def test_a_walker_is_on_the_way_then_there(room: ConversationDependencies) -> None:
-    _move(room, _walk(room, "nagaya_one", "nagaya_lane", "main_store"))
-    assert _where(room, 0)["aoi"] == Position(node_id="nagaya_one", toward="nagaya_lane")
-    assert _where(room, 1)["aoi"] == Position(node_id="nagaya_one", toward="nagaya_lane", progress=0.5)
-    assert _where(room, 2)["aoi"] == Position(node_id="nagaya_lane", toward="main_store")
-    assert _where(room, 4)["aoi"] == _where(room, 999)["aoi"] == Position(node_id="main_store")
-
-
-def test_where_somebody_was_is_not_forgotten(room: ConversationDependencies) -> None:
-    _move(room, _walk(room, "nagaya_one", "nagaya_lane"))
-    _move(room, _walk(room, "nagaya_lane", "main_store", departs=10))
-    assert _where(room, -5)["aoi"] == Position(node_id="nagaya_one")
-    assert _where(room, 9)["aoi"] == Position(node_id="nagaya_lane")
-    assert _where(room, 12)["aoi"] == Position(node_id="main_store")
-
-
 def test_of_two_ways_begun_in_the_same_minute_the_later_sent_holds(room: ConversationDependencies) -> None:
     _move(room, _walk(room, "nagaya_one", "nagaya_lane"))
     _move(room, _walk(room, "nagaya_one", "quay_steps"))
@@ -66,19 +42,3 @@ def test_of_two_ways_begun_in_the_same_minute_the_later_sent_holds(room: Convers
 def test_a_way_that_has_not_begun_does_not_hold(room: ConversationDependencies) -> None:
     _move(room, _walk(room, "nagaya_one", "quay_steps", departs=10))
     assert _where(room, 9)["aoi"] == Position(node_id="nagaya_one")
-
-
-def test_others_and_other_worlds_stay_where_they_are(room: ConversationDependencies) -> None:
-    before = _where(room, 5)
-    _move(room, _walk(room, "nagaya_one", "nagaya_lane"))
-    assert {**_where(room, 5), "aoi": before["aoi"]} == before
-    assert _where(room, 5, "other") == before
-
-
-def test_the_segment_at_a_moment_can_be_asked_for(room: ConversationDependencies) -> None:
-    walked = _walk(room, "nagaya_one", "nagaya_lane")
-    _move(room, walked)
-    world = _open(room)
-    assert room.database.read_now(lambda s: segment_of(s, world, "aoi")) == walked
-    before = room.database.read_now(lambda s: segment_of(s, world.at(WorldTime(world.now - 1)), "aoi"))
-    assert before == Segment.stay("nagaya_one", world.started_at)

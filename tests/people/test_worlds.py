@@ -3,7 +3,6 @@
 import pytest
 
 from service.content.load import Content
-from service.errors import NotFound
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import WorldSettings
@@ -49,36 +48,12 @@ def test_a_start_that_is_no_time_is_refused(village: Content) -> None:
         _ = WorldRepository(village, WorldSettings(start="once upon a time")).start
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "label"), [("en", "Taro", "Wed 1 Apr, 7:00"), ("ja", "太郎", "4月1日(水) 7:00")]
-)
-def test_a_world_speaks_its_language(
-    database: Database, village: Content, language: Language, name: str, label: str
-) -> None:
-    world = _open(database, WorldRepository(village, WorldSettings(language=language)))
-    assert (world.cast.npc("npc_taro").name, world.name_of("npc_taro"), world.label) == (name, name, label)
-
-
-def test_who_is_not_in_the_content_is_not_found_but_can_be_named(database: Database, village: Content) -> None:
-    world = _open(database, WorldRepository(village, WorldSettings()))
-    with pytest.raises(NotFound):
-        world.cast.character("npc_taro")
-    with pytest.raises(NotFound):
-        world.cast.npc("aoi")
-    assert world.name_of("npc_gone") == "npc_gone"
-
-
 def test_the_day_turns_at_its_hour(database: Database, village: Content) -> None:
     at_midnight = _open(database, WorldRepository(village, WorldSettings(start="2026-04-02T00:00")))
     before_dawn = _open(
         database, WorldRepository(village, WorldSettings(start="2026-04-02T00:00", day_starts_minutes=300))
     )
     assert at_midnight.day == before_dawn.day + 1
-
-
-def test_routes_are_made_once_for_all_worlds(database: Database, village: Content) -> None:
-    worlds = WorldRepository(village, WorldSettings())
-    assert _open(database, worlds).setting.routes is _open(database, worlds, "other").setting.routes
 
 
 @pytest.mark.parametrize(

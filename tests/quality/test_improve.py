@@ -47,33 +47,6 @@ def improved(lines: Lines, first: str = "a", *, correct: bool = False, attempts:
     return asyncio.run(improve(lines, first, QualitySettings(correct=correct, attempts=attempts), at=0))
 
 
-def test_what_reaches_the_threshold_is_taken_as_it_is() -> None:
-    lines = Lines({"a": 7})
-    found = improved(lines)
-    assert (found.value, found.row.outcome, found.row.refused, lines.told) == ("a", "passed", [], [])
-
-
-def test_what_does_not_is_made_again_with_what_was_wrong_and_nothing_else() -> None:
-    lines = Lines({"a": 6, "b": 3, "c": 8}, made=["b", "c"])
-    found = improved(lines)
-    assert (found.value, found.row.outcome) == ("c", "again")
-    assert lines.told == [("again", "a", ("a is 6",)), ("again", "b", ("b is 3",))]
-    assert [one["line"] for one in found.row.refused] == ["a", "b"]
-
-
-def test_after_so_many_attempts_the_best_of_them_is_taken_the_earliest_of_equals() -> None:
-    found = improved(Lines({"a": 2, "b": 5, "c": 5}, made=["b", "c"]))
-    assert (found.value, found.row.outcome, found.row.marks["persona"][0]) == ("b", "best", 5)
-
-
-def test_it_is_corrected_only_where_that_is_allowed_and_from_the_best() -> None:
-    scores: dict[str, int | ModelError] = {"a": 2, "b": 5, "c": 1, "d": 9}
-    lines = Lines(scores, made=["b", "c", "d"])
-    assert improved(lines, correct=True).row.outcome == "corrected"
-    assert lines.told[-1] == ("correct", "b", ("b is 5",))
-    assert improved(Lines(scores, made=["b", "c", "d"])).value == "b"
-
-
 def test_a_correction_that_is_no_better_is_not_taken() -> None:
     found = improved(Lines({"a": 5, "d": 4}, made=["d"]), correct=True, attempts=0)
     assert (found.value, found.row.outcome) == ("a", "best")
@@ -83,11 +56,6 @@ def test_what_cannot_be_used_takes_up_an_attempt() -> None:
     lines = Lines({"a": 2, "b": 9}, made=[None, "b"])
     found = improved(lines)
     assert (found.value, found.row.outcome, len(lines.told)) == ("b", "again", 2)
-
-
-def test_a_judge_that_fails_at_once_leaves_the_line_as_it_is_without_marks() -> None:
-    found = improved(Lines({"a": TIMEOUT}))
-    assert (found.value, found.row.outcome, found.row.marks, found.row.failure) == ("a", "unscored", {}, TIMEOUT.slug)
 
 
 def test_a_judge_that_fails_later_leaves_the_best_that_was_marked() -> None:

@@ -17,7 +17,3 @@ def test_it_is_the_same_whenever_it_is_asked_and_another_for_another_name() -> N
         [is_sampled(0.5, world, "c", turn) for turn in range(64)] for world in ("main", "main", "other")
     )
     assert of_main == again != of_other
-
-
-def test_what_a_smaller_share_holds_a_greater_one_holds_too() -> None:
-    assert all(is_sampled(0.3, "main", one) for one in range(1000) if is_sampled(0.1, "main", one))

@@ -27,11 +27,6 @@ def test_means_are_of_what_was_marked_and_what_is_below_the_threshold_is_counted
     assert found.usage.calls == 3
 
 
-def test_the_worst_come_first_and_the_newest_of_equals() -> None:
-    found = summed([row(0, 0, 5), row(1, 1, 3), row(2, 2, 5), row(3, 3, 9), row(4, 4)], worst=3)
-    assert [one.id for one in found.worst] == ["aoi@1", "aoi@2", "aoi@0"]
-
-
 def test_what_lies_within_three_days_is_told_by_the_hour_and_else_by_the_day() -> None:
     short = summed([row(0, 30, 9), row(1, 59, 7), row(2, 61, 5)], worst=0)
     hours = [(iso(WorldTime(0)), 2, 8), (iso(WorldTime(HOUR)), 1, 5)]
@@ -39,8 +34,3 @@ def test_what_lies_within_three_days_is_told_by_the_hour_and_else_by_the_day() -
     long = summed([row(0, 30, 9), row(1, 61, 7), row(2, 5 * DAY + 1, 5)], worst=0)
     days = [(iso(WorldTime(0)), 2), (iso(WorldTime(5 * DAY)), 1)]
     assert [(one.at, one.checked) for one in long.spans] == days
-
-
-def test_nothing_was_checked() -> None:
-    found = summed([], worst=5)
-    assert (found.checked, found.spans, found.worst, found.usage.calls) == (0, (), (), 0)

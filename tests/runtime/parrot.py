@@ -36,7 +36,6 @@ MUTE = ("mio", "ren")
 """They say, think and pass on nothing of what they know: so whatever else holds a secret has it from its owner."""
 LONGEST = 380
 _GOES_ON = {"wants_to_end": False, "goal_achieved": False}
-_PASSED_ON = 5
 
 
 @dataclass(frozen=True, kw_only=True)

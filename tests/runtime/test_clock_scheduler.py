@@ -140,22 +140,6 @@ async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
         assert told == sorted(told)
 
 
-async def test_who_takes_paces_in_turn_loses_nothing(village: Content, tmp_path: Path) -> None:
-    slow = Slow(rehearsal(), seed=5, longest_seconds=0.02)
-    async with house(village, tmp_path, slow) as home, ticking(home) as clock_scheduler:
-        for pace in (*PACES, *PACES):
-            await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
-            since = row(home).now
-            await until(lambda: row(home).now > since + 45)  # noqa: B023 - called here
-        await stopped(home, clock_scheduler)
-        await home.live(30)
-        told = home.story()
-        assert [event["at"] for event in told["events"]] == sorted(event["at"] for event in told["events"])
-        for talk in told["conversations"]:
-            turns = [turn["turn"] for turn in told["turns"] if turn["conversation_id"] == talk["id"]]
-            assert turns == list(range(len(turns)))
-
-
 async def test_a_machine_that_slept_makes_up_for_seconds_not_hours(village: Content, tmp_path: Path) -> None:
     seconds = [0.0]
     async with (

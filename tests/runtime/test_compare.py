@@ -2,12 +2,9 @@
 
 import asyncio
 
-import pytest
-
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.errors import NotFound
 from service.runtime.compare import compare
 from service.runtime.rewind import PastMoment
 from service.store.tables import CommitmentRow, ConversationKey
@@ -66,16 +63,3 @@ def test_two_branches_differ_in_words_memories_attitudes_and_promises(
     assert (mirrored.memories_here, mirrored.memories_there) == (found.memories_there, found.memories_here)
     few = asyncio.run(compare(room, "main", "what-if", 1))
     assert (few.memories_there.count, len(few.memories_there.items)) == (found.memories_there.count, 1)
-
-
-def test_the_same_story_differs_in_nothing(room: ConversationDependencies, script: ScriptedModel) -> None:
-    fill(room, script)
-    part(room, "what-if")
-    part(room, "third")
-    found = asyncio.run(compare(room, "third", "what-if", 20))
-    assert found.parted_at == found.here.now
-    differing = (found.conversations, found.memories_here, found.memories_there, found.attitudes, found.promises)
-    assert [one.model_dump() for one in differing] == [{"count": 0, "items": []}] * 5
-    assert asyncio.run(compare(room, "main", "other", 20)).parted_at is None
-    with pytest.raises(NotFound):
-        asyncio.run(compare(room, "main", "never", 20))

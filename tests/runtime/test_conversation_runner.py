@@ -263,20 +263,6 @@ def test_the_lease_is_extended_while_the_model_thinks(room: ConversationDependen
     assert asyncio.run(run()) <= LEASE_SECONDS
 
 
-def test_submitting_twice_carries_once(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.enqueue(*talk_of_family())
-
-    async def run() -> str:
-        async with _running(room) as runner:
-            conversation_id = meet(room)
-            for _ in range(3):
-                runner.submit(main(conversation_id))
-            await runner.wait(main(conversation_id))
-            return conversation_id
-
-    assert _texts(room, asyncio.run(run())) == WHOLE
-
-
 def test_conversations_of_others_go_on_beside(room: ConversationDependencies, script: ScriptedModel) -> None:
     arrived: list[str] = []
 
@@ -455,26 +441,6 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
     asyncio.run(run())
     assert talk(room, held).phase == Phase.CLOSED
     assert [row["conversation_id"] for row in rows(room, SummaryRow)] == [held] * 2
-
-
-def test_a_bug_in_one_conversation_is_logged_and_tried_again(
-    room: ConversationDependencies, script: ScriptedModel, caplog: pytest.LogCaptureFixture
-) -> None:
-    def breaks(prompt: Prompt[Any]) -> BaseModel:
-        raise RuntimeError("a bug")
-
-    script.enqueue(breaks, *talk_of_family())
-
-    async def run() -> str:
-        async with _running(room) as runner:
-            conversation_id = meet(room)
-            runner.submit(main(conversation_id))
-            await asyncio.wait_for(runner.wait(main(conversation_id)), PATIENCE_SECONDS)
-            return conversation_id
-
-    conversation_id = asyncio.run(run())
-    assert _texts(room, conversation_id) == WHOLE
-    assert f"conversation {conversation_id} could not be carried on" in caplog.text
 
 
 def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_nothing(

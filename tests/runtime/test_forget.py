@@ -8,7 +8,7 @@ from sqlmodel import col, delete
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.errors import Busy, WorldInUse
+from service.errors import WorldInUse
 from service.runtime.made_people import forget_character, forget_world, place_person, remove_person
 from service.store.phase import Phase
 from service.store.tables import ConversationRow, OverheardRow
@@ -90,10 +90,6 @@ def test_who_is_removed_everywhere_leaves_nothing_but_that_it_was_removed(
     assert of_world(after, "main")["events"][:-1] == others
 
 
-def test_a_world_nobody_wrote_to_can_be_forgotten(room: ConversationDependencies) -> None:
-    _forget(room, "nowhere")
-
-
 @pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.CLOSING])
 def test_a_world_in_which_they_talk_is_not_forgotten(
     room: ConversationDependencies, script: ScriptedModel, phase: Phase
@@ -128,11 +124,3 @@ def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(
     )
     _forget(room, "main")
     assert rows(room, ConversationRow) == []
-
-
-def test_who_talks_forgets_nothing(room: ConversationDependencies, script: ScriptedModel) -> None:
-    converse_silently(room, script, "main")
-    before = snapshot(room)
-    with pytest.raises(Busy):
-        command(room, lambda s, world_session: forget_character(s, room.memory, world_session, "ren"))
-    assert snapshot(room) == before

@@ -15,7 +15,6 @@ from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer, ClosingContext
-from service.memory.record import Group, Kind
 from service.people.attitude import attitude
 from service.runtime.scene_rewind import without_turns
 from service.runtime.snapshots import take_back
@@ -171,21 +170,6 @@ def test_a_scene_that_was_played_beside_it_or_after_it_stays_with_what_was_remem
 def attitude_of_taro(room: ConversationDependencies) -> tuple[int, int]:
     found = room.database.read_now(lambda s: attitude(s, "main", "npc_taro", "aoi", LATEST))
     return found.affinity, found.times_met
-
-
-def test_no_search_finds_what_was_said_later_in_it(room: ConversationDependencies, script: ScriptedModel) -> None:
-    one = stage(room, "S001", "aoi", "npc_taro")
-    speak(room, script, one, *LINES)
-    finish(room, script, one, taken())
-    aoi = Group(world_id="main", person_id="aoi")
-
-    def found() -> set[str]:
-        asked = room.memory.recall(aoi, "green boat Genzo", at=LATEST, kinds=set(Kind), limit=50, history=True)
-        return {type(one.item).__name__ for one in asyncio.run(asked)}
-
-    assert found() == {"Memory", "Episode", "HeardTurn"}
-    back(room, one, 1)
-    assert found() == set()
 
 
 def test_a_proposal_stays_that_was_asked_for_before_the_turn_and_goes_that_was_asked_for_later(

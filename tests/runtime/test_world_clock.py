@@ -7,15 +7,13 @@ from sqlmodel import Session
 
 from service.content.profile import Importance
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import Invalid
 from service.memory.mid_term import expires_at, mid_term_memories, tell_over
 from service.people.worlds import WorldRepository
 from service.runtime.world_clock import advance_clock
 from service.store.events import events_after, last_event
-from service.store.tables import EventRow, MemoryRow, WorldRow
+from service.store.tables import EventRow, MemoryRow
 from tests.conversation.talks import rows
-from tests.runtime.worlds import tick
-from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_end, iso
+from world.time import MINUTES_PER_DAY, WorldTime, day_end, iso
 
 
 def _pass(room: ConversationDependencies, minutes: int, world_id: str = "main") -> list[EventRow]:
@@ -75,26 +73,6 @@ def _clock(room: ConversationDependencies, world_id: str = "main") -> str:
     return room.database.read_now(lambda s: iso(room.worlds.open(s, world_id).now))
 
 
-def test_a_tick_moves_the_clock_by_its_minutes_and_other_worlds_stand_still(room: ConversationDependencies) -> None:
-    tick(room, 3)
-    tick(room, 1, "other")
-    tick(room, 1)
-    assert [_clock(room, world_id) for world_id in ("main", "other", "third")] == [
-        "2026-04-01T07:04",
-        "2026-04-01T07:01",
-        "2026-04-01T07:00",
-    ]
-
-
-def test_events_are_told_in_order_of_world_time(room: ConversationDependencies) -> None:
-    _remember(room, "low")
-    _remember(room, "high")
-    events = _pass(room, 4 * MINUTES_PER_DAY)
-    assert sorted(_kinds(events)) == ["day_began"] * 4 + ["memory_expired"] * 2
-    times = [event.at for event in events]
-    assert times == sorted(times)
-
-
 @pytest.mark.parametrize(
     ("importance", "minutes"),
     [("low", 17 * 60), ("medium", 2 * MINUTES_PER_DAY), ("high", 3 * MINUTES_PER_DAY)],
@@ -145,16 +123,6 @@ def test_a_low_memory_of_the_last_minute_lasts_that_minute(room: ConversationDep
     assert _kinds(_pass(room, 1)) == ["day_began", "memory_expired"]
 
 
-def test_a_new_day_is_told_with_its_date(room: ConversationDependencies) -> None:
-    assert "day_began" not in _kinds(_pass(room, 17 * 60 - 1))
-    (event,) = _pass(room, 1)
-    assert (event.kind, event.data, iso(WorldTime(event.at))) == (
-        "day_began",
-        {"day": "2026-04-02"},
-        "2026-04-02T00:00",
-    )
-
-
 def test_a_leap_over_many_days_tells_the_last_one(room: ConversationDependencies) -> None:
     (event,) = _pass(room, 400 * MINUTES_PER_DAY)
     assert event.data == {"day": "2027-05-06"}
@@ -173,17 +141,3 @@ def test_a_day_may_begin_at_another_hour(room: ConversationDependencies) -> None
     step = _pass(room, 300)
     assert _kinds(step) == ["day_began", "memory_expired"]
     assert iso(WorldTime(step[0].at)) == "2026-04-02T05:00"
-
-
-def test_the_calendar_ends(room: ConversationDependencies) -> None:
-    room = _ruled(room, max_tick_minutes=LATEST)
-    with pytest.raises(Invalid) as refused:
-        tick(room, LATEST - room.worlds.start + 1)
-    assert refused.value.facts["field"] == "ticks"
-    assert rows(room, WorldRow) == []
-
-
-def test_a_tick_can_be_longer_than_a_minute(room: ConversationDependencies) -> None:
-    room = _ruled(room, tick_minutes=15)
-    tick(room, 2)
-    assert _clock(room) == "2026-04-01T07:30"

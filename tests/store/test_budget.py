@@ -170,22 +170,3 @@ def test_tokens_are_kept_for_closings_too(database: Database) -> None:
     with pytest.raises(BudgetExhausted):
         spend(purse)
     spend(purse, role="closing", tokens=CLOSING_TOKENS)
-
-
-def test_an_exhausted_budget_still_closes(database: Database) -> None:
-    purse = budget(database, max_tokens_per_day=300)
-    with pytest.raises(BudgetExhausted):
-        spend(purse, tokens=301)
-    with pytest.raises(BudgetExhausted):
-        spend(purse, tokens=1)
-    spend(purse, role="closing", tokens=300)
-
-
-def test_a_talk_begins_only_with_room_for_a_word_and_its_closing(database: Database) -> None:
-    purse = budget(database, max_calls_per_day=3)
-    database.read_now(purse.require_talk)
-    talk(database, 1)
-    database.read_now(purse.require_talk)
-    talk(database, 2)
-    with pytest.raises(BudgetExhausted):
-        database.read_now(purse.require_talk)

@@ -22,31 +22,6 @@ def _page(database: Database, after: int, limit: int, **only: str) -> list[Event
     return database.read_now(lambda s: events_after(s, "main", after, limit, *which))
 
 
-def test_pages_follow_each_other_without_gap_or_repetition(database: Database) -> None:
-    for number in range(7):
-        database.write_now(partial(_note, number=number))
-        database.write_now(partial(_note, number=99, world_id="other"))
-    seen: list[int] = []
-    after = 0
-    while page := _page(database, after, 3):
-        assert len(page) <= 3
-        seen += [event.data["cleared"] for event in page]
-        after = page[-1].id
-    assert seen == list(range(7))
-
-
-def test_events_can_be_asked_for_by_kind_and_person(database: Database) -> None:
-    def work(session: Session) -> None:
-        _note(session, 1, person_id="aoi")
-        _note(session, 2, person_id="mio")
-        note(session, "main", WorldTime(3), Arrived(node_id="quay"), "aoi")
-
-    database.write_now(work)
-    assert [event.at for event in _page(database, 0, 9, kind="slept")] == [1, 2]
-    assert [event.at for event in _page(database, 0, 9, person_id="aoi")] == [1, 3]
-    assert [event.at for event in _page(database, 0, 9, kind="slept", person_id="aoi")] == [1]
-
-
 def test_a_reader_who_pages_misses_no_event_of_a_slower_writer(database: Database) -> None:
     """An event that is committed later must not get a smaller id than one that can be read already."""
     noted, read = threading.Event(), threading.Event()

@@ -25,12 +25,6 @@ def _now(database: Database, world_id: str = "main") -> int | None:
     return row.now if row else None
 
 
-def test_a_write_is_committed_when_it_returns(database: Database) -> None:
-    assert asyncio.run(database.write(lambda s: s.add(_world(now=5)))) is None
-    assert _now(database) == 5
-    assert asyncio.run(database.read(lambda s: s.get_one(WorldRow, "main").now)) == 5
-
-
 def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
     def work(session: Session) -> None:
         session.add(_world())
@@ -98,20 +92,6 @@ def test_two_who_insert_the_same_row_at_once_both_succeed(database: Database) ->
 
     assert sorted(asyncio.run(run())) == [1, 2]
     assert _now(database) == 2
-
-
-def test_many_writers_lose_nothing(database: Database) -> None:
-    database.write_now(lambda s: s.add(_world()))
-
-    def work(session: Session) -> None:
-        row = session.get_one(WorldRow, "main", with_for_update=True)
-        row.now += 1
-
-    async def run() -> None:
-        await asyncio.gather(*(database.write(work) for _ in range(40)))
-
-    asyncio.run(run())
-    assert _now(database) == 40
 
 
 def test_writers_in_threads_of_their_own_lose_nothing(database: Database) -> None:

@@ -1,26 +1,12 @@
 """Owns the tests of the count of model calls."""
 
 import asyncio
-from functools import partial
 
 from service.store.session import Database
 from service.store.usage import count, usage_rows
 from service.usage import Usage
 
 CALL = Usage(calls=1, prompt_tokens=10, completion_tokens=3, cached_tokens=2)
-
-
-def test_costs_add_up_per_world_day_and_role(database: Database) -> None:
-    for world_id, day in [("main", 1), ("main", 1), ("main", 2), ("other", 1)]:
-        database.write_now(partial(count, world_id=world_id, day=day, role="npc", usage=CALL))
-    database.write_now(lambda s: count(s, "main", 1, "character", CALL, failures=1))
-    rows = database.read_now(lambda s: usage_rows(s, "main"))
-    assert [(r.day, r.role, r.calls, r.failures, r.prompt_tokens) for r in rows] == [
-        (1, "character", 1, 1, 10),
-        (1, "npc", 2, 0, 20),
-        (2, "npc", 1, 0, 10),
-    ]
-    assert [r.calls for r in database.read_now(lambda s: usage_rows(s, "other"))] == [1]
 
 
 def test_parallel_counts_lose_nothing(database: Database) -> None:

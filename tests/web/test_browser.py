@@ -157,16 +157,6 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(chromium_browser: 
         expect(page.locator(".pointed .said")).to_be_visible()
 
 
-def test_a_problem_is_said_in_the_language_of_the_page(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "ja")) as address, chromium_browser.new_page(locale="fr-FR") as page:
-        for query, sentence in (("", "先に移動してください"), ("?lang=en", "Move there first.")):
-            page.goto(address + "/" + query)
-            page.locator("[data-character=aoi]").click()
-            page.locator("#partner").select_option("npc_taro")
-            page.locator("#talk").click()
-            expect(page.get_by_role("alert")).to_contain_text(sentence)
-
-
 def test_without_a_model_the_page_says_what_to_set(
     chromium_browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,17 +246,6 @@ def test_a_lost_stream_is_taken_up_again_without_a_line_twice(chromium_browser: 
         assert asked == [None, "1"]
         expect(page.locator("#turn-0 .said")).to_have_text("cut off here")
         expect(page.locator("#turn-1")).to_have_count(1)
-
-
-def test_another_world_is_another_story(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        meet(page, f"{address}/?world_id=other")
-        assert "world_id=other" in page.url
-        expect(page.locator("#changes")).to_be_visible()
-        page.goto(address)
-        expect(page.locator("#conversations")).to_contain_text("Nobody has talked yet")
-        page.goto(f"{address}/?world_id=other")
-        expect(page.locator("#conversations a")).to_have_count(1)
 
 
 FOLLOW = """
@@ -376,19 +355,6 @@ def test_the_time_buttons_say_what_a_long_tick_really_brings(chromium_browser: B
         page.locator("#ticks button").first.click()
         expect(page.locator("#clock")).to_contain_text("07:30")
         expect(page.locator("#events")).not_to_contain_text("Nothing has happened yet")
-
-
-def test_a_meeting_can_be_played_with_the_keyboard(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        page.goto(address)
-        page.locator("[data-character=ren]").focus()
-        page.keyboard.press("Enter")
-        expect(page.locator("[data-character=ren]")).to_have_attribute("aria-pressed", "true")
-        expect(page.locator("#act-title")).to_contain_text("Ren")
-        page.locator(".tabs button").nth(1).focus()
-        page.keyboard.press("Space")
-        expect(page.locator(".tabs button").nth(1)).to_have_attribute("aria-pressed", "true")
-        expect(page.locator(".tabs button").nth(1)).to_be_focused()
 
 
 def test_the_api_is_read_and_tried_without_a_word_to_anybody_else(chromium_browser: Browser, tmp_path: Path) -> None:
@@ -571,23 +537,6 @@ def test_an_npc_has_a_page_with_all_that_is_its_own(chromium_browser: Browser, t
         expect(page.locator("#conversations a")).to_have_count(1)
         page.locator("#affinity a").click()
         page.wait_for_url("**/view/characters/aoi?about=npc_taro*")
-
-
-def test_the_worlds_are_listed_and_entered(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        page.goto(f"{address}/view/worlds")
-        expect(page.locator("#worlds a")).to_have_attribute("href", "/?world_id=main")  # none has begun
-        page.locator("input[name=world_id]").fill("festival")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/?world_id=festival")
-        page.locator("#weather").fill("Rain")
-        page.keyboard.press("Enter")
-        expect(page.locator("#badges")).to_contain_text("Rain")
-        page.goto(f"{address}/view/worlds")
-        expect(page.locator("#worlds li")).to_contain_text(["festival"])
-        expect(page.locator("#worlds")).to_contain_text("stands still")
-        page.locator("#worlds a").click()
-        page.wait_for_url("**/?world_id=festival")
 
 
 def test_a_person_speaks_as_a_player_and_takes_over_from_a_model(chromium_browser: Browser, tmp_path: Path) -> None:

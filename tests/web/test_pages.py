@@ -103,38 +103,6 @@ def test_every_page_forbids_what_is_not_its_own(client: TestClient) -> None:
         )
 
 
-def test_a_conversation_has_a_page(client: TestClient) -> None:
-    conversation_id = talk(client)
-    page = client.get(f"/view/conversations/{conversation_id}")
-    assert page.status_code == 200
-    assert "<h1>葵と太郎</h1>" in page.text
-    assert given(page.text)["id"] == conversation_id
-
-
-def test_a_character_has_a_memory_page(client: TestClient) -> None:
-    page = client.get("/view/characters/aoi?about=npc_taro")
-    assert page.status_code == 200
-    assert "<h1>葵の記憶</h1>" in page.text
-    assert (given(page.text)["id"], given(page.text)["about"]) == ("aoi", "npc_taro")
-    assert '<option value="npc_taro">太郎</option>' in page.text
-
-
-def test_a_memory_has_a_page_of_its_graph(client: TestClient) -> None:
-    page = client.get("/view/characters/aoi/graph")
-    assert page.status_code == 200
-    assert "<h1>葵の記憶のつながり</h1>" in page.text
-    assert (given(page.text)["id"], given(page.text)["name"]) == ("aoi", "葵")
-    assert 'href="/view/characters/aoi"' in page.text
-    english = client.get("/view/characters/aoi/graph?lang=en&world_id=other").text
-    assert "show what no longer holds" in english
-    assert 'href="/view/characters/aoi?world_id=other&amp;lang=en"' in english
-
-
-def test_the_memory_page_leads_to_the_graph(client: TestClient) -> None:
-    page = client.get("/view/characters/aoi?world_id=other")
-    assert 'href="/view/characters/aoi/graph?world_id=other"' in page.text
-
-
 @pytest.mark.parametrize(
     "path",
     [

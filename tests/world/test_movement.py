@@ -78,21 +78,6 @@ def test_a_walk_never_goes_back(segment: Segment, one: WorldTime, other: WorldTi
 
 
 @modest
-@given(segments())
-def test_times_grow_from_the_start_to_the_arrival(segment: Segment) -> None:
-    assert all(a < b for a, b in pairwise(segment.times))
-    assert (segment.start, segment.arrival) == (segment.times[0], segment.times[-1])
-
-
-@modest
-@given(segments(), minutes_around, st.integers(0, 200))
-def test_stopping_leaves_a_person_on_the_last_node_reached(segment: Segment, t: WorldTime, later: int) -> None:
-    stopped = segment.cut(t)
-    assert stopped == Segment.stay(node_at(segment, t), t)
-    assert position_at(stopped, WorldTime(t + later)) == Position(node_id=node_at(segment, t))
-
-
-@modest
 @given(segments(), minutes_around)
 def test_stopping_changes_nothing_about_the_past_and_nobody_who_stands(segment: Segment, t: WorldTime) -> None:
     life = sorted([segment, segment.cut(t)], key=lambda s: s.start)
@@ -101,25 +86,6 @@ def test_stopping_changes_nothing_about_the_past_and_nobody_who_stands(segment: 
         assert position_at(latest(life, before), before) == position_at(segment, before)
     if not walking_at(segment, t):
         assert position_at(segment.cut(t), t) == position_at(segment, t)
-
-
-def test_a_walk_passes_its_nodes_on_the_minute() -> None:
-    assert [position_at(WALK, at(m)) for m in range(-1, 8)] == [
-        Position(node_id="a"),
-        Position(node_id="a", toward="b"),
-        Position(node_id="a", toward="b", progress=0.25),
-        Position(node_id="a", toward="b", progress=0.5),
-        Position(node_id="a", toward="b", progress=0.75),
-        Position(node_id="b", toward="c"),
-        Position(node_id="b", toward="c", progress=0.5),
-        Position(node_id="c"),
-        Position(node_id="c"),
-    ]
-
-
-def test_a_walk_that_leads_nowhere_is_a_stay() -> None:
-    assert Segment.walk(Path(nodes=("a",), offsets=(0,)), NOON) == Segment.stay("a", NOON)
-    assert not walking_at(Segment.stay("a", NOON), NOON)
 
 
 @pytest.mark.parametrize(
@@ -134,19 +100,6 @@ def test_a_segment_that_nobody_could_live_is_refused(path: tuple[str, ...], time
 def test_a_position_between_no_two_nodes_is_refused(toward: str | None, progress: float) -> None:
     with pytest.raises(ValueError, match="progress"):
         Position(node_id="a", toward=toward, progress=progress)
-
-
-@modest
-@given(st.lists(st.integers(-50, 50), min_size=1, max_size=12), minutes_around)
-def test_a_past_moment_belongs_to_the_last_segment_begun_by_then(starts: list[int], t: WorldTime) -> None:
-    life = [Segment.stay(f"n{i}", at(start)) for i, start in enumerate(sorted(starts))]
-    begun = [segment for segment in life if segment.start <= t]
-    assert latest(life, t) == (begun[-1] if begun else life[0])
-
-
-def test_a_person_without_a_segment_is_nowhere() -> None:
-    with pytest.raises(ValueError, match="nowhere"):
-        latest([], NOON)
 
 
 @st.composite

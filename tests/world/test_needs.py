@@ -18,11 +18,6 @@ def at(minutes: int) -> WorldTime:
     return WorldTime(T0 + minutes)
 
 
-def test_a_need_drifts_by_the_hour_and_another_does_not() -> None:
-    levels = NEEDS.first(T0)
-    assert NEEDS.at(levels, at(90)) == {"energy": 71.0, "money": 30.0}
-
-
 def test_a_level_never_leaves_its_bounds() -> None:
     levels = NEEDS.first(T0)
     assert NEEDS.at(levels, at(60 * 24))["energy"] == 0.0
@@ -47,21 +42,6 @@ def test_an_author_can_set_a_level_within_its_bounds() -> None:
     assert NEEDS.at(levels, at(5))["money"] == 1000.0
     with pytest.raises(KeyError):
         NEEDS.put(levels, at(5), {"luck": 1})
-
-
-def test_when_a_need_becomes_critical_is_computed() -> None:
-    assert NEEDS.next_critical(NEEDS.first(T0), at(10_000)) == (at(600), "energy")
-    assert NEEDS.next_critical(NEEDS.first(T0), at(600)) is None
-
-
-def test_a_need_that_is_critical_already_does_not_become_so_again() -> None:
-    levels = NEEDS.first(T0, {"energy": 15})
-    assert NEEDS.critical(levels, T0) == ("energy",)
-    assert NEEDS.next_critical(levels, at(10_000)) is None
-
-
-def test_a_need_that_rises_never_becomes_critical() -> None:
-    assert NEEDS.next_critical(NEEDS.begin(NEEDS.first(T0), T0, per_hour={"energy": 6}), at(10_000)) is None
 
 
 @modest

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.world.maps import draw_map, modest, open_ways, random_maps
 from world.errors import UnknownPlace
 from world.places import ALWAYS_OPEN, Facility, Hours, Node, WorldMap, index_nodes
-from world.time import MINUTES_PER_DAY, WorldTime, parse_time
+from world.time import MINUTES_PER_DAY, parse_time
 
 
 def facility(
@@ -38,18 +38,6 @@ def test_a_bar_that_closes_at_two_is_open_past_midnight(time: str, is_open: bool
     assert bar.open_at(parse_time(f"2026-04-01T{time}")) is is_open
 
 
-def test_a_shop_may_close_for_lunch() -> None:
-    shop = facility(hours=(Hours(opens=clock(9), closes=clock(12)), Hours(opens=clock(13), closes=clock(17))))
-    assert [shop.open_at(WorldTime(clock(h))) for h in (9, 12, 13, 17)] == [True, False, True, False]
-
-
-@modest
-@given(st.integers(0, 3 * MINUTES_PER_DAY), st.integers(0, MINUTES_PER_DAY - 1))
-def test_without_hours_or_from_an_hour_to_the_same_hour_it_never_closes(t: int, opens: int) -> None:
-    assert facility().open_at(WorldTime(t))
-    assert facility(hours=(Hours(opens=opens, closes=opens),)).open_at(WorldTime(t))
-
-
 @modest
 @given(st.integers(0, MINUTES_PER_DAY - 1), st.integers(0, MINUTES_PER_DAY - 1), st.integers(0, MINUTES_PER_DAY - 1))
 def test_a_minute_is_within_hours_or_within_their_complement(opens: int, closes: int, minute: int) -> None:
@@ -65,29 +53,12 @@ def test_an_npc_is_talked_to_from_its_open_neighbours_only() -> None:
     assert world_map.beside("post") == ("a", "c")
 
 
-@modest
-@given(random_maps())
-def test_beside_a_node_is_every_open_node_next_to_it(world_map: WorldMap) -> None:
-    for node in world_map.nodes:
-        expected = sorted(
-            n for n in world_map.nodes if n != node and n not in world_map.closed_nodes and world_map.next_to(n, node)
-        )
-        assert list(world_map.beside(node)) == expected
-
-
 def test_people_are_next_to_each_other_on_one_node_or_across_one_way() -> None:
     world_map = draw_map(("a", "b", 9), ("b", "c", 1))
     assert world_map.next_to("a", "a")
     assert world_map.next_to("a", "b")
     assert world_map.next_to("b", "a")
     assert not world_map.next_to("a", "c")
-
-
-def test_of_parallel_ways_the_shortest_counts_whichever_comes_first() -> None:
-    for ways in ((3, 5), (5, 3)):
-        graph = draw_map(*(("a", "b", minutes) for minutes in ways), ("b", "a", 4)).graph
-        assert graph.edges["a", "b"]["minutes"] == 3
-        assert graph.number_of_edges() == 1
 
 
 @modest

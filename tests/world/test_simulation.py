@@ -324,13 +324,6 @@ def test_the_past_is_forgotten_behind_the_most_lagging() -> None:
     assert len(world.people["aoi"].past) <= 5
 
 
-def test_what_changed_is_collected_for_the_store() -> None:
-    world = world_of(aoi="inn", ben="inn")
-    world.changed_people.clear()
-    world.decide("ben", REST)
-    assert world.changed_people == {"ben"}
-
-
 def test_who_is_blind_speaks_to_no_character() -> None:
     world = world_of(aoi="inn", ben="inn")
     world.put(replace(world.people["aoi"], is_scripted=True))

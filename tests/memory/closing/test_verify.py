@@ -7,7 +7,6 @@ import pytest
 from service.memory.closing.check import Checked, check
 from service.memory.closing.verify import Verdict, Verdicts, VerifyContext, claims_of, verified, verify_prompt
 from service.memory.record import Support
-from service.store.event_kinds import RejectionReason
 from tests.memory.answers import closing, memory
 from tests.memory.closing.scenes import question, scene
 
@@ -57,28 +56,11 @@ def test_every_claim_and_sentence_is_asked_once_with_its_teller_and_mode() -> No
     assert user.index("<conversation>") < user.index("0 Mio:") < user.index("</conversation>") < user.index("<notes>")
 
 
-def test_what_is_contradicted_goes_and_what_was_not_said_is_unsure() -> None:
-    checked, context = asked()
-    verdicts = found(Taro_told="supported", Taro_has="supported", Taro_stole="contradicted", Mio_rows="not_said")
-    mio, taro = verified(checked, context, verdicts).sides
-    assert [(one.text, one.support) for one in mio.memories] == [("Taro has twin daughters.", Support.VERIFIED)]
-    assert mio.paragraph == ("Taro told Mio of his daughters.",)
-    assert mio.support is Support.VERIFIED
-    assert [one.reason for one in mio.rejected] == [RejectionReason.CONTRADICTED] * 2
-    assert [one.support for one in taro.memories] == [Support.MODEL, Support.UNSURE]
-
-
 def test_a_paragraph_of_which_nothing_stands_says_that_they_talked() -> None:
     checked, context = asked()
     mio, taro = verified(checked, context, found(Taro_told="contradicted", Taro_stole="contradicted")).sides
     assert mio.summary == "Mio and Taro talked."
     assert taro.summary == "Taro and Mio talked."
-
-
-def test_what_the_answer_passes_over_stays_as_it_was() -> None:
-    checked, context = asked()
-    assert verified(checked, context, Verdicts(verdicts=[])) == checked
-    assert {side.support for side in checked.sides} == {Support.MODEL}
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,8 @@
 """Holds the progress of a data set: rate, cost so far and time left, in lines where nothing can be drawn."""
 
-import io
 from collections import Counter
 
 import pytest
-from rich.console import Console
-from rich.live import Live
 
 from service.usage import Usage
 from studio.generate.making import Meter, Progress
@@ -32,15 +29,3 @@ def test_rate_cost_and_time_left_are_of_this_run(capsys: pytest.CaptureFixture[s
     told = capsys.readouterr().out
     assert told.startswith("60 of 100  60%  15.0 a minute  calls 1  tokens 500,000  left 0:02:40")
     assert told.endswith("cost 1.00\n")
-
-
-def test_on_a_terminal_a_bar_shows_how_much_is_done() -> None:
-    screen = io.StringIO()
-    with Live(console=Console(file=screen, force_terminal=True, width=100), auto_refresh=False) as live:
-        progress = Progress(Show(live), "ja", Meter(), None, done=0, clock=lambda: 0.0)
-        progress.expect(4)
-        progress.advance()
-        progress.look()
-        live.refresh()
-    assert f"{'#' * 15}" in screen.getvalue()
-    assert "1/4  25%" in screen.getvalue()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 import subprocess
 import sys
 import time
@@ -22,13 +21,11 @@ from service.settings import Settings
 from service.upkeep import import_memory
 from studio.generate.dataset import GenerationStopped, PlanRefused
 from studio.generate.making import Order, make_dataset
-from studio.generate.sessions.dialogue import session_times
 from studio.generate.sessions.plan import sessions_plan
 from studio.generate.sessions.questions import EvidenceContext, TalkContext
 from tests.end_to_end.process import start
 from tests.memory.answers import memory, plain
 from tests.scripted_model import ScriptedModel
-from world.time import parse_time
 
 TWO = """
 dialogues: 1
@@ -235,17 +232,6 @@ def test_killed_on_the_way_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None
     assert lines == make(whole)
     for name in ("out.jsonl", "out.dropped.jsonl"):
         assert file.with_name(name).read_bytes() == whole.with_name(name).read_bytes()
-
-
-def test_sessions_are_spread_over_the_months_in_order() -> None:
-
-    start = parse_time("2026-04-01T07:00")
-    for seed in range(20):
-        times = session_times(start, 6, 8, random.Random(seed))
-        assert times == sorted(times)
-        assert len({t // 1440 for t in times}) == 8
-        assert start < times[0]
-        assert times[-1] < start + 180 * 1440
 
 
 @pytest.mark.parametrize(

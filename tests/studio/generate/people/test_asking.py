@@ -54,32 +54,6 @@ def asked(
     return [one.content for one in prompt.messages]
 
 
-def test_the_slot_is_told_and_those_it_is_tied_to_without_a_name(village: Content) -> None:
-    _, own = asked(village, 0, wrong=("it had the name of Aoi; choose another name",))
-    for told in (
-        "person number 1 of 3",
-        "age: 41",
-        "sex: woman",
-        "work: net mender",
-        "temper: shy",
-        "high openness",
-        "low extraversion",
-        "family name: Reed",
-        "origin: inland",
-        "has a child: 9, boy\n",
-        "a post there",
-        "could not be used:\n- it had the name of Aoi",
-    ):
-        assert told in own
-    assert "agreeableness" not in own
-    assert "lives alone" not in own
-    assert "work:" not in asked(village, 1)[1].split("has a parent")[0]
-
-
-def test_who_lives_alone_is_told_so(village: Content) -> None:
-    assert "lives alone" in asked(village, 2)[1]
-
-
 @pytest.mark.parametrize("language", languages())
 def test_the_rules_the_place_and_who_is_there_are_the_same_for_everybody(village: Content, language: Language) -> None:
     first, second = asked(village, 0, language), asked(village, 1, language)

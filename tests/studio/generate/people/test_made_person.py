@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.llm.schema import schema_text
-from studio.generate.people.asking import MadePerson, WishedPerson, words_of
+from studio.generate.people.asking import MadePerson, words_of
 from tests.studio.generate.people.somebody import answer, somebody, wished
 
 
@@ -55,9 +54,3 @@ def test_the_person_of_a_wish_may_have_no_work() -> None:
     assert wished(0, work=" ").work == ""
     with pytest.raises(ValidationError):
         wished(0, age=111)
-
-
-def test_a_model_is_told_the_bounds() -> None:
-    schema = schema_text(WishedPerson)
-    assert '"maxLength":160' in schema
-    assert '"work"' in schema

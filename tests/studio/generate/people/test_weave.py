@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.check import examine
-from service.content.files import MAPS_FILE, init_content, small_content
+from service.content.files import init_content, small_content
 from service.content.load import load_content
 from service.locales import languages
 from studio.exchange.draft import ImportRefused
@@ -87,30 +87,6 @@ def test_an_empty_stage_takes_them_too(tmp_path: Path, count: int, language: str
     assert examine(tmp_path).problems == []
 
 
-def test_the_map_is_written_as_it_was_but_for_the_new_posts() -> None:
-    before = (village().directory / MAPS_FILE).read_text("utf-8").splitlines()
-    after = woven_village(60, 1, "en").files[MAPS_FILE].splitlines()
-    new = sum(slot.npc for slot in plan_of(60, 1, "en").slots)
-    assert len(after) == len(before) + new
-    changed = [line for line in after if line not in before]
-    assert len(changed) <= 2 * new
-    assert all("npcId" in line for line in changed)
-
-
-def test_who_does_not_walk_has_a_post_near_its_work() -> None:
-    woven = weave(village(), [(slot(npc=True), MADE)], "en", {})
-    assert "npcs/ada_quill.yaml" in woven.files
-    assert not {"routine", "home", "knows"} & values(woven, 0).keys()
-    assert '{"npcId": "ada_quill", "spawnNodeId": "' in woven.files[MAPS_FILE]
-
-
-def test_a_household_lives_at_one_place_and_others_elsewhere() -> None:
-    people = [(slot(0), named("A One")), (slot(1, household=0), named("B Two")), (slot(2), named("C Three"))]
-    woven = weave(village(), people, "en", {})
-    homes = [values(woven, number)["home"] for number in range(3)]
-    assert homes[0] == homes[1] != homes[2]
-
-
 def test_ties_are_relationships_both_ways_in_words_that_fit_age_and_sex() -> None:
     mother = slot(0, ties=(Tie(1, "child"),))
     son = slot(1, age=9, sex="male", work="", household=0, ties=(Tie(0, "parent"), Tie(2, "sibling")))
@@ -136,40 +112,6 @@ def test_who_is_there_already_is_known_and_its_kin_live_with_it() -> None:
     assert values(woven, 0)["home"] == nagi.home
     assert {"nagi", "aoi"} <= set(values(woven, 0)["knows"])  # type: ignore[call-overload]
     assert not any("nagi" in name for name in woven.files)
-
-
-def test_somebody_whose_work_is_at_a_place_knows_who_stands_there() -> None:
-    told = values(weave(village(), [(slot(), MADE)], "en", {}), 0)
-    assert told["occupation"] == {"title": "baker", "organization": "Mugiho Bakery"}
-    assert told["knows"] == ["npc_harue"]
-    assert any(one.get("facility") == "bakery" and one["action"] == "work" for one in told["routine"])  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("work", "place"),
-    [
-        ("inn", "inn"),
-        ("汐音診療所", "clinic"),
-        ("lighthouse keeper", "lighthouse"),
-        ("study", "archive"),
-        ("漁師", "fish_market"),
-    ],
-    ids=["facility", "facility in Japanese", "known work", "action", "known work in Japanese"],
-)
-def test_work_is_done_where_the_world_has_a_place_for_it(work: str, place: str) -> None:
-    routine = values(weave(village(), [(slot(work=work), MADE)], "en", {}), 0)["routine"]
-    assert place in [one.get("facility") for one in routine]  # type: ignore[attr-defined]
-
-
-def test_a_work_that_the_place_does_not_know_is_told_and_what_fits_is_used() -> None:
-    told = values(weave(village(), [(slot(work="astronaut"), MADE)], "en", {}), 0)
-    assert told["occupation"]["title"] == "astronaut"  # type: ignore[index]
-    assert any(one.get("action") == "work" for one in told["routine"])  # type: ignore[attr-defined]
-
-
-def test_two_of_one_id_and_an_id_that_is_taken_get_numbers() -> None:
-    people = [(slot(0), named("Nagi")), (slot(1), named("Nägi"))]
-    assert weave(village(), people, "en", {}).ids == {0: "nagi_2", 1: "nagi_3"}
 
 
 @pytest.mark.parametrize(("count", "language"), MANY)

@@ -140,28 +140,34 @@ def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines
 
 def tell_asked(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
     """The game is asked for something."""
-    asked = ActionCallRequested(
-        call_id=call.id,
-        turn=call.turn,
-        person_id=call.person_id,
-        action_id=call.action_id,
-        args=call.args,
-        awaited=call.awaited,
-        deadline=call.deadline,
+    _tell(
+        session,
+        row,
+        world,
+        ActionCallRequested(
+            call_id=call.id,
+            turn=call.turn,
+            person_id=call.person_id,
+            action_id=call.action_id,
+            args=call.args,
+            awaited=call.awaited,
+            deadline=call.deadline,
+        ),
     )
-    _tell(session, row, world, asked)
 
 
 def tell_came_of_it(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
     """What was asked of the game is done, or will not be."""
     if call.state == CallState.DONE:
         _tell(session, row, world, ActionCallDone(call_id=call.id, action_id=call.action_id, message=call.message))
-        return
-    reason = "deadline" if call.state == CallState.EXPIRED else call.reason
-    failed = ActionCallFailed(
-        call_id=call.id, action_id=call.action_id, reason=reason, message=call.message or call.why
-    )
-    _tell(session, row, world, failed)
+    else:
+        reason, message = "deadline" if call.state == CallState.EXPIRED else call.reason, call.message or call.why
+        _tell(
+            session,
+            row,
+            world,
+            ActionCallFailed(call_id=call.id, action_id=call.action_id, reason=reason, message=message),
+        )
 
 
 def tell_ended(

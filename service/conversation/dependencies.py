@@ -39,7 +39,9 @@ class TurnQuality(Protocol):
         """Whether that turn is checked: the same whenever it is asked."""
 
     async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> CheckedAnswer[Answer[Any]]:
-        """What is said instead of, or as, the `first`. Each call is counted in `tally` as soon as it was answered."""
+        """Choose the answer that is said: the `first` one, or a better one made `again`. It counts each call in `tally`
+        as soon as it is answered.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from service.content.actions import GameAction
 from service.content.fields import same_flag
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_asked, tell_came_of_it
-from service.conversation.prompt import Outcome
+from service.conversation.prompt import ActionOutcome
 from service.people.attitude import attitude
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
@@ -29,7 +29,7 @@ class Pending:
     """
 
     can_do: tuple[GameAction, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ActionOutcome, ...] = ()
     told: tuple[str, ...] = ()
 
 
@@ -61,7 +61,9 @@ def pending(
     ]
     return Pending(
         can_do=_possible(session, world, row, person_id, actions),
-        outcomes=tuple(Outcome(what=one.words, state=CallState(one.state), message=one.message) for one in settled),
+        outcomes=tuple(
+            ActionOutcome(what=one.words, state=CallState(one.state), message=one.message) for one in settled
+        ),
         told=tuple(one.id for one in settled),
     )
 

@@ -152,7 +152,10 @@ def _insert(
     engaged: Collection[str] = (),
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there. A human finds the words of a player."""
-    _require_actions(world, wanted.actions)
+    for action_id in wanted.actions or ():
+        if action_id not in world.cast.game_actions:
+            facts = {"id": action_id, "known": ", ".join(world.cast.game_actions) or Phrase("common.nothing")}
+            raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
     row = ConversationRow(
         id=wanted.conversation_id or new_id(),
         world_id=world.id,
@@ -208,15 +211,6 @@ def insert_running(session: Session, world: WorldView, row: ConversationRow) -> 
     began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=row.node_id)
     publish(session, row, world.now, began, row.opener_id)
     tell_started(session, row, world, turns=0)
-
-
-def _require_actions(world: WorldView, actions: Collection[str] | None) -> None:
-    """Raises: Invalid: the content has no such action of the game."""
-    known = world.cast.game_actions
-    for action_id in actions or ():
-        if action_id not in known:
-            facts = {"id": action_id, "known": ", ".join(known) or Phrase("common.nothing")}
-            raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
 
 
 def release(conversation: ConversationRow, person_ids: Collection[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How long a mid-term memory lasts, by world time only: tests of service/memory/mid_term.py and of what stays pure."""
+"""How long a mid-term memory lasts, by world time only: tests of service/memory/mind.py and of what stays pure."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from service.content.profile import Importance
 from service.memory.closing import check
-from service.memory.mid_term import expires_at
+from service.memory.mind import expires_at
 from world.time import WorldTime, iso, parse_time
 
 PURE = ("check",)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.index import IndexCache, PersonIndex, Question
+from service.memory.index import IndexCache, PersonIndex, RecallQuery
 from service.memory.record import Episode, Group, HeardTurn, Item, Kind, Memory
 from world.time import WorldTime
 
@@ -54,7 +54,7 @@ def index_of(*items: Item) -> PersonIndex:
 
 def found(index: PersonIndex, query: str, **given: object) -> list[str]:
     """The texts that answer, best first."""
-    asked = Question(**{"query": query, "at": NOON, "kinds": set(Kind), **given})  # type: ignore[arg-type]
+    asked = RecallQuery(**{"query": query, "at": NOON, "kinds": set(Kind), **given})  # type: ignore[arg-type]
     return [one.item.text for one in index.rank(asked)]
 
 
@@ -97,7 +97,7 @@ def test_words_and_likeness_are_summed() -> None:
 def test_a_vector_that_comes_later_or_again_takes_the_place_of_none_or_the_former() -> None:
     items = [fact(n, text) for n, text in enumerate(("alpha", "beta", "gamma"))]
     index = index_of(*items)
-    query = Question(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
+    query = RecallQuery(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
     assert index.lacking
     assert index.without_vector(query, 2) == items[:2]
     with index.lock:
@@ -122,7 +122,7 @@ def test_a_fact_that_is_read_again_has_its_new_times_and_its_words_once() -> Non
 def test_equal_answers_beyond_the_limit_are_cut_newest_first_then_by_id() -> None:
     items = [fact(n, "Fish is cheap", at=NOON - n % 2) for n in range(40)]
     index = index_of(*reversed(items))
-    asked = Question(query="fish", at=NOON, limit=5)
+    asked = RecallQuery(query="fish", at=NOON, limit=5)
     expected = [one.id for one in items if one.known_from == NOON][:5]
     assert [one.item.id for one in index.rank(asked)] == expected
 
@@ -181,7 +181,7 @@ def test_the_likest_of_texts_that_are_all_alike_bears_on_nothing_and_one_that_st
         index.take_vectors([(Kind.FACT, f"f{i:05}", vector.tobytes()) for i, vector in enumerate(vectors)])
 
     def bearing(vector: Vectors) -> list[str]:
-        asked = Question(query="elephants", at=NOON, limit=40, partner_id="hanako", vector=vector)
+        asked = RecallQuery(query="elephants", at=NOON, limit=40, partner_id="hanako", vector=vector)
         ranked = index.rank(asked)
         assert len(ranked) == 40, "whom it was heard from chooses who answers"
         return [one.memory.id for one in ranked if one.bears]
@@ -195,7 +195,7 @@ def test_what_shares_a_word_bears_on_the_query_and_where_nothing_was_asked_every
     index = index_of(fact(1, "The bell has not rung for years"), fact(2, "Rye is gone by nine"))
 
     def bearing(query: str) -> list[str]:
-        ranked = index.rank(Question(query=query, at=NOON, partner_id="hanako"))
+        ranked = index.rank(RecallQuery(query=query, at=NOON, partner_id="hanako"))
         assert len(ranked) == 2
         return [one.memory.id for one in ranked if one.bears]
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.memory.mid_term import self_told
+from service.memory.mind import self_told
 from service.memory.recall import recent_memory
 from service.people.person import positions
 from service.runtime.client_actions import sleep

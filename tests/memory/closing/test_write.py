@@ -10,7 +10,7 @@ from sqlmodel import Session, SQLModel, col, select
 from service.content.fields import Text
 from service.content.load import Content
 from service.content.profile import LifeGoal, Mood
-from service.memory.mid_term import self_told
+from service.memory.mind import self_told
 from service.memory.recall import todays_summaries
 from service.memory.record import Group, Kind, Memory, read_memories
 from service.people.attitude import attitude, attitudes_among, moods, set_affinity

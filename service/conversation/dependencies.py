@@ -33,7 +33,7 @@ class Spoken:
 
 
 class TurnQuality(Protocol):
-    """Whoever says how good a turn is before it is said."""
+    """A judge of turns: it is asked how good one is before it is said."""
 
     def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
         """Whether that turn is checked: the same whenever it is asked."""
@@ -65,5 +65,5 @@ class ConversationDependencies:
 
     @property
     def models_missing(self) -> bool:
-        """Nobody answers decisions: characters follow their routine."""
+        """Whether no model answers decisions: then characters follow their routine."""
         return self.models.names()["decision"] == "none"

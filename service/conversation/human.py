@@ -1,6 +1,7 @@
 """Owns what comes to a conversation from outside: what a human does (says something, takes over from a model, hands
-back), what the game says of what it was asked for, each thing once and in time, and what a chat client
-does, which has one conversation for a person and a player, wherever the two are: no word of the person ends it, but
+back), what the game says of what it was asked for, each thing once and in time, and what a chat client does.
+
+A chat client has one conversation for a person and a player, wherever the two are: no word of the person ends it, but
 that the client begins another, that it is long enough, or silence.
 """
 
@@ -191,7 +192,7 @@ def _cut_in(
     heard: Heard,
     spoken: Speaking | None,
 ) -> None:
-    """Of an utterance in the making. Words that another process speaks are known by those that were heard alone."""
+    """Cut short an utterance in the making. Of words that another process speaks only the heard ones are known."""
     row = said.row
     known = spoken if spoken is not None and spoken.utterance_id == begun.utterance_id else None
     text = heard.of(known.text) if known is not None else plain(heard.text or "")
@@ -219,7 +220,7 @@ def _cut_in(
 
 
 def give_word(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:
-    """It is the turn of the human in that seat, though the other has not spoken; the caller holds the row, and
+    """Give the turn to the human in that seat, though the other has not spoken; the caller holds the row, and
     commits.
     """
     log_in(session, row.key, world.now, "waits", seat=seat)
@@ -227,7 +228,7 @@ def give_word(session: Session, row: ConversationRow, world: WorldView, seat: in
 
 
 def cut_back(session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, heard: Heard) -> None:
-    """Of what was said already, and was still being played. The caller holds the row, and commits."""
+    """Cut short a turn that was said already, and was still being played. The caller holds the row, and commits."""
     text = heard.of(turn.text)
     if text == turn.text:
         return
@@ -325,7 +326,7 @@ def hand_over(
     speaker: Speaker,
     spoken_sentences: int = 0,
 ) -> ConversationRow:
-    """From now on a human, or a model, finds the words of one who takes part; the caller commits, and has it carried
+    """Let a human, or a model, find the words of one who takes part from now on; the caller commits, and has it carried
     on. Doing it twice changes nothing. Of an utterance in the making so many sentences were told.
 
     Raises:

@@ -62,7 +62,7 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """As others are told it."""
+        """The line as others are told it."""
         return self.told or self.text
 
     @property
@@ -275,7 +275,7 @@ class PromptRecord:
     knew: Knowledge
 
     def row(self, key: ConversationKey, person_id: str) -> PromptRow:
-        """As it is kept."""
+        """The row that keeps the record."""
         return PromptRow(
             **key._asdict(),
             person_id=person_id,
@@ -286,7 +286,7 @@ class PromptRecord:
 
     @classmethod
     def of(cls, row: PromptRow) -> "PromptRecord | None":
-        """As it was kept; None: its text was not, for the conversation is closed."""
+        """The record that a row keeps; None: the conversation is closed, and its text is gone."""
         if row.system is None or row.context is None:
             return None
         return cls(system=row.system, context=row.context, knew=Knowledge.model_validate(row.knew))

@@ -296,7 +296,7 @@ def read_report(session: Session, world: WorldView, scene_id: str) -> SceneRepor
 
 
 def _affinities_by_pair(changes: Iterable[AttitudeChangeRow]) -> dict[tuple[str, str], int]:
-    """By owner and other. Ids of conversations are in the order in which they began."""
+    """The affinity of each owner towards each other. Ids of conversations are in the order in which they began."""
     by_pair = defaultdict[tuple[str, str], list[AttitudeChangeRow]](list)
     for change in changes:
         by_pair[change.owner_id, change.other_id].append(change)

@@ -215,7 +215,7 @@ def staged(session: Session, world_id: str, scene_id: str) -> ConversationRow:
 
 
 def scenes_of(session: Session, world_id: str, *which: ColumnElement[bool]) -> list[ConversationRow]:
-    """Those that were begun in the world, the newest first."""
+    """The scenes that were begun in the world, the newest first."""
     of_world = (ConversationRow.world_id == world_id, col(ConversationRow.scene_id).is_not(None))
     query = select(ConversationRow).where(*of_world, *which)
     newest = (col(ConversationRow.started_at).desc(), col(ConversationRow.id).desc())
@@ -234,7 +234,7 @@ class SceneSetting:
 
 
 def setting_of(session: Session, row: ConversationRow) -> SceneSetting:
-    """Of a conversation that is no scene of a file: nothing."""
+    """The setting of a scene; an empty one where the conversation is no scene of a file."""
     if row.definition is None:
         return SceneSetting()
     definition = definition_of(row)

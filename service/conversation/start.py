@@ -190,7 +190,7 @@ def _insert(
 def participants(
     session: Session, world: WorldView, row: ConversationRow, person_ids: Sequence[str], *, seat: int = 0
 ) -> list[ParticipantRow]:
-    """Those who take part from the world's day on, the first of them in that seat; a model speaks for them."""
+    """Rows of those who take part from the world's day on, the first of them in that seat; a model speaks for them."""
     people = person_rows(session, world.id, person_ids)
     return [
         ParticipantRow(

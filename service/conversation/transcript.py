@@ -77,7 +77,7 @@ def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
 
 
 def conversations_open(session: Session, world_id: str, person_id: str) -> list[ConversationKey]:
-    """Those of the person that run, or are being closed."""
+    """Conversations of the person that run, or are being closed."""
     query = select(ConversationRow.id).where(
         ConversationRow.world_id == world_id,
         col(ConversationRow.phase).in_((Phase.RUNNING, Phase.CLOSING)),

@@ -95,7 +95,7 @@ Reached = tuple[list[str] | None, list[str] | None]
 
 
 def reached(others: Sequence[str], sees: Collection[str], hears: Collection[str]) -> Reached:
-    """Those of the others, in their order."""
+    """Who of the others sees, and who hears, in their order."""
     seen, heard = ([one for one in others if one in some] for some in (sees, hears))
     return None if len(seen) == len(others) else seen, None if len(heard) == len(others) else heard
 
@@ -302,7 +302,7 @@ SITUATION = "scene_situation_update"
 
 
 def situations(interventions: Sequence[InterventionRow], since: int, until: int) -> list[InterventionRow]:
-    """Those that say how things stand from a turn on, of `since` and before `until`."""
+    """Interventions that changed how things stand, from turn `since` to before turn `until`."""
     return [one for one in interventions if one.kind == SITUATION and since <= one.before_turn < until]
 
 

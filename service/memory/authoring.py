@@ -188,7 +188,7 @@ def audit_rows(session: Session, group: Group) -> list[MemoryAuditRow]:
 
 
 def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str, MemoryRow]:
-    """Of items that were given: the row that says by which line, by `memory_id`."""
+    """Rows of the items that were given, by `memory_id`: each names the line that gave it."""
     keys = list({item.id for item in items})
     found: dict[str, MemoryRow] = {}
     mine = (*group.owns(MemoryRow), col(MemoryRow.given_id) != "")

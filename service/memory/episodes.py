@@ -148,7 +148,7 @@ def _reminded(session: Session, group: Group, since: int, until: int) -> tuple[d
 
 
 def _prompts(group: Group, since: int, until: int) -> Iterable[Executable]:
-    """Of talks: what was known when they met, and what came to mind; of decisions."""
+    """Queries for what prompts held: when a talk began, before each of its turns, and at a decision."""
     talk, own, decided = ConversationRow, ParticipantRow, DecisionRow
     mine = (
         own.world_id == group.world_id,
@@ -200,7 +200,7 @@ def _has_old(session: Session, group: Group, since: int) -> bool:
 
 
 def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict[str, int], set[str]]:
-    """Those before `since`, overheard ones too, and when they were; and those of them that are the last before `until`
+    """Talks before `since`, overheard ones too, and when they were; and which of them are the last before `until`
     with somebody: they are told when the two meet again.
     """
     row, heard = SummaryRow, OverheardRow
@@ -219,7 +219,7 @@ def _thought(group: Group) -> tuple[ColumnElement[bool], ...]:
 
 
 def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Episode]:
-    """Those written after that revision, oldest first. A summary that an author has deleted is empty: its row tells
+    """Episodes written after that revision, oldest first. A summary that an author has deleted is empty: its row tells
     that the talk was closed.
     """
     own = sa_select(SummaryRow).where(*_mine(SummaryRow, group, after), col(SummaryRow.summary) != "")
@@ -331,7 +331,7 @@ def _heard(turn: Sequence[Any], partner_id: str, **more: Any) -> HeardTurn:
 
 
 def _turns_of(row: type[SummaryRow | OverheardRow], *columns: Any) -> Select[Any]:
-    """Of the turns of a person's conversations, which `row` has."""
+    """A query for the turns of the conversations that `row` names."""
     both = (col(row.world_id) == col(TurnRow.world_id)) & (col(row.conversation_id) == col(TurnRow.conversation_id))
     return sa_select(*_TURN, *columns).join(row, both).where(col(TurnRow.not_to_quote).is_(False))
 

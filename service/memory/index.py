@@ -288,7 +288,7 @@ class PersonIndex:
         return chosen
 
     def _beside(self, place: int) -> HeardTurn | None:
-        """Of a question, and of what another one said, the turn after it; of a short answer the question before."""
+        """The turn after a question, or after what another one said; the question before a short answer."""
         lines, numbers, item = self._in_order(), self._numbers.filled, self._items[place]
         if not isinstance(item, HeardTurn):
             return None

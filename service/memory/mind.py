@@ -213,7 +213,7 @@ async def reflect(model: ChatModel, context: ReflectionContext, thread: str = ""
 def valid_insights(
     drafts: Sequence[InsightDraft], context: ReflectionContext
 ) -> tuple[tuple[ValidInsight, ...], tuple[DroppedInsight, ...]]:
-    """Those that may stand, and those that may not, with the reason."""
+    """The insights that may stand, and those that may not, with the reason."""
     kept: list[ValidInsight] = []
     dropped: list[DroppedInsight] = []
     for draft in drafts:
@@ -290,7 +290,7 @@ def _lived(world_id: str, person_id: str, at: WorldTime) -> Select[tuple[str, in
 
 
 def due_reflections(session: Session, world_id: str | None = None) -> dict[ReflectionKey, WorldTime]:
-    """Those that are to be made, of one world or of all, and from when on their insights are known."""
+    """The reflections that are to be made, of one world or of all, and from when on their insights are known."""
     query = select(ReflectionRow).where(ReflectionRow.phase == DUE)
     if world_id is not None:
         query = query.where(ReflectionRow.world_id == world_id)

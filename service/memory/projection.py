@@ -177,7 +177,7 @@ def projected(session: Session, changes: Changes) -> None:
 
 
 def postpone(session: Session, group: Group, reason: str, longest_seconds: float) -> None:
-    """It failed; the next time comes later with each. The caller commits."""
+    """Write down that a projection failed, and wait longer after each failure. The caller commits."""
     owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
     if owner is not None:
         owner.projection_attempts += 1
@@ -237,7 +237,7 @@ def adopt(
 
 
 def _memory(world: WorldView, group: Group, episode: Episode, found: Found, heard: Iterable[HeardTurn]) -> Memory:
-    """In a talk of two the partner has told it; of more than two nobody in particular."""
+    """The memory of a found sentence. In a talk of two the partner told it, in a larger one nobody in particular."""
     teller = None if episode.others else episode.partner_id
     said = [one for one in heard if teller in (None, one.speaker_id)]
     about = next(

@@ -243,7 +243,7 @@ class _Said(NamedTuple):
     counts: Scores
 
     def where(self, is_so: Mask) -> "_Said":
-        """Those for which it is so."""
+        """The entries for which it is so."""
         return _Said(self.of[is_so], self.at[is_so], self.counts[is_so])
 
 

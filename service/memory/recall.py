@@ -74,7 +74,7 @@ class RecentMemory:
 
     @property
     def last_summary(self) -> SummaryRow | None:
-        """Of the last meeting of the two; None: they have not met, or nothing was written of it."""
+        """The summary of the last meeting of the two; None: they have not met, or nothing was written of it."""
         return self.meetings[-1] if self.meetings else None
 
 
@@ -296,7 +296,7 @@ def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
 def _summaries(
     session: Session, world: WorldView, people: Iterable[PersonRow], partners: Mapping[str, str | None]
 ) -> list[SummaryRow]:
-    """Of the day each person lives, and its last ones with its partner; oldest first."""
+    """Summaries of the day each person lives, and its last ones with its partner; oldest first."""
     wanted = [
         (col(SummaryRow.person_id) == row.person_id)
         & (

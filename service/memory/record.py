@@ -43,7 +43,7 @@ class Group:
         return self.world_id, self.person_id, *rest
 
     def owns(self, table: type[OfPerson]) -> tuple[ColumnElement[bool], ...]:
-        """Of a table of people: the rows of this one."""
+        """The condition that a row is this person's."""
         return col(table.world_id) == self.world_id, col(table.person_id) == self.person_id
 
 
@@ -396,7 +396,7 @@ def memory_of(row: Any) -> Memory:
 
 
 def read_memories(session: Session, group: Group, *, after: int = -1) -> list[Memory]:
-    """Those written or ended after that revision, in no order; turns and summaries are no memories (episodes.py)."""
+    """Memories written or ended after that revision, in no order. Turns and summaries are read by episodes.py."""
     row = MemoryRow
     mine = (*group.owns(row), col(row.revision) > after, col(row.deleted).is_(False), col(row.kind).not_in(VIEWS))
     return list(map(memory_of, session.execute(select(*(col(getattr(row, name)) for name in _NAMES)).where(*mine))))

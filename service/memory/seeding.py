@@ -208,7 +208,7 @@ class _Past:
         )
 
     def _lasts(self, line: Statement, known: WorldTime) -> tuple[Importance | None, WorldTime | None]:
-        """Of what affects the next days, how much it matters, and when it is over."""
+        """How much a mid-term memory matters, and when it is over; None: the line is no such memory."""
         if line.kind is Kind.MID_TERM:
             level = line.level or importance_word(line.importance)
             if line.expires_at is not None:

@@ -214,7 +214,7 @@ def turns_of(item: Item) -> set[str]:
 
 
 def _group(one: Memory, owner_id: str) -> _Group:
-    """With what it stands together in a prompt. A plan of two, or what nobody in particular said, is of their talk."""
+    """The group it stands in, in a prompt. A plan of two, or what nobody in particular said, is of their talk."""
     if one.kind is Kind.INSIGHT and one.source is not Source.GOAL:
         return _Group("thought", "")
     if one.is_bare:

@@ -257,7 +257,7 @@ def _calendar(then: WorldView) -> tuple[str, ...]:
 def _lines(
     people: Sequence[ParticipantRow], turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language
 ) -> tuple[SpokenLine, ...]:
-    """On one line each: nobody forges the other's line by a line break in his own."""
+    """The turns, each on one line: nobody forges another's line by a line break in his own."""
     asked = list(calls)
 
     def meant_for(turn: TurnRow, only: Sequence[str] | None) -> tuple[str, ...] | None:

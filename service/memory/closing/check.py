@@ -59,7 +59,7 @@ class CheckedTowards:
 
     @property
     def moved(self) -> int:
-        """By how much it likes the other more."""
+        """How much more it likes the other than before."""
         return self.affinity - self.before
 
 
@@ -321,7 +321,7 @@ class _Owner:
         return tuple(sorted(filter(None, ids))) or (ANYBODY,) * bool(named)
 
     def _deeds(self, turns: Sequence[int]) -> list[SpokenLine]:
-        """Those of the turns in which somebody did something before its eyes; a player's act is what a human says."""
+        """The lines in which somebody did something before its eyes; a player's act is what a human says."""
         me, players = self.who.person_id, {one.person_id for one in self._context.participants if one.is_player}
         acted = (one for one in self._context.lines if one.turn in turns and one.act and one.speaker_id not in players)
         return [one for one in acted if one.seen_by is None or me in one.seen_by]

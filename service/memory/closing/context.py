@@ -320,7 +320,7 @@ class ClosingContext(PromptValues):
         )
 
     def others_of(self, one: Participant) -> tuple[tuple[Participant, Attitude], ...]:
-        """Those it was there with, and how it stood to each when they parted."""
+        """The people it was there with, and how it stood to each when they parted."""
         if not self.is_group:
             return ((self.partner_of(one), replace(one.attitude, affinity=one.affinity)),)
         towards = dict(one.towards)

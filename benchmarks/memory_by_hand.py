@@ -23,7 +23,7 @@ from service.llm.chat import estimate_tokens
 from service.llm.schema import schema_text
 from service.locales import Language, sentence, sentences
 from service.memory.closing.ask import CALENDAR_DAYS, MEMORY_TOKENS, ClosingQuestion, closing_prompt
-from service.memory.closing.check import Checked, check
+from service.memory.closing.check import CheckedClosing, check
 from service.memory.closing.context import (
     ClosingContext,
     Known,
@@ -69,7 +69,7 @@ def main() -> None:
             print("\n".join(_shown(talk, question, checked)), end="\n\n")
 
 
-def _talks(directory: Path) -> Iterator[tuple[Talk, ClosingQuestion, Checked | str]]:
+def _talks(directory: Path) -> Iterator[tuple[Talk, ClosingQuestion, CheckedClosing | str]]:
     """Each talk, its question, and what is kept of its answer, or what is wrong with that."""
     cases = json.loads((CASES / "set_one.json").read_text(encoding="utf-8"))
     for talks in (*(arc["talks"] for arc in cases["arcs"]), *([talk] for talk in cases["talks"])):
@@ -78,11 +78,11 @@ def _talks(directory: Path) -> Iterator[tuple[Talk, ClosingQuestion, Checked | s
             question = _question(talk, earlier)
             checked = _checked(directory / f"{talk['id']}.answer.json", question)
             yield talk, question, checked
-            if isinstance(checked, Checked):
+            if isinstance(checked, CheckedClosing):
                 earlier = _after(earlier, checked)
 
 
-def _checked(file: Path, question: ClosingQuestion) -> Checked | str:
+def _checked(file: Path, question: ClosingQuestion) -> CheckedClosing | str:
     if not file.exists():
         return "no answer"
     try:
@@ -92,7 +92,7 @@ def _checked(file: Path, question: ClosingQuestion) -> Checked | str:
     return check(answer, question, affinity_step=STEP)
 
 
-def _after(earlier: _Earlier, checked: Checked) -> _Earlier:
+def _after(earlier: _Earlier, checked: CheckedClosing) -> _Earlier:
     """What one talk more leaves: what is replaced, or no longer open, is gone."""
     new = [(side.participant.person_id, one) for side in checked.sides for one in side.memories]
     over = {ended for _, one in new for ended in one.replaces}
@@ -215,7 +215,7 @@ def _prompt(question: ClosingQuestion) -> str:
     return json.dumps(told, ensure_ascii=False, indent=1)
 
 
-def _shown(talk: Talk, question: ClosingQuestion, checked: Checked | str) -> Iterable[str]:
+def _shown(talk: Talk, question: ClosingQuestion, checked: CheckedClosing | str) -> Iterable[str]:
     """What is kept, for a judge: with who is said to have told it, and how."""
     yield f"== {talk['id']} ({talk['language']}, {talk['when']})"
     if isinstance(checked, str):

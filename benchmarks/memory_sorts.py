@@ -15,9 +15,9 @@ from benchmarks.memory_labels import Told
 from benchmarks.memory_reading import Stand, is_in, stands_in
 from benchmarks.memory_stage import Stage, stage
 from service.locales import Language, languages
-from service.memory.closing.check import plain
 from service.memory.closing.verify import Finding
 from service.memory.lexical import normal
+from service.memory.telling import plain
 
 START = "2026-04-01T00:00"
 TRUSTED = 60

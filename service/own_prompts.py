@@ -19,20 +19,20 @@ from service.content.load import Content, ContentRefused, load_content
 from service.content.profile import Mood, NpcProfile
 from service.conversation import prompt as speaking
 from service.conversation.context_selection import PERSONA_TOKENS
-from service.conversation.long_term import LongTermContext
+from service.conversation.interventions import LongTermContext
 from service.conversation.moderator import AttitudeContext, ModeratorContext, ModulatorContext
-from service.conversation.prompt import Outcome, PromptContext
+from service.conversation.prompt import ActionOutcome, PromptContext
 from service.conversation.surveys import AnswerForm, ScanContext, SurveyContext
 from service.conversation.writing import AsideContext, Form, WriteContext
 from service.decision import context as deciding
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
 from service.llm.chat import OwnPrompts, Templates, estimate_tokens
 from service.locales import Language
-from service.memory import reflections as reflecting
+from service.memory import mind as reflecting
 from service.memory.closing import ask as closing
 from service.memory.closing.context import ClosingContext, OpenPromise, Participant, SpokenLine
 from service.memory.closing.verify import Claim, VerifyContext
-from service.memory.reflections import ReflectionContext
+from service.memory.mind import ReflectionContext
 from service.store.phase import CallState
 
 T = TypeVar("T")
@@ -213,7 +213,7 @@ _CLOSING = tuple(
 
 EXAMPLES: Mapping[str, Sequence[object]] = {
     "speaker": (
-        full(PromptContext, sets_goal=False, outcomes=tuple(full(Outcome, state=state) for state in CallState)),
+        full(PromptContext, sets_goal=False, outcomes=tuple(full(ActionOutcome, state=state) for state in CallState)),
         bare(PromptContext, speaker=_NPC, begins=False, nudge="broke_character"),
         bare(PromptContext, speaker=_NPC, begins=False, nudge="go_on"),
         bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),

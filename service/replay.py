@@ -13,21 +13,21 @@ from sqlmodel import Session
 
 from service.app import create_app
 from service.content.scenes import StagedScene
-from service.conversation.action_results import expire, settle
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.human import (
     Heard,
     cut_back,
+    expire,
     give_word,
     hand_over,
     leave_unanswered,
     lengthen,
+    settle,
     take_back_answer,
 )
-from service.conversation.interventions import write_down
-from service.conversation.long_term import fail, judge, propose
+from service.conversation.interventions import fail, judge, propose, write_down
 from service.conversation.scenes import begin, join, leave
 from service.conversation.start import START, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of

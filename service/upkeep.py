@@ -18,12 +18,11 @@ from service.errors import LinesWrong, Misconfigured, WrongLine, usable
 from service.export.files import named_time
 from service.locales import Phrase
 from service.memory.authoring import Author, seeds_of
-from service.memory.choose import choose_memory, choose_projection
-from service.memory.embedding.choose import choose_embedder
+from service.memory.choose import choose_embedder, choose_memory, choose_projection
 from service.memory.memory_store import MemoryStore, Reembedded
 from service.memory.projection import project_anew
 from service.memory.record import Group, Kind
-from service.memory.seed_lines import Given, read_lines
+from service.memory.seed_lines import GivenLine, read_lines
 from service.memory.seeding import Seeded, past_lines, seed
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -217,9 +216,9 @@ async def import_memory(settings: Settings, world_id: str, file: Path) -> Seeded
     return Seeded(**{one.name: sum(getattr(each, one.name) for each in done) for one in fields(Seeded)})
 
 
-def _past_of(file: Path) -> dict[str, list[Given | WrongLine]]:
+def _past_of(file: Path) -> dict[str, list[GivenLine | WrongLine]]:
     """The lines of a file by their person. Raises: LinesWrong: some name nobody, or are no JSON."""
-    found: defaultdict[str, list[Given | WrongLine]] = defaultdict(list)
+    found: defaultdict[str, list[GivenLine | WrongLine]] = defaultdict(list)
     wrong: list[WrongLine] = []
     with file.open("rb") as lines:
         for number, text in enumerate(lines, start=1):

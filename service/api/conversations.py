@@ -35,9 +35,8 @@ from service.api.schemas import (
     TurnOut,
 )
 from service.api.stream import DESCRIBED, EventStream, events_of
-from service.conversation.action_results import settle
 from service.conversation.closing import abandon, reopen
-from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
+from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say, settle
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
 from service.conversation.transcript import conversation_of, takes_part

@@ -45,7 +45,7 @@ from service.memory.authoring import (
 )
 from service.memory.lexical import is_named, normal
 from service.memory.record import Group, Item, Kind, Memory
-from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
+from service.memory.seed_lines import MOST_LINES, GivenLine, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
 from service.store.tables import MemoryAuditRow
@@ -359,7 +359,7 @@ async def delete_memory_item(
     await _change(deps, group, memory_id, None, Author(name=by, reason=reason))
 
 
-def _lines_of(body: bytes, *, lined: bool) -> Sequence[Given | WrongLine]:
+def _lines_of(body: bytes, *, lined: bool) -> Sequence[GivenLine | WrongLine]:
     """Of a body that is `lined` a line each, else one object. Raises: TooManyLines."""
     every = ((number, line.strip()) for number, line in enumerate(io.BytesIO(body), 1) if not line.isspace())
     numbered = [*islice(every, MOST_LINES + 1)] if lined else []

@@ -41,7 +41,7 @@ from service.decision.situation import AGENT_STATE, AgentState
 from service.errors import WrongPhase, refuse
 from service.locales import Phrase
 from service.memory.authoring import seeds_of
-from service.memory.mid_term import mid_term_memories, self_told
+from service.memory.mind import mid_term_memories, self_told
 from service.memory.recall import todays_summaries
 from service.memory.record import Group
 from service.people.attitude import attitudes_of, moods

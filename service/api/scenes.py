@@ -39,8 +39,7 @@ from service.api.scene_schemas import (
 )
 from service.api.schemas import FailureOut
 from service.content.scenes import Scene, SceneEffect
-from service.conversation.interventions import intervene
-from service.conversation.long_term import judge, proposals_of, propose
+from service.conversation.interventions import intervene, judge, proposals_of, propose
 from service.conversation.scene_log import (
     Form,
     SceneLog,

@@ -31,12 +31,11 @@ from service.content.profile import (
     Secret,
 )
 from service.conversation.acting import MOST as CHOICES_MAX
-from service.conversation.action_results import MESSAGE_MAX
-from service.conversation.human import WORDS_MAX
+from service.conversation.human import MESSAGE_MAX, WORDS_MAX
 from service.conversation.prompt import Goal
 from service.llm.chat import Message
 from service.locales import Language
-from service.memory.mid_term import OnMind
+from service.memory.mind import OnMind
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
 from service.people.worlds import Notice, WorldView

@@ -11,8 +11,8 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from service.api.dependencies import Out
 from service.content.profile import Emotion
-from service.conversation.sentences import Sentence, cut, strength
 from service.conversation.stream import Speaking
+from service.conversation.utterance import Sentence, cut, strength
 from service.store.client_event_kinds import (
     CLIENT_PAYLOADS,
     SentenceEmotion,

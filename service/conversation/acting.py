@@ -11,8 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationErr
 
 from service.content.actions import GameAction
 from service.content.profile import Emotion
-from service.conversation.repetition import is_nonsense
-from service.conversation.sentences import within
+from service.conversation.utterance import is_nonsense, within
 from service.store.phase import Loudness
 from world.ids import SLUG_MAX
 
@@ -35,20 +34,20 @@ def _one_act(value: Any) -> Any:
     return "" if is_nonsense(act) else act
 
 
-class Words(BaseModel, extra="forbid"):
+class TalkAnswer(BaseModel, extra="forbid"):
     """What every speaker of a talk answers. The words come first: a listener hears them as soon as they are made."""
 
     utterance: Utterance
     emotion: Emotion
 
 
-class ChatTurn(Words):
+class ChatTurn(TalkAnswer):
     """What somebody answers whom a chat client speaks to: its hands and face are not asked for."""
 
     wants_to_end: bool
 
 
-class NpcTurn(Words):
+class NpcTurn(TalkAnswer):
     """What somebody answers who was spoken to: `act` is what its hands or face do while it speaks."""
 
     act: Annotated[str, BeforeValidator(_one_act), Field(max_length=LONGEST_ACT)] = ""
@@ -84,22 +83,17 @@ def acting(turn: type[T], actions: tuple[GameAction, ...]) -> type[T]:
     """The answer `turn` with an `action` behind it: one of these, or null. What does not fit spoils no turn: it is read
     as an act with a fault.
     """
-    field = Annotated[Act | None, BeforeValidator(partial(_read, actions)), WithJsonSchema(_schema(actions))]
-    return create_model(turn.__name__, __base__=turn, __doc__=turn.__doc__, action=(field, None))
-
-
-def _schema(actions: tuple[GameAction, ...]) -> dict[str, Any]:
     offered = [
         {
             "type": "object",
-            "properties": {
-                "id": {"type": "string", "enum": [action.id]},
-                "args": action.form.model_json_schema(),
-            },
+            "properties": {"id": {"type": "string", "enum": [one.id]}, "args": one.form.model_json_schema()},
         }
-        for action in actions
+        for one in actions
     ]
-    return {"anyOf": [*offered, {"type": "null"}]}
+    field = Annotated[
+        Act | None, BeforeValidator(partial(_read, actions)), WithJsonSchema({"anyOf": [*offered, {"type": "null"}]})
+    ]
+    return create_model(turn.__name__, __base__=turn, __doc__=turn.__doc__, action=(field, None))
 
 
 def _read(actions: tuple[GameAction, ...], value: Any) -> Any:
@@ -112,13 +106,10 @@ def _read(actions: tuple[GameAction, ...], value: Any) -> Any:
     try:
         args = action.form.model_validate(asked.get("args") or {})
     except ValidationError as exc:
-        return Act(id=action.id, fault="arguments", why=_faults(exc))
+        faults = exc.errors(include_url=False, include_input=False, include_context=False)[:3]
+        why = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults)
+        return Act(id=action.id, fault="arguments", why=why)
     return Act(id=action.id, args=args.model_dump(mode="json", by_alias=True, exclude_none=True))
-
-
-def _faults(error: ValidationError) -> str:
-    told = error.errors(include_url=False, include_input=False, include_context=False)[:3]
-    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in told)
 
 
 MOST = 4
@@ -143,7 +134,7 @@ def _lines(most: int, value: Any) -> Any:
 
 MOST_SHIFTS = 3
 
-Told = Annotated[str, Field(max_length=LONGEST_WORDS), _CUT]
+TurnText = Annotated[str, Field(max_length=LONGEST_WORDS), _CUT]
 
 
 class Shift(BaseModel, frozen=True, extra="forbid"):
@@ -159,10 +150,10 @@ class SceneTurn(BaseModel, extra="forbid"):
     `loudness`, and `urgency` (0 to 10); and where it may go to another `spot`, that one ("": it stays).
     """
 
-    think: Told
-    act: Told
+    think: TurnText
+    act: TurnText
     emotion: Emotion
-    talk: Told
+    talk: TurnText
     wants_to_end: bool
     shifts: tuple[Shift, ...] = ()
 

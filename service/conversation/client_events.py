@@ -35,7 +35,7 @@ from service.store.tables import ActionCallRow, ConversationRow, Suggestion, Tur
 
 
 def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
-    """So they speak from now on, after so many turns."""
+    """Tell clients who speaks from now on, after so many turns."""
     people = tuple(
         Talker(person_id=one.person_id, name=world.name_of(one.person_id), speaker=Speaker(one.speaker).value)
         for one in row.participants
@@ -44,7 +44,7 @@ def tell_started(session: Session, row: ConversationRow, world: WorldView, turns
 
 
 def tell_next(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:
-    """Whoever sits there is to speak; a human knows by itself."""
+    """Tell clients that a model prepares the turn of that seat; a human knows by itself."""
     if row.participants[seat].speaker == Speaker.MODEL:
         _tell(session, row, world, NpcThinking(person_id=row.participants[seat].person_id))
 
@@ -131,7 +131,7 @@ def tell_said(
 
 
 def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines: Sequence[Suggestion]) -> None:
-    """With what was said last its speaker suggested these lines for the answer."""
+    """Tell clients which lines the last speaker suggested for the answer."""
     last = last_of_an_utterance(session, row.key) if lines and row.has_human else None
     if last is not None:
         suggested = tuple(SuggestedLine(id=line.id, text=line.text) for line in lines)
@@ -139,29 +139,35 @@ def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines
 
 
 def tell_asked(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
-    """The game is asked for something."""
-    asked = ActionCallRequested(
-        call_id=call.id,
-        turn=call.turn,
-        person_id=call.person_id,
-        action_id=call.action_id,
-        args=call.args,
-        awaited=call.awaited,
-        deadline=call.deadline,
+    """Tell clients that the game is asked for something."""
+    _tell(
+        session,
+        row,
+        world,
+        ActionCallRequested(
+            call_id=call.id,
+            turn=call.turn,
+            person_id=call.person_id,
+            action_id=call.action_id,
+            args=call.args,
+            awaited=call.awaited,
+            deadline=call.deadline,
+        ),
     )
-    _tell(session, row, world, asked)
 
 
 def tell_came_of_it(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
-    """What was asked of the game is done, or will not be."""
+    """Tell clients that what was asked of the game is done, or will not be."""
     if call.state == CallState.DONE:
         _tell(session, row, world, ActionCallDone(call_id=call.id, action_id=call.action_id, message=call.message))
-        return
-    reason = "deadline" if call.state == CallState.EXPIRED else call.reason
-    failed = ActionCallFailed(
-        call_id=call.id, action_id=call.action_id, reason=reason, message=call.message or call.why
-    )
-    _tell(session, row, world, failed)
+    else:
+        reason, message = "deadline" if call.state == CallState.EXPIRED else call.reason, call.message or call.why
+        _tell(
+            session,
+            row,
+            world,
+            ActionCallFailed(call_id=call.id, action_id=call.action_id, reason=reason, message=message),
+        )
 
 
 def tell_ended(
@@ -190,7 +196,9 @@ def tell_failed(session: Session, row: ConversationRow, world: WorldView, failur
 
 
 def tell_closed(session: Session, row: ConversationRow, world: WorldView, changes: Mapping[str, Any]) -> None:
-    """It is remembered; `changes` are as the conversation's row has them. What a player feels is its own."""
+    """Tell clients that the conversation is remembered; `changes` are as its row has them. What a player feels is its
+    own.
+    """
     sides = (
         (row.opener_id, row.partner_id, changes["partner"], changes),
         (row.partner_id, row.opener_id, changes, changes["partner"]),

@@ -33,8 +33,8 @@ from service.memory.closing.ask import (
     prepare,
     read_before,
 )
-from service.memory.closing.check import Checked, check
-from service.memory.closing.verify import claims_of, verified, verify
+from service.memory.closing.check import CheckedClosing, check
+from service.memory.closing.verify import claims_of, verified, verify_prompt
 from service.memory.closing.write import write_closing
 from service.memory.recall import remembered
 from service.memory.record import FACTS, Embedded, Kind, Recalled
@@ -109,8 +109,11 @@ async def fail(
         if row.phase != Phase.CLOSING:
             return row
         log_own(session, row, clock, "closed")
+        wait_seconds = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** min(row.attempts, 10))
+        if isinstance(error, BudgetExhausted):  # no call is made before the budget has room for one
+            wait_seconds = float(error.facts["retry_after_seconds"])
         row.phase = Phase.CLOSING_FAILED
-        row.failure = failure_of(error, "closing") | {"next_try_at": machine_time(_wait_seconds(row, error))}
+        row.failure = failure_of(error, "closing") | {"next_try_at": machine_time(wait_seconds)}
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
         publish(session, row, _no_earlier(world, row), failed, row.opener_id)
         tell_failed(session, row, clock, row.failure)
@@ -122,13 +125,6 @@ async def fail(
 def machine_time(after_seconds: float = 0.0) -> str:
     """What the machine's clock shows then, in UTC: as text it sorts as the moments do."""
     return (datetime.now(UTC) + timedelta(seconds=after_seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _wait_seconds(row: ConversationRow, error: KataribeError) -> float:
-    """Until it is tried again: no call is made before the budget has room for one."""
-    if isinstance(error, BudgetExhausted):
-        return float(error.facts["retry_after_seconds"])
-    return min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** min(row.attempts, 10))
 
 
 def abandon(session: Session, row: ConversationRow) -> None:
@@ -182,7 +178,7 @@ async def _extract(
     before: Before,
     promised: Sequence[Commitment],
     calls: Sequence[ActionCallRow],
-) -> tuple[ClosingQuestion, Checked, dict[Role, Usage]]:
+) -> tuple[ClosingQuestion, CheckedClosing, dict[Role, Usage]]:
     """Ask for the closing, check it and have it verified: what may be stored, and what the calls cost by role.
 
     Raises:
@@ -212,8 +208,8 @@ async def _extract(
 
 
 async def _verified(
-    deps: ConversationDependencies, question: ClosingQuestion, checked: Checked, thread: str
-) -> tuple[Checked, Usage]:
+    deps: ConversationDependencies, question: ClosingQuestion, checked: CheckedClosing, thread: str
+) -> tuple[CheckedClosing, Usage]:
     """Hold what was written against the turns, and say what that cost. Where that fails, it stays as it was written.
     A rehearsal writes only what its own templates know to be so.
     """
@@ -221,7 +217,7 @@ async def _verified(
     if context is None or not deps.settings.memory.verify or deps.settings.llm.provider == "rehearsal":
         return checked, NOTHING_SPENT
     try:
-        answer = await verify(deps.models.for_role("verify"), context, thread)
+        answer = await deps.models.for_role("verify").complete(verify_prompt(context, thread))
     except ModelError as exc:
         _log.warning("the closing of %s is not verified: %s", thread, exc)
         return checked, exc.usage
@@ -247,7 +243,7 @@ def _settle(
     deps: ConversationDependencies,
     said: Transcript,
     question: ClosingQuestion,
-    checked: Checked,
+    checked: CheckedClosing,
     usage: Mapping[Role, Usage],
     embedded: Embedded,
 ) -> ConversationRow:

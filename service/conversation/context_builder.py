@@ -26,15 +26,31 @@ from service.conversation.context_selection import (
 )
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.game_actions import allowed
-from service.conversation.prompt import LastMeeting, Present, PromptContext, Record, ScenePart, knowledge, render_record
-from service.conversation.scenes import Setting, setting_of
+from service.conversation.prompt import (
+    LastMeeting,
+    Present,
+    PromptContext,
+    PromptRecord,
+    ScenePart,
+    knowledge,
+    render_record,
+)
+from service.conversation.scenes import SceneSetting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.conversation.turn_taking import FEWEST, OPENER, goes_on, interventions_in, those_there
 from service.errors import NotFound
 from service.locales import ago
 from service.memory.episodes import acquainted, episode_of
-from service.memory.mid_term import self_told, weighty
-from service.memory.recall import Line, RecentMemory, is_promise, on_mind_line, recent_memories, remembered, talk_line
+from service.memory.mind import self_told, weighty
+from service.memory.recall import (
+    PromptLine,
+    RecentMemory,
+    is_promise,
+    on_mind_line,
+    recent_memories,
+    remembered,
+    talk_line,
+)
 from service.memory.record import FACTS, Kind, Memory, Recalled
 from service.memory.secrets import Discretion, discretion_among
 from service.memory.telling import clause, episode_told, ref_of, remembered_as
@@ -70,7 +86,7 @@ class Contexts:
 
     world: WorldView
     contexts: Mapping[int, PromptContext]
-    records: Mapping[int, Record]
+    records: Mapping[int, PromptRecord]
     kept: set[str]
 
 
@@ -82,14 +98,14 @@ class _Rows:
     """
 
     recent: Mapping[str, RecentMemory]
-    setting: Setting
+    setting: SceneSetting
     attitudes: Mapping[tuple[str, str], Attitude]
     acquainted: Set[frozenset[str]]
     moods: Mapping[str, Mood]
     told: Mapping[str, Sequence[Memory]]
     weighty: Mapping[str, Sequence[Memory]]
     earlier: Sequence[TurnRow]
-    records: Mapping[str, Record]
+    records: Mapping[str, PromptRecord]
     interventions: Sequence[InterventionRow]
 
 
@@ -103,7 +119,10 @@ async def build_contexts(deps: ConversationDependencies, said: Transcript) -> Co
         NotFound: the content no longer has one of the two, or the place they stand at.
     """
     row, world = said.row, world_of(said.row, said.world, said.row.started_at)
-    _require_there(world, row)
+    for person_id in row.person_ids:
+        world.cast.person(person_id)
+    if not row.place and row.node_id not in world.map.nodes:
+        raise NotFound(kind="node", id=row.node_id)
     seats = [one.seat for one in row.participants if one.speaker == Speaker.MODEL]
     met = {seat: met_by(row, seat) for seat in seats}
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
@@ -136,8 +155,13 @@ async def build_contexts(deps: ConversationDependencies, said: Transcript) -> Co
         remembered(deps.memory, world, row.opener_id, query, limit=limits.get(OPENER, 0) if query else 0, kinds=kinds),
     )
     discreet = _discretion(world, row, rows, {seat: there for seat, (there, _) in met.items()})
-    rows = _discreetly(rows, discreet)
-    contexts, records = dict[int, PromptContext](), dict[int, Record]()
+    rows = replace(  # without what would give away what is kept
+        rows,
+        recent={one: discreet[one].recent(recent) for one, recent in rows.recent.items()},
+        told={one: [told for told in rows.told[one] if keeps.lets_item(told)] for one, keeps in discreet.items()},
+        weighty={one: list(filter(keeps.lets_item, rows.weighty[one])) for one, keeps in discreet.items()},
+    )
+    contexts, records = dict[int, PromptContext](), dict[int, PromptRecord]()
     for seat, found_of, said_before in zip(seats, known, pasts, strict=True):
         person_id, (there, later) = row.person_ids[seat], met[seat]
         of_each = [discreet[person_id].known(one, world) for one in found_of]
@@ -183,14 +207,6 @@ def met_by(row: ConversationRow, seat: int) -> tuple[list[str], list[str]]:
     return [row.person_ids[one] for one in there], [row.person_ids[one] for one in rest if one not in there]
 
 
-def _require_there(world: WorldView, row: ConversationRow) -> None:
-    """Raises: NotFound."""
-    for person_id in row.person_ids:
-        world.cast.person(person_id)
-    if not row.place and row.node_id not in world.map.nodes:
-        raise NotFound(kind="node", id=row.node_id)
-
-
 def _rows(
     session: Session,
     deps: ConversationDependencies,
@@ -215,7 +231,9 @@ def _rows(
         weighty=weighty(session, world, *row.person_ids),
         earlier=[turn for pair in pairs for turn in _said_before(session, world, row, *pair)],
         interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
-        records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
+        records={
+            own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := PromptRecord.of(own))
+        },
     )
 
 
@@ -240,16 +258,6 @@ def _discretion(
             world.cast.person(person_id), {partner_id: rows.recent[person_id].attitude.affinity, **liked}
         ).apart(world, person_id, (partner_id, *others))
     return found
-
-
-def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
-    """The rows without what would give away what is kept."""
-    return replace(
-        rows,
-        recent={person_id: discreet[person_id].recent(recent) for person_id, recent in rows.recent.items()},
-        told={one: list(filter(keeps.lets_item, rows.told[one])) for one, keeps in discreet.items()},
-        weighty={one: list(filter(keeps.lets_item, rows.weighty[one])) for one, keeps in discreet.items()},
-    )
 
 
 def _own_words(rows: _Rows, world: WorldView, person_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -342,7 +350,7 @@ def _candidates(
     found = {ref_of(one.item) for one in (*known, *bears, *(one for of in dict(others).values() for one in of))}
     for one in rows.weighty[person_id]:
         if ref_of(one) not in found:
-            line = Line(remembered_as(world, one, person_id), ref_of(one))
+            line = PromptLine(remembered_as(world, one, person_id), ref_of(one))
             yield Candidate(section="mid_term", worth=float(one.importance), line=line)
     for mind in recent.mid_term:
         if is_promise(mind) and mind.partner_id not in there and mind.expires_at > world.now + MINUTES_PER_DAY:
@@ -353,7 +361,7 @@ def _candidates(
     told = [one for one in reversed(rows.told[person_id]) if one.known_from <= world.now]
     on_it = {*(one.id for one in own), *(told[place].id for place in bearing(moment, [one.text for one in told]))}
     for one in {one.id: one for one in (*own, *told)}.values():
-        line = Line(clause(world, one), ref_of(one))
+        line = PromptLine(clause(world, one), ref_of(one))
         yield Candidate(section="learned", worth=one.importance + BEARS * (one.id in on_it) - 1, line=line)
     for talk in recent.today:
         if talk.partner_id != partner_id:
@@ -369,7 +377,7 @@ def _is_own(one: Recalled) -> bool:
     return isinstance(one.item, Memory) and one.item.kind is Kind.SELF
 
 
-def _part(row: ConversationRow, setting: Setting, seat: int, partner_id: str) -> ScenePart | None:
+def _part(row: ConversationRow, setting: SceneSetting, seat: int, partner_id: str) -> ScenePart | None:
     if row.form != TurnForm.SCENE:
         return None
     are_more = len(row.participants) > FEWEST or setting.grows

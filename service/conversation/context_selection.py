@@ -13,7 +13,7 @@ from typing import Any, cast
 from service.content.lore import LoreEntry
 from service.content.profile import NpcProfile, Profile
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.prompt import PromptContext, Record, render_record, was_told
+from service.conversation.prompt import PromptContext, PromptRecord, render_record, was_told
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import (
     asks,
@@ -29,7 +29,7 @@ from service.memory.lexical import (
     tokens_a_word,
 )
 from service.memory.ranking import FEW, floor
-from service.memory.recall import Line, fitting, remembered, within
+from service.memory.recall import PromptLine, fitting, remembered, within
 from service.memory.record import DEFAULT_IMPORTANCE, HeardTurn, Kind, Memory, Recalled
 from service.memory.secrets import discretion_among
 from service.memory.telling import MemoryKind, Told, in_turn, ref, ref_of, remembered_as, said_of, tell, turns_of
@@ -69,7 +69,7 @@ def reminded_tokens(context_tokens: int) -> int:
     return min(MOST_REMINDED, int(_REMINDED * context_tokens))
 
 
-_NO_LINE = Line("")
+_NO_LINE = PromptLine("")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +80,7 @@ class Candidate:
 
     section: str
     worth: float
-    line: Line = _NO_LINE
+    line: PromptLine = _NO_LINE
     item: Recalled | None = None
 
 
@@ -195,7 +195,7 @@ AUTHORED_SHARE = 2
 
 
 async def reminded_of(
-    deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record, *, by_human: bool
+    deps: ConversationDependencies, met: WorldView, context: PromptContext, record: PromptRecord, *, by_human: bool
 ) -> Told:
     """What the last lines remind the speaker of: of whoever is spoken of, of itself, of lore, and of what it remembered
     when the two `met`, best first, without what its prompt holds already.
@@ -203,7 +203,9 @@ async def reminded_of(
     It is asked before every turn and told with this one alone: the next turn has a block of its own. `by_human`: a
     human has spoken, and the embedder is asked too, which takes some 20 ms; else all is found by words, at once.
     """
-    query = _talked_of([line.text for line in context.lines])
+    said = [line.text for line in context.lines[-2:]]
+    words = [token for token in query_tokens(" ".join(said[-1:])) if not says_little(token)]
+    query = " ".join(said[-1:] if len(words) >= SAYS_WHAT * tokens_a_word(words) else said)
     if not query.strip():
         return Told()
     owner_id = context.speaker.id
@@ -212,7 +214,7 @@ async def reminded_of(
     keeps = discretion_among(context.speaker, context.affinities).apart(met, owner_id, context.affinities)
     notes = [line.note for line in context.lines if line.speaker_id == owner_id]
     own = (*spoken_of(met, context.speaker, query, context.affinities), *bearing_persona(met, context.speaker, query))
-    written = (*map(Line, own), *brought_to_mind(met, owner_id, query))
+    written = (*map(PromptLine, own), *brought_to_mind(met, owner_id, query))
     untold = (one for one in written if not was_told(record, notes, one.text))
     authored = fitting(untold, room // AUTHORED_SHARE)
     room -= sum(map(estimate_tokens, authored.lines))
@@ -235,31 +237,21 @@ def worth_a_line(found: Sequence[Recalled], near_best: float = 0) -> Iterator[Re
         yield one
 
 
-def _talked_of(said: Sequence[str]) -> str:
-    """The last line, and the one before where the last says little by itself."""
-    telling = [token for token in query_tokens(" ".join(said[-1:])) if not says_little(token)]
-    return " ".join(said[-1:] if len(telling) >= SAYS_WHAT * tokens_a_word(telling) else said[-2:])
-
-
 def bearing(query: str, texts: Sequence[str], weights: Sequence[float] = ()) -> list[int]:
     """The places of the texts that bear on the query, best first. `weights`, where they are given, are what the shared
     words of each are worth: 1 unless it matters more or less than others.
     """
     if not texts:
         return []
-    rarity = _rarity(texts, [token for token in query_tokens(query) if not says_little(token)])
+    wanted, total = [token for token in query_tokens(query) if not says_little(token)], max(len(texts), FEW)
+    holding = {token: sum(token in _tokens_of(text) for text in texts) for token in wanted}
+    rarity = {token: math.log1p((total - count + 0.5) / (count + 0.5)) for token, count in holding.items()}
     least = floor(sum(rarity.values()), len(texts))
     scores = [sum(rarity[token] for token in rarity.keys() & _tokens_of(text)) for text in texts]
     if weights:
         scores = [score * weight for score, weight in zip(scores, weights, strict=True)]
     places = sorted(range(len(texts)), key=lambda place: -scores[place])
     return [place for place in places if scores[place] and scores[place] >= least]
-
-
-def _rarity(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
-    total = max(len(texts), FEW)
-    holding = {token: sum(token in _tokens_of(text) for text in texts) for token in wanted}
-    return {token: math.log1p((total - count + 0.5) / (count + 0.5)) for token, count in holding.items()}
 
 
 @lru_cache(maxsize=10_000)
@@ -318,7 +310,7 @@ def persona_candidates(world: WorldView, profile: Profile, query: str, present: 
     named = [(line, _USUAL + BEARS) for line in spoken_of(world, profile, query, present)]
     more = [(one.told, float(one.weight)) for one in profile.persona if one.person is None and one.told not in bears]
     lines = [*named, *((told, _USUAL + BEARS) for told in bears), *more]
-    return [Candidate(section="persona", worth=worth, line=Line(told)) for told, worth in lines]
+    return [Candidate(section="persona", worth=worth, line=PromptLine(told)) for told, worth in lines]
 
 
 def persona_told(world: WorldView, profile: Profile, query: str, present: Collection[str]) -> tuple[str, ...]:
@@ -353,7 +345,7 @@ def always_told(world: WorldView, person_id: str) -> Told:
     return fitting((_line(world, one) for one in known_lore(world, person_id, is_always=True)), LORE_TOKENS)
 
 
-def brought_to_mind(world: WorldView, person_id: str, query: str) -> list[Line]:
+def brought_to_mind(world: WorldView, person_id: str, query: str) -> list[PromptLine]:
     """The lore that bears on the query, by the rarity of the words they share, as in a memory; best first."""
     known = known_lore(world, person_id, is_always=False)
     lines = [_line(world, one) for one in known]
@@ -369,5 +361,5 @@ def lore_candidates(world: WorldView, person_id: str, query: str) -> list[Candid
     return [Candidate(section="persona", worth=worth, line=line) for line, worth in told[:MOST_LORE]]
 
 
-def _line(world: WorldView, one: LoreEntry) -> Line:
-    return Line(one.text.of(world.language), ref(MemoryKind.LORE, one.id))
+def _line(world: WorldView, one: LoreEntry) -> PromptLine:
+    return PromptLine(one.text.of(world.language), ref(MemoryKind.LORE, one.id))

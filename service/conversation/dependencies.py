@@ -33,13 +33,15 @@ class Spoken:
 
 
 class TurnQuality(Protocol):
-    """Whoever says how good a turn is before it is said."""
+    """A judge of turns: it is asked how good one is before it is said."""
 
     def wants(self, key: ConversationKey, turn: int, role: Role) -> bool:
         """Whether that turn is checked: the same whenever it is asked."""
 
     async def best(self, spoken: Spoken, first: Answer[Any], again: Again, tally: Tally) -> CheckedAnswer[Answer[Any]]:
-        """What is said instead of, or as, the `first`. Each call is counted in `tally` as soon as it was answered."""
+        """Choose the answer that is said: the `first` one, or a better one made `again`. It counts each call in `tally`
+        as soon as it is answered.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,5 +65,5 @@ class ConversationDependencies:
 
     @property
     def models_missing(self) -> bool:
-        """Nobody answers decisions: characters follow their routine."""
+        """Whether no model answers decisions: then characters follow their routine."""
         return self.models.names()["decision"] == "none"

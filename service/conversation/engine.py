@@ -34,7 +34,7 @@ MOST_KNOWN = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class TurnOutcome:
     """What came of a turn. `is_over`: nothing more will be said, and the conversation has ended; else `left` may have
     gone with it, while the others go on.
     """
@@ -72,7 +72,7 @@ class Engine:
                 self._contexts.pop(key, None)
         return not waits
 
-    async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> Outcome:
+    async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> TurnOutcome:
         """Speak turn `index` at world time `at` (None: what the clock shows when it is said).
 
         A turn that is committed already is not spoken again. A model's failure, or a client, may have ended it.
@@ -89,9 +89,9 @@ class Engine:
             said = await self._speak(said, at)
         if said is None or said.row.phase != Phase.RUNNING:
             self._contexts.pop(key, None)
-            return Outcome(is_over=True)
+            return TurnOutcome(is_over=True)
         gone = (one.person_id for one in said.row.participants if one.left_turn == index + 1)
-        return Outcome(left=next(gone, None))
+        return TurnOutcome(left=next(gone, None))
 
     async def close(self, key: ConversationKey) -> None:
         """Remember it, by one model call.

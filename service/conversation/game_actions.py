@@ -13,7 +13,7 @@ from service.content.actions import GameAction
 from service.content.fields import same_flag
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_asked, tell_came_of_it
-from service.conversation.prompt import Outcome
+from service.conversation.prompt import ActionOutcome
 from service.people.attitude import attitude
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
@@ -29,7 +29,7 @@ class Pending:
     """
 
     can_do: tuple[GameAction, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ActionOutcome, ...] = ()
     told: tuple[str, ...] = ()
 
 
@@ -53,7 +53,7 @@ def allowed(world: WorldView, row: ConversationRow, person_id: str) -> tuple[Gam
 def pending(
     session: Session, world: WorldView, row: ConversationRow, person_id: str, actions: Sequence[GameAction]
 ) -> Pending:
-    """Of `actions` those that the person may ask for now, and what it is to be told of earlier ones."""
+    """The actions that the person may ask for now, and what it is to be told of earlier ones."""
     settled = [
         call
         for call in calls_in(session, row.key)
@@ -61,7 +61,9 @@ def pending(
     ]
     return Pending(
         can_do=_possible(session, world, row, person_id, actions),
-        outcomes=tuple(Outcome(what=one.words, state=CallState(one.state), message=one.message) for one in settled),
+        outcomes=tuple(
+            ActionOutcome(what=one.words, state=CallState(one.state), message=one.message) for one in settled
+        ),
         told=tuple(one.id for one in settled),
     )
 
@@ -75,7 +77,9 @@ def calls_in(session: Session, key: ConversationKey) -> list[ActionCallRow]:
 
 
 def ask_game(session: Session, world: WorldView, row: ConversationRow, turn: TurnRow, act: Act) -> None:
-    """With the turn the speaker asks something of the game, or tries in vain; the caller holds the row, and commits."""
+    """Write down what the speaker asks of the game with the turn, or tries in vain. The caller holds the row, and
+    commits.
+    """
     calls = calls_in(session, row.key)
     action = world.cast.game_actions.get(act.id)
     fault = act.fault
@@ -109,7 +113,7 @@ def ask_game(session: Session, world: WorldView, row: ConversationRow, turn: Tur
 
 
 def note_told(session: Session, key: ConversationKey, call_ids: Sequence[str], turn: int) -> None:
-    """With that turn its speaker was told what became of these."""
+    """Write down that the speaker was told with that turn what became of these calls."""
     for call in calls_in(session, key) if call_ids else ():
         if call.id in call_ids:
             call.told_turn = turn

@@ -1,9 +1,12 @@
-"""Owns what a human does in a conversation: says something, takes over from a model, hands back. And what a chat client
-does, which has one conversation for a person and a player, wherever the two are: no word of the person ends it, but
+"""Owns what comes to a conversation from outside: what a human does (says something, takes over from a model, hands
+back), what the game says of what it was asked for, each thing once and in time, and what a chat client does.
+
+A chat client has one conversation for a person and a player, wherever the two are: no word of the person ends it, but
 that the client begins another, that it is long enough, or silence.
 """
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,6 +15,7 @@ from sqlmodel import Session, col, select
 
 from service.conversation.client_events import (
     drop_utterance,
+    tell_came_of_it,
     tell_failed,
     tell_next,
     tell_said,
@@ -30,15 +34,15 @@ from service.conversation.transcript import (
     turns_of,
 )
 from service.conversation.turn_taking import OPENER, PARTNER, is_silent, let_speak
-from service.errors import Invalid, NotFound, NotSpeaking, NotYourTurn, StaleChoice
+from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.events import last_of_an_utterance, log_in
-from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
+from service.store.phase import CallState, EndReason, Phase, Speaker
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in
 from service.usage import Usage
 
 WORDS_MAX = 2000
@@ -169,10 +173,11 @@ def interrupt(
     row, world = held(session, worlds, key)
     require(row, Phase.RUNNING)
     turns = turns_of(session, key)
-    begun = utterance_begun(session, row)
+    begun, last = utterance_begun(session, row), last_of_an_utterance(session, key)
+    last = last if last is not None and last.kind == UtteranceCompleted.kind else None
     if begun is not None and begun.utterance_id == heard.utterance_id:
         _cut_in(session, world, Transcript(row=row, turns=turns, world=world), begun, heard, spoken)
-    elif turns and turns[-1].model != _HUMAN and _last(session, row) == heard.utterance_id:
+    elif turns and turns[-1].model != _HUMAN and last and last.data["utterance_id"] == heard.utterance_id:
         cut_back(session, row, world, turns[-1], heard)
     else:
         raise NotSpeaking(conversation_id=row.id, utterance_id=heard.utterance_id)
@@ -187,7 +192,7 @@ def _cut_in(
     heard: Heard,
     spoken: Speaking | None,
 ) -> None:
-    """Of an utterance in the making. Words that another process speaks are known by those that were heard alone."""
+    """Cut short an utterance in the making. Of words that another process speaks only the heard ones are known."""
     row = said.row
     known = spoken if spoken is not None and spoken.utterance_id == begun.utterance_id else None
     text = heard.of(known.text) if known is not None else plain(heard.text or "")
@@ -215,7 +220,7 @@ def _cut_in(
 
 
 def give_word(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:
-    """It is the turn of the human in that seat, though the other has not spoken; the caller holds the row, and
+    """Give the turn to the human in that seat, though the other has not spoken; the caller holds the row, and
     commits.
     """
     log_in(session, row.key, world.now, "waits", seat=seat)
@@ -223,7 +228,7 @@ def give_word(session: Session, row: ConversationRow, world: WorldView, seat: in
 
 
 def cut_back(session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, heard: Heard) -> None:
-    """Of what was said already, and was still being played. The caller holds the row, and commits."""
+    """Cut short a turn that was said already, and was still being played. The caller holds the row, and commits."""
     text = heard.of(turn.text)
     if text == turn.text:
         return
@@ -321,7 +326,7 @@ def hand_over(
     speaker: Speaker,
     spoken_sentences: int = 0,
 ) -> ConversationRow:
-    """From now on a human, or a model, finds the words of one who takes part; the caller commits, and has it carried
+    """Let a human, or a model, find the words of one who takes part from now on; the caller commits, and has it carried
     on. Doing it twice changes nothing. Of an utterance in the making so many sentences were told.
 
     Raises:
@@ -357,12 +362,6 @@ def leave_in_silence(session: Session, worlds: WorldRepository, key: Conversatio
         return False
     end(session, worlds, key.world_id, key.conversation_id, EndReason.SILENCE)
     return True
-
-
-def _last(session: Session, row: ConversationRow) -> str | None:
-    """The utterance that was said last."""
-    last = last_of_an_utterance(session, row.key)
-    return last.data["utterance_id"] if last is not None and last.kind == UtteranceCompleted.kind else None
 
 
 def _said_before(session: Session, key: ConversationKey, message_id: str | None) -> TurnRow | None:
@@ -441,3 +440,58 @@ def lengthen(
     tell_said(session, row, world, last)
     let_speak(row, OPENER, world)
     return True
+
+
+MESSAGE_MAX = 300
+"""Most characters of what the game says beside it."""
+
+
+def settle(
+    session: Session, worlds: WorldRepository, key: ConversationKey, call_id: str, *, ok: bool, message: str
+) -> ActionCallRow:
+    """Take the game's word, that it is done or not, and what it says beside it, which the speaker is told; the caller
+    commits, and has the conversation carried on.
+
+    Raises:
+        NotFound: no such conversation, or nothing was asked in it under that id.
+        ActionOver: the game has said so before, or it is too late.
+    """
+    row, world = held(session, worlds, key)
+    call = session.get(ActionCallRow, (key.world_id, call_id))
+    if call is None or call.conversation_id != row.id:
+        raise NotFound(kind="action_call", id=call_id)
+    if call.state != CallState.REQUESTED:
+        raise ActionOver(call_id=call_id, state=call.state)
+    if call.deadline <= time.time():  # somebody comes by soon, and writes it down
+        raise ActionOver(call_id=call_id, state=CallState.EXPIRED.value)
+    call.state = CallState.DONE if ok else CallState.FAILED
+    call.reason = None if ok else "client"
+    call.message = " ".join(plain(message).split())
+    log_in(session, key, world.now, "action_settled", call_id=call_id, ok=ok, message=call.message)
+    tell_came_of_it(session, row, world, call)
+    return call
+
+
+def late(session: Session) -> list[tuple[str, str]]:
+    """The ids, after that of their world, of what the game has said nothing of in time."""
+    query = select(ActionCallRow.world_id, ActionCallRow.id).where(
+        ActionCallRow.state == CallState.REQUESTED, col(ActionCallRow.deadline) <= time.time()
+    )
+    return [(world_id, call_id) for world_id, call_id in session.exec(query.order_by(col(ActionCallRow.id)))]
+
+
+def expire(session: Session, worlds: WorldRepository, world_id: str, call_id: str) -> ConversationKey | None:
+    """Nothing came of it; the caller commits, and has the conversation carried on. None: the game has spoken, or it was
+    forgotten, in the same moment.
+    """
+    found = session.get(ActionCallRow, (world_id, call_id))
+    if found is None:
+        return None
+    row, world = held(session, worlds, ConversationKey(world_id, found.conversation_id))
+    session.refresh(found)
+    if found.state != CallState.REQUESTED:
+        return None
+    found.state = CallState.EXPIRED
+    log_in(session, row.key, world.now, "action_settled", call_id=call_id)
+    tell_came_of_it(session, row, world, found)
+    return row.key

@@ -9,7 +9,7 @@ the ones before. They are written before the turn is spoken, so whoever goes on 
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -43,7 +43,7 @@ from service.memory.telling import tell
 from service.people.attitude import DIMENSIONS, Attitude, Dimension, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
 from service.store.phase import Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
-from service.store.tables import AttitudeChangeRow, ConversationRow, TurnRow
+from service.store.tables import AttitudeChangeRow, TurnRow
 from service.store.usage import Purpose
 from service.usage import Usage
 from world.time import WorldTime
@@ -60,7 +60,7 @@ MOST_FOUND = 3
 EVIDENCE_TOKENS = 40
 """What bears on one dimension takes no more of a prompt, by `estimate_tokens`."""
 
-Evidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
+AttitudeEvidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
 """The dimensions that memory says something of, and what, each line with when."""
 Degree = Annotated[int, Field(ge=0, le=10)]
 
@@ -108,7 +108,7 @@ class ModulatorContext(PromptValues):
     spot: str
     line: str
     others: tuple[Bystander, ...]
-    near: tuple[tuple[str, ...], tuple[str, ...]]
+    near: tuple[tuple[str, ...], ...]
 
 
 async def moderated(deps: ConversationDependencies, said: Transcript, seat: int, at: int | None) -> int:
@@ -151,36 +151,22 @@ async def perceivers(deps: ConversationDependencies, said: Transcript, turn: Tur
     if row.modulator == Modulator.PLACE or not (turn.act or turn.text):
         return ruled
     known = names_of(said.world, others)
-    context = _modulated(said.world, row, turn, stand, known, ruled)
+    context = ModulatorContext(
+        language=said.world.language,
+        place=row.place or said.world.map.label(row.node_id),
+        speaker_name=turn.speaker_name,
+        spot=stand[turn.speaker_id],
+        line=data(told_of(said.world, turn, turn.text, turn.act)),
+        others=tuple(Bystander(name=name, spot=stand[one]) for name, one in known.items()),
+        near=tuple(tuple(name for name, one in known.items() if some is None or one in some) for some in ruled),
+        own_prompts=said.world.cast.own_prompts,
+    )
     answer = await _ask(deps, said, directed("modulator", context, reaching(tuple(known))), "modulator", at)
     if answer is None:
         return ruled
     reach: Mapping[str, Reach] = {one: getattr(answer, f"person_{n}") for n, one in enumerate(known.values(), 1)}
     hears = {one for one in others if reach[one].hears >= NOTICED and loudness != Loudness.ASIDE}
     return reached(others, {one for one in others if reach[one].sees >= NOTICED}, hears)
-
-
-def _modulated(
-    world: WorldView,
-    row: ConversationRow,
-    turn: TurnRow,
-    stand: Mapping[str, str],
-    known: Mapping[str, str],
-    ruled: Reached,
-) -> ModulatorContext:
-    def of(some: Sequence[str] | None) -> tuple[str, ...]:
-        return tuple(name for name, one in known.items() if some is None or one in some)
-
-    return ModulatorContext(
-        language=world.language,
-        place=row.place or world.map.label(row.node_id),
-        speaker_name=turn.speaker_name,
-        spot=stand[turn.speaker_id],
-        line=data(told_of(world, turn, turn.text, turn.act)),
-        others=tuple(Bystander(name=name, spot=stand[one]) for name, one in known.items()),
-        near=(of(ruled[0]), of(ruled[1])),
-        own_prompts=world.cast.own_prompts,
-    )
 
 
 @lru_cache(maxsize=256)
@@ -242,7 +228,7 @@ class AttitudeContext(PromptValues):
     attitude: Attitude
     lines: tuple[Line, ...]
     questions: Questions | None = None
-    evidence: Evidence = ()
+    evidence: AttitudeEvidence = ()
 
 
 async def changed_stance(
@@ -299,7 +285,7 @@ async def _judge(
 
 async def _evidence(
     deps: ConversationDependencies, met: WorldView, context: PromptContext, questions: Mapping[Dimension, str]
-) -> Evidence:
+) -> AttitudeEvidence:
     """What the speaker remembers of the partner that answers each question best, each once and nothing that is kept
     from those who are there; nothing while the store is away.
     """
@@ -346,11 +332,14 @@ def attitude_prompt(context: AttitudeContext, answer: type[T]) -> Prompt[T]:
     """The question as it is sent: for the `Questions`, or, where they are there, for the values; this one begins as the
     other did.
     """
-    messages = [Message(role="system", content=_render("system", context))]
-    messages.append(Message(role="user", content=_render("asks", context)))
+    blocks = ("system", "asks") if context.questions is None else ("system", "asks", "judges")
+    system, asks, *judges = (
+        TEMPLATES.render("attitude", block, context.language, context, context.own_prompts) for block in blocks
+    )
+    messages = [Message(role="system", content=system), Message(role="user", content=asks)]
     if context.questions is not None:
         messages.append(Message(role="assistant", content=context.questions.model_dump_json()))
-        messages.append(Message(role="user", content=_render("judges", context)))
+        messages += [Message(role="user", content=one) for one in judges]
     return Prompt(
         name="attitude",
         role=context.speaker.kind,
@@ -360,7 +349,3 @@ def attitude_prompt(context: AttitudeContext, answer: type[T]) -> Prompt[T]:
         given=context,
         max_tokens=MAX_TOKENS,
     )
-
-
-def _render(block: str, context: AttitudeContext) -> str:
-    return TEMPLATES.render("attitude", block, context.language, context, context.own_prompts)

@@ -62,7 +62,7 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """As others are told it."""
+        """The line as others are told it."""
         return self.told or self.text
 
     @property
@@ -119,7 +119,7 @@ class LastMeeting:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class ActionOutcome:
     """What became of something that the speaker asked of the game; `message` is the game's own word."""
 
     what: str
@@ -209,7 +209,7 @@ class PromptContext(PromptValues):
     nudge: Nudge | None = None
     actions: tuple[GameAction, ...] = ()
     can_do: tuple[GameAction, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[ActionOutcome, ...] = ()
     choices: int = 0
     others: tuple[Present, ...] = ()
     part: ScenePart | None = None
@@ -265,7 +265,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class PromptRecord:
     """What every prompt of one speaker in one conversation begins with: the system message, and the context. `knew` is
     what stands in it.
     """
@@ -275,7 +275,7 @@ class Record:
     knew: Knowledge
 
     def row(self, key: ConversationKey, person_id: str) -> PromptRow:
-        """As it is kept."""
+        """The row that keeps the record."""
         return PromptRow(
             **key._asdict(),
             person_id=person_id,
@@ -285,22 +285,22 @@ class Record:
         )
 
     @classmethod
-    def of(cls, row: PromptRow) -> "Record | None":
-        """As it was kept; None: its text was not, for the conversation is closed."""
+    def of(cls, row: PromptRow) -> "PromptRecord | None":
+        """The record that a row keeps; None: the conversation is closed, and its text is gone."""
         if row.system is None or row.context is None:
             return None
         return cls(system=row.system, context=row.context, knew=Knowledge.model_validate(row.knew))
 
 
-def render_record(context: PromptContext, knew: Knowledge = NOTHING_KNOWN) -> Record:
+def render_record(context: PromptContext, knew: Knowledge = NOTHING_KNOWN) -> PromptRecord:
     """Render what the speaker is told once, before its first turn; it `knew` what stands in it."""
     told = f"<context>\n{data(_render(context, 'context'))}\n</context>"
     opening = _render(context, "opening")
     text = f"{told}\n\n{opening}" if opening else told
-    return Record(system=_render(context, "system"), context=text, knew=knew)
+    return PromptRecord(system=_render(context, "system"), context=text, knew=knew)
 
 
-def was_told(record: Record, notes: Sequence[str], text: str) -> bool:
+def was_told(record: PromptRecord, notes: Sequence[str], text: str) -> bool:
     """Whether a speaker whose prompts begin so, and who was shown these notes, was told the text."""
     return any(data(text) in data(block) for block in (record.context, *notes))
 
@@ -330,7 +330,7 @@ def answer_of(context: PromptContext) -> type[BaseModel]:
     return suggesting(answer, context.choices) if context.choices else answer
 
 
-def speaker_prompt(context: PromptContext, record: Record, note: str, thread: str = "") -> Prompt[Any]:
+def speaker_prompt(context: PromptContext, record: PromptRecord, note: str, thread: str = "") -> Prompt[Any]:
     """Ask for the next utterance. `thread` says of which conversation."""
     own_goal, note_turns = context.goal if context.sets_goal else None, [turn for turn, _ in context.happened]
     return Prompt(
@@ -367,7 +367,7 @@ def told_prompt(name: str, role: Role, scene: PromptValues, answer: type[T], *, 
 
 
 def messages(
-    record: Record,
+    record: PromptRecord,
     lines: Sequence[Line],
     speaker_id: str,
     note: str,

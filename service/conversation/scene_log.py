@@ -97,7 +97,22 @@ def scene_log(
             )
             for one in interventions
         ],
-        turns=[_turn(row, turn) for turn in turns],
+        turns=[
+            TurnLog(
+                turn_number=turn.turn + 1,
+                character_id=turn.speaker_id,
+                character_name=turn.speaker_name,
+                think=turn.think or None,
+                act=turn.act or None,
+                talk=turn.text or None,
+                emotion=turn.emotion,
+                loudness=Loudness(turn.loudness),
+                addressed=turn.addressed,
+                seen_by=perceivers(row, turn, turn.seen_by) if turn.act else [],
+                heard_by=perceivers(row, turn, turn.heard_by) if turn.text else [],
+            )
+            for turn in turns
+        ],
     )
 
 
@@ -143,22 +158,6 @@ def as_json(log: SceneLog) -> str:
 def as_yaml(log: SceneLog) -> str:
     """The same as YAML."""
     return yaml.safe_dump(log.model_dump(mode="json"), allow_unicode=True, sort_keys=False, width=120)
-
-
-def _turn(row: ConversationRow, turn: TurnRow) -> TurnLog:
-    return TurnLog(
-        turn_number=turn.turn + 1,
-        character_id=turn.speaker_id,
-        character_name=turn.speaker_name,
-        think=turn.think or None,
-        act=turn.act or None,
-        talk=turn.text or None,
-        emotion=turn.emotion,
-        loudness=Loudness(turn.loudness),
-        addressed=turn.addressed,
-        seen_by=perceivers(row, turn, turn.seen_by) if turn.act else [],
-        heard_by=perceivers(row, turn, turn.heard_by) if turn.text else [],
-    )
 
 
 def _from_outside(turn: TurnLog, person_id: str) -> TurnLog:
@@ -297,7 +296,7 @@ def read_report(session: Session, world: WorldView, scene_id: str) -> SceneRepor
 
 
 def _affinities_by_pair(changes: Iterable[AttitudeChangeRow]) -> dict[tuple[str, str], int]:
-    """By owner and other. Ids of conversations are in the order in which they began."""
+    """The affinity of each owner towards each other. Ids of conversations are in the order in which they began."""
     by_pair = defaultdict[tuple[str, str], list[AttitudeChangeRow]](list)
     for change in changes:
         by_pair[change.owner_id, change.other_id].append(change)

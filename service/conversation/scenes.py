@@ -3,7 +3,7 @@ in one, who joins or leaves at any turn, and how far it may go on.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +51,10 @@ def begin(
     location, time, situation = (one.of(world.language) for one in (scene.location, scene.time, scene.situation))
     is_node = location in world.map.nodes
     before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
+    number = max(map(_number, _played(session, world.id, scene.scene_id)), default=0) + 1
+    # What was remembered of the scene before by who remembers most; "": nothing yet.
+    of_last = col(SummaryRow.conversation_id).in_([one.id for one in before[-1:]])
+    summaries = select(SummaryRow.summary).where(SummaryRow.world_id == world.id, of_last)
     row = ConversationRow(
         id=conversation_id or new_id(),
         world_id=world.id,
@@ -68,9 +72,9 @@ def begin(
         modulator=Modulator(scene.modulator),
         perceptions=scene.perceptions,
         stands_at=0,
-        scene_id=_free(scene.scene_id, _played(session, world.id, scene.scene_id)),
+        scene_id=scene.scene_id if number == 1 else f"{scene.scene_id}.{number}",
         definition=scene.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        carried=_summary(session, before[-1]) if before else "",
+        carried=max(session.exec(summaries), key=len, default="") if before else "",
     )
     row.participants = participants(session, world, row, ids)
     for one, person in zip(row.participants, scene.participants, strict=True):
@@ -211,7 +215,7 @@ def staged(session: Session, world_id: str, scene_id: str) -> ConversationRow:
 
 
 def scenes_of(session: Session, world_id: str, *which: ColumnElement[bool]) -> list[ConversationRow]:
-    """Those that were begun in the world, the newest first."""
+    """The scenes that were begun in the world, the newest first."""
     of_world = (ConversationRow.world_id == world_id, col(ConversationRow.scene_id).is_not(None))
     query = select(ConversationRow).where(*of_world, *which)
     newest = (col(ConversationRow.started_at).desc(), col(ConversationRow.id).desc())
@@ -219,7 +223,7 @@ def scenes_of(session: Session, world_id: str, *which: ColumnElement[bool]) -> l
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class SceneSetting:
     """What a scene's prompts take from its file: when it plays, in words ("": as the world's clock shows), and what
     each remembers of the scene `before` it, by person. `grows`: somebody is to come in.
     """
@@ -229,17 +233,17 @@ class Setting:
     before: Mapping[str, str] = field(default_factory=dict)
 
 
-def setting_of(session: Session, row: ConversationRow) -> Setting:
-    """Of a conversation that is no scene of a file: nothing."""
+def setting_of(session: Session, row: ConversationRow) -> SceneSetting:
+    """The setting of a scene; an empty one where the conversation is no scene of a file."""
     if row.definition is None:
-        return Setting()
+        return SceneSetting()
     definition = definition_of(row)
     played = _played(session, row.world_id, definition.previous_scene) if definition.previous_scene else []
     remembered = select(SummaryRow).where(
         SummaryRow.world_id == row.world_id,
         col(SummaryRow.conversation_id).in_([one.id for one in played[-1:]]),
     )
-    return Setting(
+    return SceneSetting(
         time=definition.time.of(row.language),
         grows=any(one.do.add_person for one in definition.interventions),
         before={one.person_id: one.summary for one in session.exec(remembered)},
@@ -271,16 +275,3 @@ def _played(session: Session, world_id: str, scene_id: str) -> list[Conversation
 def _number(row: ConversationRow) -> int:
     _, _, number = (row.scene_id or "").partition(".")
     return int(number or 1)
-
-
-def _free(scene_id: str, played: Sequence[ConversationRow]) -> str:
-    number = max(map(_number, played), default=0) + 1
-    return scene_id if number == 1 else f"{scene_id}.{number}"
-
-
-def _summary(session: Session, before: ConversationRow) -> str:
-    """What was remembered of it by who remembers most; "": nothing yet."""
-    query = select(SummaryRow.summary).where(
-        SummaryRow.world_id == before.world_id, SummaryRow.conversation_id == before.id
-    )
-    return max(session.exec(query), key=len, default="")

@@ -16,15 +16,13 @@ from service.conversation.moderator import changed_stance, perceivers
 from service.conversation.prompt import (
     Nudge,
     PromptContext,
-    Record,
+    PromptRecord,
     data,
     render_note,
     render_reminder,
     speaker_prompt,
     was_told,
 )
-from service.conversation.repetition import breaks_character, is_foreign, is_nonsense, is_repetition
-from service.conversation.sentences import within
 from service.conversation.speech import Speech
 from service.conversation.transcript import (
     Transcript,
@@ -48,6 +46,7 @@ from service.conversation.turn_taking import (
     spots,
     those_there,
 )
+from service.conversation.utterance import breaks_character, is_foreign, is_nonsense, is_repetition, within
 from service.errors import (
     AWAY,
     BudgetExhausted,
@@ -171,9 +170,8 @@ async def finish(
 class _Utterance:
     answer: Answer[Any]
     note: str
-    note_turns: list[int]
-    recalled: str
-    reminded: list[str]
+    context: PromptContext
+    reminded: tuple[str, ...]
     told: tuple[str, ...]
     checked: CheckedAnswer[Answer[Any]] | None = None
 
@@ -196,10 +194,14 @@ async def _utter(
             models alone it has done so before.
         ModelError: the model failed.
     """
-    context = _context_now(known, said, seat, await _interventions(deps, said))
+    is_scene = said.row.form == TurnForm.SCENE
+    done = await deps.database.read(lambda s: interventions_in(s, said.row.key)) if is_scene else []
+    context = _context_now(known, said, seat, done)
     by_human = bool(context.lines) and context.lines[-1].speaker_id in said.row.humans
     reminded = await reminded_of(deps, known.world, context, known.records[seat], by_human=by_human)
-    asked = await _pending(deps, said, context)
+    asked, actions = Pending(), context.actions
+    if actions:
+        asked = await deps.database.read(lambda s: pending(s, said.world, said.row, context.speaker.id, actions))
     context = replace(
         context, reminded=reminded.lines, stance_now=stance_now, can_do=asked.can_do, outcomes=asked.outcomes
     )
@@ -220,9 +222,8 @@ async def _utter(
     return _Utterance(
         answer=answer,
         note=note,
-        note_turns=[turn for turn, _ in context.happened],
-        recalled=render_reminder(context),
-        reminded=list(reminded.refs),
+        context=context,
+        reminded=reminded.refs,
         told=asked.told,
         checked=checked,
     )
@@ -242,22 +243,10 @@ def _deflected(context: PromptContext, said: Transcript) -> Answer[Any]:
     return Answer(value=turn, usage=Usage(), model=AUTHOR)
 
 
-async def _interventions(deps: ConversationDependencies, said: Transcript) -> list[InterventionRow]:
-    if said.row.form != TurnForm.SCENE:
-        return []
-    return await deps.database.read(lambda s: interventions_in(s, said.row.key))
-
-
-async def _pending(deps: ConversationDependencies, said: Transcript, context: PromptContext) -> Pending:
-    if not context.actions:
-        return Pending()
-    return await deps.database.read(lambda s: pending(s, said.world, said.row, context.speaker.id, context.actions))
-
-
 async def _checked(
     deps: ConversationDependencies,
     said: Transcript,
-    record: Record,
+    record: PromptRecord,
     context: PromptContext,
     first: Answer[Any],
     note: str,
@@ -297,13 +286,15 @@ async def _checked(
 async def _accepted(
     deps: ConversationDependencies,
     row: ConversationRow,
-    record: Record,
+    record: PromptRecord,
     context: PromptContext,
     speech: Speech,
     *,
     streams: bool,
 ) -> tuple[Answer[Any], str]:
-    """See `_utter`; with the note it was asked with. `streams`: who listens may be told the words while they come."""
+    """An answer that its speaker can say, asked for a second time if need be, and the note it was asked with. Raises as
+    `_utter`. `streams`: who listens may be told the words while they come.
+    """
     try:
         answer, note = await _attempt(deps, row, record, context, speech, streams=streams)
         spent, fault = answer.usage, _fault(row, context, answer.value)
@@ -331,15 +322,11 @@ def _turned(known: Contexts, said: Transcript, seat: int) -> PromptContext:
     """The speaker's context; among more than two, or in a scene, with those who are there now, and turned to one."""
     context = known.contexts[seat]
     if is_shared(said.row, len(said.turns)) or context.others:
-        return _discreet(among(context, said.world, said.row, said.turns))
+        context = among(context, said.world, said.row, said.turns)
+        may_tell = discretion_among(context.speaker, context.affinities).open  # who came may know less than the others
+        keeps = tuple(one for one in context.secrets if one not in may_tell)
+        return replace(context, secrets=tuple(one for one in context.secrets if one in may_tell), keeps=keeps)
     return context
-
-
-def _discreet(context: PromptContext) -> PromptContext:
-    """The context, where who came may not be told what the others may."""
-    may_tell = discretion_among(context.speaker, context.affinities).open
-    keeps = tuple(one for one in context.secrets if one not in may_tell)
-    return replace(context, secrets=tuple(one for one in context.secrets if one in may_tell), keeps=keeps)
 
 
 def _context_now(
@@ -376,15 +363,15 @@ def _context_now(
 async def _attempt(
     deps: ConversationDependencies,
     row: ConversationRow,
-    record: Record,
+    record: PromptRecord,
     context: PromptContext,
     speech: Speech,
     *,
     streams: bool,
 ) -> tuple[Answer[Any], str]:
-    """See `_ask`. It is streamed where somebody listens; and where a client lets two models talk, for it can only begin
-    to listen when they have begun. In a scene a human is not told words before it is known who hears them; nobody is
-    where they may give a secret away.
+    """Ask once. The answer is streamed where somebody listens; and where a client lets two models talk, for it can only
+    begin to listen when they have begun. In a scene a human is not told words before it is known who hears them;
+    nobody is told words that may give a secret away.
     """
     may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human
     await speech.begin()
@@ -421,7 +408,7 @@ def _told_now(row: ConversationRow, turns: Sequence[TurnRow], speaker_id: str) -
 async def _ask(
     deps: ConversationDependencies,
     row: ConversationRow,
-    record: Record,
+    record: PromptRecord,
     context: PromptContext,
     on_text: TextListener | None,
 ) -> tuple[Answer[Any], str]:
@@ -512,9 +499,9 @@ async def _commit(
         goal_achieved=isinstance(answer, CharacterTurn) and answer.goal_achieved and index > 0,
         wants_to_end=answer.wants_to_end,
         note=spoken.note,
-        note_turns=spoken.note_turns or None,
-        recalled=spoken.recalled,
-        reminded=spoken.reminded,
+        note_turns=[number for number, _ in spoken.context.happened] or None,
+        recalled=render_reminder(spoken.context),
+        reminded=list(spoken.reminded),
         at=row.started_at,
         model=taken.model,
         calls=usage.calls,

@@ -49,7 +49,7 @@ class Speech:
             await self._anew
 
     async def leave(self) -> None:
-        """Nobody speaks any more."""
+        """Stop the attempt that runs."""
         if self._anew is not None:
             self._anew.cancel()
             await asyncio.gather(self._anew, return_exceptions=True)

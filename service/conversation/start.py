@@ -152,7 +152,10 @@ def _insert(
     engaged: Collection[str] = (),
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there. A human finds the words of a player."""
-    _require_actions(world, wanted.actions)
+    for action_id in wanted.actions or ():
+        if action_id not in world.cast.game_actions:
+            facts = {"id": action_id, "known": ", ".join(world.cast.game_actions) or Phrase("common.nothing")}
+            raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
     row = ConversationRow(
         id=wanted.conversation_id or new_id(),
         world_id=world.id,
@@ -187,7 +190,7 @@ def _insert(
 def participants(
     session: Session, world: WorldView, row: ConversationRow, person_ids: Sequence[str], *, seat: int = 0
 ) -> list[ParticipantRow]:
-    """Those who take part from the world's day on, the first of them in that seat; a model speaks for them."""
+    """Rows of those who take part from the world's day on, the first of them in that seat; a model speaks for them."""
     people = person_rows(session, world.id, person_ids)
     return [
         ParticipantRow(
@@ -208,15 +211,6 @@ def insert_running(session: Session, world: WorldView, row: ConversationRow) -> 
     began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=row.node_id)
     publish(session, row, world.now, began, row.opener_id)
     tell_started(session, row, world, turns=0)
-
-
-def _require_actions(world: WorldView, actions: Collection[str] | None) -> None:
-    """Raises: Invalid: the content has no such action of the game."""
-    known = world.cast.game_actions
-    for action_id in actions or ():
-        if action_id not in known:
-            facts = {"id": action_id, "known": ", ".join(known) or Phrase("common.nothing")}
-            raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
 
 
 def release(conversation: ConversationRow, person_ids: Collection[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from service.content.profile import Emotion
-from service.conversation.sentences import cut
+from service.conversation.utterance import cut
 from service.store.tables import ConversationKey
 
 

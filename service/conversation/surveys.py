@@ -15,13 +15,13 @@ from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.context_selection import persona_told
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import told_prompt
-from service.conversation.repetition import breaks_character
+from service.conversation.utterance import breaks_character
 from service.conversation.writing import counted
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, PromptValues, estimate_tokens
 from service.locales import Phrase
 from service.memory.closing.context import Ref, Sentence
-from service.memory.mid_term import mid_term_memories, self_told
+from service.memory.mind import mid_term_memories, self_told
 from service.memory.recall import on_mind_line, remembered
 from service.memory.record import Group, HeardTurn, Item, Kind, Memory
 from service.memory.telling import one_line, ref_of, remembered_as

@@ -77,7 +77,7 @@ def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
 
 
 def conversations_open(session: Session, world_id: str, person_id: str) -> list[ConversationKey]:
-    """Those of the person that run, or are being closed."""
+    """Conversations of the person that run, or are being closed."""
     query = select(ConversationRow.id).where(
         ConversationRow.world_id == world_id,
         col(ConversationRow.phase).in_((Phase.RUNNING, Phase.CLOSING)),
@@ -88,8 +88,7 @@ def conversations_open(session: Session, world_id: str, person_id: str) -> list[
 
 def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
     """The committed turns in order."""
-    query = select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))
-    return list(session.exec(query))
+    return list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))
 
 
 def turns_said(session: Session, row: ConversationRow) -> int:
@@ -196,10 +195,7 @@ class Transcript:
 def read_transcript(session: Session, worlds: WorldRepository, key: ConversationKey) -> Transcript | None:
     """The conversation as it stands; None: it is no more."""
     found = _standing(session, worlds, key)
-    if found is None:
-        return None
-    row, world = found
-    return Transcript(row=row, turns=turns_of(session, key), world=world)
+    return None if found is None else Transcript(row=found[0], turns=turns_of(session, key), world=found[1])
 
 
 def world_of(row: ConversationRow, world: WorldView, own_time: int | None) -> WorldView:
@@ -254,8 +250,10 @@ def commit_turn(
     if row.phase != Phase.RUNNING or row.awaits is not None:
         _pay_turn(session, row, then.day, role, usage, checked)
         return None
+    # Who was stopped after its turn was committed brings prompts again that are kept already.
+    new = (one for one in prompts if session.get(PromptRow, (one.world_id, one.conversation_id, one.person_id)) is None)
     turn.at = then.now  # inserted before the row is changed, so that what is changed is written once
-    insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
+    insert_rows(session, [turn, *(prompts if turn.turn == 0 else new)])
     if checked is not None:
         checked.row.at = then.now
         insert_rows(session, [checked.row])
@@ -285,12 +283,6 @@ def require_timeline(world: WorldView, timeline: int) -> None:
     """Raises: RestoredMeanwhile: the world is not on that timeline any more, and what was found out on it is void."""
     if world.timeline != timeline:
         raise RestoredMeanwhile(world_id=world.id)
-
-
-def _not_kept(session: Session, prompts: Sequence[PromptRow]) -> list[PromptRow]:
-    """Those that the store has no row of: who was stopped after its turn was committed brings them again."""
-    keys = [(row.world_id, row.conversation_id, row.person_id) for row in prompts]
-    return [row for row, key in zip(prompts, keys, strict=True) if session.get(PromptRow, key) is None]
 
 
 def commit_words(

@@ -74,7 +74,9 @@ def _next_of(row: ConversationRow, others: Sequence[int], turns: Sequence[TurnRo
         seat = next((seat for seat in addressed if seat in others), others[0])
         return _fairly(seat, others, [row.seat_of(turn.speaker_id) for turn in turns])
     if row.turn_policy == TurnPolicy.URGENCY:
-        return max(others, key=lambda seat: _urgency(turns, row.person_ids[seat]))
+        # How much each wanted to go on when it spoke last; who has not spoken yet wants to most.
+        wants = {turn.speaker_id: turn.urgency or 0 for turn in turns}
+        return max(others, key=lambda seat: wants.get(row.person_ids[seat], 11))
     return others[0]
 
 
@@ -88,18 +90,12 @@ def _fairly(seat: int, others: Sequence[int], spoke: Sequence[int]) -> int:
     return min(silent, key=lambda one: max((turn for turn, who in enumerate(spoke) if who == one), default=-1))
 
 
-def _urgency(turns: Sequence[TurnRow], person_id: str) -> int:
-    """How much it wanted to go on when it spoke last; who has not spoken yet wants to most."""
-    own = [turn for turn in turns if turn.speaker_id == person_id]
-    return (own[-1].urgency or 0) if own else 11
-
-
 Reached = tuple[list[str] | None, list[str] | None]
 """Of the others, who sees a turn's act and who hears its words; None: everybody there."""
 
 
 def reached(others: Sequence[str], sees: Collection[str], hears: Collection[str]) -> Reached:
-    """Those of the others, in their order."""
+    """Who of the others sees, and who hears, in their order."""
     seen, heard = ([one for one in others if one in some] for some in (sees, hears))
     return None if len(seen) == len(others) else seen, None if len(heard) == len(others) else heard
 
@@ -154,7 +150,11 @@ def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> 
     if (row.attempts, row.awaits) != now:
         row.attempts, row.awaits = now
     if waits:
-        row.silent_at, row.silent_at_minute = _silent_from(row, world)
+        minutes, world_minutes = world.settings.silence_minutes, world.settings.silence_world_minutes
+        if row.chat_idle_minutes is not None:
+            minutes, world_minutes = row.chat_idle_minutes, 0
+        row.silent_at = time.time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0  # 0: silence is never too long
+        row.silent_at_minute = world.now + world_minutes if world_minutes else 0
         row.runner = None
 
 
@@ -186,17 +186,6 @@ def is_silent(row: ConversationRow, world: WorldView) -> bool:
     """Whether a human has said nothing in it for too long."""
     over = 0 < row.silent_at <= time.time() or 0 < row.silent_at_minute <= world.now
     return row.awaits is not None and over
-
-
-def _silent_from(row: ConversationRow, world: WorldView) -> tuple[float, int]:
-    """From when on silence is too long, in machine time and in world time; 0: never."""
-    minutes, world_minutes = world.settings.silence_minutes, world.settings.silence_world_minutes
-    if row.chat_idle_minutes is not None:
-        minutes, world_minutes = row.chat_idle_minutes, 0
-    return (
-        time.time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0,
-        world.now + world_minutes if world_minutes else 0,
-    )
 
 
 def is_shared(row: ConversationRow, turn: int) -> bool:
@@ -313,7 +302,7 @@ SITUATION = "scene_situation_update"
 
 
 def situations(interventions: Sequence[InterventionRow], since: int, until: int) -> list[InterventionRow]:
-    """Those that say how things stand from a turn on, of `since` and before `until`."""
+    """Interventions that changed how things stand, from turn `since` to before turn `until`."""
     return [one for one in interventions if one.kind == SITUATION and since <= one.before_turn < until]
 
 
@@ -369,8 +358,18 @@ def among(context: PromptContext, world: WorldView, row: ConversationRow, turns:
     """
     person = row.participants[row.seat_of(context.speaker.id)]
     there = [one.person_id for one in those_there(row, len(turns)) if one is not person]
-    met = {context.partner_id: _partner_of(context), **{one.person_id: one for one in context.others}}
-    now = [met.get(one) or _stranger(world, person.person_id, one) for one in there]
+    partner = Present(
+        person_id=context.partner_id,
+        name=context.partner_name,
+        affinity=context.affinity,
+        stance=context.stance,
+        acquainted=context.acquainted,
+        known=context.known,
+        spot=context.part.partner_spot if context.part else "",
+    )
+    met = {one.person_id: one for one in (partner, *context.others)}
+    knows = {one: world.cast.are_acquainted(person.person_id, one) for one in there}
+    now = [met.get(one) or Present(person_id=one, name=world.name_of(one), acquainted=knows[one]) for one in there]
     partner_id = _turned_to(person, there, turns) or (context.partner_id if context.partner_id in there else there[0])
     partner = next(one for one in now if one.person_id == partner_id)
     part = context.part and replace(context.part, names=tuple(names_of(world, there)))
@@ -415,21 +414,3 @@ def _turned_to(person: ParticipantRow, there: Sequence[str], turns: Sequence[Tur
     perceived = [one for one in since if one.speaker_id in there and (hears(one, person) or sees(one, person))]
     addressing = (one for one in perceived if person.person_id in (one.addressed or ()))
     return next((one.speaker_id for one in (*addressing, *perceived)), None)
-
-
-def _partner_of(context: PromptContext) -> Present:
-    return Present(
-        person_id=context.partner_id,
-        name=context.partner_name,
-        affinity=context.affinity,
-        stance=context.stance,
-        acquainted=context.acquainted,
-        known=context.known,
-        spot=context.part.partner_spot if context.part else "",
-    )
-
-
-def _stranger(world: WorldView, person_id: str, other_id: str) -> Present:
-    acquainted = world.cast.are_acquainted(person_id, other_id)
-    name = world.name_of(other_id)
-    return Present(person_id=other_id, name=name, acquainted=acquainted)

@@ -12,14 +12,14 @@ from sqlmodel import Session
 
 from service.conversation.context_builder import met_by
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.prompt import Goal, Knowledge, Record, messages
+from service.conversation.prompt import Goal, Knowledge, PromptRecord, messages
 from service.conversation.transcript import conversation_of, goal_of, lines_for, turns_of
 from service.conversation.turn_taking import OPENER, is_shared
 from service.errors import NotFound
 from service.llm.chat import Message
 from service.memory.record import turn_key
 from service.memory.telling import Remembered, look_up, remembered_line
-from service.people.attitude import Attitude, attitude_changes, stance, sum_of
+from service.people.attitude import attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
 from service.store.phase import AUTHOR
 from service.store.tables import ConversationRow, PromptRow, TurnRow
@@ -75,7 +75,7 @@ def _read(
     if turn is None:
         raise NotFound(kind="turn", id=index)
     kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
-    record = Record.of(kept) if kept else None
+    record = PromptRecord.of(kept) if kept else None
     if record is None:
         return turn, kept, None
     opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
@@ -98,7 +98,9 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         knew = Knowledge.model_validate(kept.knew) if kept else None
         seat = row.seat_of(turn.speaker_id)
         partner_id = met_by(row, seat)[0][0]
-        judged = _judged_until(session, row, turn, partner_id)
+        ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
+        changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], [partner_id])
+        judged = sum_of(one for one in changes if one.id in ids)  # the last time before the turn
         if knew and judged.judged:
             judged = replace(judged, affinity=knew.affinity)
             told = stance(judged, world.name_of(partner_id), world.language)
@@ -124,13 +126,6 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
     known = why.knew.memories if why.knew else ()
     found = await look_up(deps.database, world, why.turn.speaker_id, [*known, *why.turn.reminded])
     return replace(why, memories=found[: len(known)], reminded=found[len(known) :])
-
-
-def _judged_until(session: Session, row: ConversationRow, turn: TurnRow, other_id: str) -> Attitude:
-    """How the turn's speaker was judged to stand to the other in its conversation, the last time before the turn."""
-    ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
-    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], [other_id])
-    return sum_of(one for one in changes if one.id in ids)
 
 
 def in_words(world: WorldView, why: TurnWhy) -> Iterator[str]:

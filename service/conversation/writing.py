@@ -15,13 +15,13 @@ from service.conversation.context_builder import name_of_doing
 from service.conversation.context_selection import persona_told
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import told_prompt
-from service.conversation.repetition import breaks_character
 from service.conversation.start import near
+from service.conversation.utterance import breaks_character
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, PromptValues, Role, T, TextListener
 from service.locales import Phrase
 from service.memory.episodes import episode_of
-from service.memory.mid_term import self_told
+from service.memory.mind import self_told
 from service.memory.recall import RecentMemory, newest_within, on_mind_line, recent_memory, remembered, talk_line
 from service.memory.record import FACTS, Kind, Memory
 from service.memory.secrets import discretion
@@ -162,7 +162,12 @@ def _fault(context: WriteContext, answer: Answer[WrittenText]) -> ModelError | N
 
 
 async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> WriteContext:
-    _require(world, wanted)
+    if world.cast.person(wanted.person_id).kind == "player":
+        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.player_writes"))
+    if (wanted.form == "letter") != (wanted.to_id is not None):
+        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.letter_to"))
+    if wanted.to_id is not None and world.cast.person(wanted.to_id).id == wanted.person_id:
+        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.talks_to_itself"))
     writer = world.cast.actor(wanted.person_id)
     cools = deps.settings.memory.mood_cools_hours
 
@@ -215,16 +220,6 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         talks=newest_within(talks, 2 * TODAY_TOKENS) if wanted.form == "diary" else (),
         own_prompts=world.cast.own_prompts,
     )
-
-
-def _require(world: WorldView, wanted: Wanted) -> None:
-    """Raises: NotFound, Invalid."""
-    if world.cast.person(wanted.person_id).kind == "player":
-        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.player_writes"))
-    if (wanted.form == "letter") != (wanted.to_id is not None):
-        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.letter_to"))
-    if wanted.to_id is not None and world.cast.person(wanted.to_id).id == wanted.person_id:
-        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.talks_to_itself"))
 
 
 def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ from service.decision.routine import DaySlot, day_blocks, helps, slot_at
 from service.llm.choose import Models
 from service.locales import Listed
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import OnMind
+from service.memory.mind import OnMind
 from service.memory.recall import is_promise, recent_memory, remembered, talk_line
 from service.memory.secrets import discretion
 from service.memory.telling import MemoryKind, Told, ref, tell

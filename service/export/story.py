@@ -21,8 +21,7 @@ from service.content.fields import Key, Slug, key_path, mismatch, reason_of, ref
 from service.content.made import read_made
 from service.errors import BadLine, NoSuchWorld, NothingThen, ProfileWrong, WorldHasLived
 from service.locales import Language, Phrase, languages
-from service.memory.record import Group
-from service.memory.revision import expect_vectors, next_epoch
+from service.memory.record import Group, expect_vectors, next_epoch
 from service.people.worlds import count_people_revision
 from service.store.event_kinds import KINDS, payload_of
 from service.store.events import hear_of_world

@@ -5,6 +5,7 @@ Only what the person remembers is changed. The record of a conversation that was
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -25,9 +26,11 @@ from service.memory.record import (
     Mode,
     Source,
     Support,
+    next_epoch,
+    next_revision,
+    state_of,
     turn_key,
 )
-from service.memory.revision import next_epoch, next_revision, state_of
 from service.memory.telling import ref_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import new_id
@@ -111,10 +114,8 @@ async def change_memory(
         GraphUnavailable.
     """
     while True:
-        try:
+        with suppress(_Moved):  # it is read anew, so that nothing is overwritten
             return await _change_once(database, worlds, memory, group, wanted, change, author)
-        except _Moved:
-            continue  # it is read anew, so that nothing is overwritten
 
 
 async def _change_once(
@@ -187,7 +188,7 @@ def audit_rows(session: Session, group: Group) -> list[MemoryAuditRow]:
 
 
 def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str, MemoryRow]:
-    """Of items that were given: the row that says by which line, by `memory_id`."""
+    """Rows of the items that were given, by `memory_id`: each names the line that gave it."""
     keys = list({item.id for item in items})
     found: dict[str, MemoryRow] = {}
     mine = (*group.owns(MemoryRow), col(MemoryRow.given_id) != "")

@@ -11,13 +11,13 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
-from service.memory.fading import NOTHING, WHOLE, Faded
+from service.memory.episodes import NOTHING, WHOLE, Faded
 from service.memory.lexical import (
     asks,
     asks_when,
@@ -39,9 +39,9 @@ from service.memory.ranking import (
     Ints,
     Lines,
     Mask,
+    QuerySigns,
     Scores,
     Term,
-    Wanted,
     Weights,
     around,
     by_cues,
@@ -63,6 +63,7 @@ from service.memory.record import (
     Kind,
     Memory,
     Recalled,
+    State,
     has_vector,
     turn_key,
 )
@@ -95,19 +96,12 @@ MOST_FADED = 0.25
 """Share of what is held that may have faded: of more the memory is read anew, without it."""
 
 
-class State(NamedTuple):
-    """How far a source is: all that bears a revision up to this one is in it. Another epoch is another memory."""
-
-    epoch: int
-    revision: int
-
-
 class OtherDay(Exception):
     """Somebody has asked the same memory on another world day in between."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class RecallQuery:
     """What recall was asked. `vector` is the query's, shape (dimensions,); None: words only. `day` is the world day by
     which memories have faded.
     """
@@ -137,7 +131,8 @@ class PersonIndex:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self._barred: Collection[tuple[Kind, str]] = ()
+        self.barred: Collection[tuple[Kind, str]] = ()
+        """kinds and ids of what is deleted: it is not taken in, whatever the store still has of it"""
         self.clear()
 
     def clear(self) -> None:
@@ -180,12 +175,7 @@ class PersonIndex:
     @property
     def bytes(self) -> int:
         """About how many bytes are held."""
-        matrix = 0 if self._matrix is None else self._matrix.bytes
-        return self._held_bytes + self._numbers.bytes + matrix
-
-    def bar(self, keys: Collection[tuple[Kind, str]]) -> None:
-        """Never take in what is known by these: it is deleted, whatever a store still has of it."""
-        self._barred = keys
+        return self._held_bytes + self._numbers.bytes + (0 if self._matrix is None else self._matrix.bytes)
 
     def fade(self, day: int, faded: Faded) -> None:
         """Go on to a world day: what has faded by then does not answer any more."""
@@ -205,7 +195,7 @@ class PersonIndex:
         new: list[list[int]] = []
         for item in items:
             key = item.kind, item.id
-            if key in self._barred:
+            if key in self.barred:
                 continue
             place = self._places.get(key)
             if place is None:
@@ -243,7 +233,7 @@ class PersonIndex:
         self._matrix.append(vectors[new])
         self._embedded += new.size
 
-    def rank(self, asked: Question, weights: Weights = RECIPE) -> list[Recalled]:
+    def rank(self, asked: RecallQuery, weights: Weights = RECIPE) -> list[Recalled]:
         """The best `limit` answers.
 
         Raises:
@@ -272,7 +262,7 @@ class PersonIndex:
                 for place, score in self._best(np.flatnonzero(chosen), scores, asked.limit)
             ]
 
-    def without_vector(self, asked: Question | None, limit: int) -> list[Item]:
+    def without_vector(self, asked: RecallQuery | None, limit: int) -> list[Item]:
         """The newest `limit` of what may answer (None: of all), is to have a vector and has none yet."""
         with self.lock:
             numbers = self._numbers.filled
@@ -283,7 +273,7 @@ class PersonIndex:
             newest = places[np.argsort(-numbers[places, _CREATED], kind="stable")][:limit]
             return [self._items[place] for place in newest.tolist()]
 
-    def _chosen(self, asked: Question) -> Mask:
+    def _chosen(self, asked: RecallQuery) -> Mask:
         """Who may answer. A turn that facts were taken from has them speak for it."""
         numbers = self._numbers.filled
         chosen = self._known(asked)
@@ -298,7 +288,7 @@ class PersonIndex:
         return chosen
 
     def _beside(self, place: int) -> HeardTurn | None:
-        """Of a question, and of what another one said, the turn after it; of a short answer the question before."""
+        """The turn after a question, or after what another one said; the question before a short answer."""
         lines, numbers, item = self._in_order(), self._numbers.filled, self._items[place]
         if not isinstance(item, HeardTurn):
             return None
@@ -311,7 +301,7 @@ class PersonIndex:
         is_pair = goes_on or (is_short and numbers[lines.places[near], _ASKS])
         return other if is_pair and isinstance(other, HeardTurn) else None
 
-    def _told_lines(self, asked: Question) -> Ints:
+    def _told_lines(self, asked: RecallQuery) -> Ints:
         """The lines of the turns from which memories were taken that may answer."""
         numbers, lines = self._numbers.filled, self._in_order()
         waiting, self._uncited = self._uncited, []
@@ -325,7 +315,7 @@ class PersonIndex:
         speaks &= (numbers[:, _CREATED] <= asked.at) & (numbers[:, _FADED] == 0)
         return lines.line[turn[speaks[memory]]]
 
-    def _known(self, asked: Question) -> Mask:
+    def _known(self, asked: RecallQuery) -> Mask:
         """What was known at that time, and held true; with `history` also what had ended."""
         numbers, at = self._numbers.filled, asked.at
         expired, invalid = numbers[:, _EXPIRED], numbers[:, _INVALID]
@@ -373,7 +363,7 @@ class PersonIndex:
             held[np.frombuffer(self._postings[token][0], dtype=np.uint32)] = True
         return held
 
-    def _score(self, asked: Question, chosen: Mask, weights: Weights) -> tuple[Mask, dict[str, Scores], Mask, Mask]:
+    def _score(self, asked: RecallQuery, chosen: Mask, weights: Weights) -> tuple[Mask, dict[str, Scores], Mask, Mask]:
         """Who is found, what makes up how well, who bears on the query, and who answers it."""
         lines = self._in_order()
         visible = self._known(asked)
@@ -381,7 +371,7 @@ class PersonIndex:
         found = by_words(terms, self._postings, self._numbers.filled[:, _LENGTH], chosen, visible, lines)
         own = np.maximum(found.own, found.own[lines.places[lines.line]])
         scale = float(own[chosen].max()) or 1.0
-        wanted = Wanted(
+        wanted = QuerySigns(
             speaker=self._speakers[min(named)] if len(named) == 1 else None,
             when=asks_when(asked.query),
             dates=dates_named(asked.query),

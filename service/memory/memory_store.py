@@ -14,9 +14,8 @@ from sqlmodel import Session, SQLModel, col, delete, select
 
 from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
-from service.memory.episodes import deleted, read_episodes, read_turns
-from service.memory.fading import NEVER, NOTHING, WHOLE, Fading
-from service.memory.index import IndexCache, OtherDay, Packed, PersonIndex, Question
+from service.memory.episodes import NEVER, NOTHING, WHOLE, Fading, deleted, read_episodes, read_turns
+from service.memory.index import IndexCache, OtherDay, PersonIndex, RecallQuery
 from service.memory.record import (
     FACTS,
     Embedded,
@@ -28,19 +27,17 @@ from service.memory.record import (
     Memory,
     Recalled,
     Source,
-    has_vector,
-    memory_of,
-    read_memories,
-    row_of,
-    slot_of,
-)
-from service.memory.revision import (
     claim_space,
     expect_vectors,
+    has_vector,
+    memory_of,
     next_epoch,
     next_revision,
     read_anew,
+    read_memories,
+    row_of,
     set_space,
+    slot_of,
     space_of,
     state_of,
 )
@@ -166,12 +163,10 @@ class MemoryStore:
         """
         revision = next_epoch(session, group)
         _drop_vectors(session, group, kind, key)
-        row = session.get(MemoryRow, group.key(key))
-        if row is None:
-            row = MemoryRow(
-                **group.whose, id=key, kind=kind, text="", support="author", source="author",
-                valid_from=0, known_from=0, revision=revision, deleted=True,
-            )  # fmt: skip
+        row = session.get(MemoryRow, group.key(key)) or MemoryRow(
+            **group.whose, id=key, kind=kind, text="", support="author", source="author",
+            valid_from=0, known_from=0, revision=revision, deleted=True,
+        )  # fmt: skip
         _reopen(session, group, {key: row}, revision)
         if row.source == Source.GOAL:  # it wants that again
             count_people_revision(session, group.world_id)
@@ -293,7 +288,7 @@ class MemoryStore:
         index.is_read = True
         if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
             return []
-        asked = Question(
+        asked = RecallQuery(
             query=query,
             at=at,
             kinds=kinds,
@@ -321,8 +316,7 @@ class MemoryStore:
         Raises:
             GraphUnavailable.
         """
-        day = WHOLE if forgotten else self._fading.day(at)
-        return (await self._index(group, at, day)).items
+        return (await self._index(group, at, WHOLE if forgotten else self._fading.day(at))).items
 
     async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
         """What of it has faded by then, by kind and id, and since when.
@@ -433,15 +427,18 @@ class MemoryStore:
             if now is None or now == index.state:
                 return
             after = -1 if index.state is None else index.state.revision
-            index.bar(deleted(session, group))
+            index.barred = deleted(session, group)
             index.take(read_memories(session, group, after=after))
             index.take(read_episodes(session, group, after=after))
             index.take(read_turns(session, group, index.faded, after=after))
-            index.take_vectors(_read_vectors(session, group, self._model, after))
+            vectors = select(VectorRow.kind, VectorRow.item_id, VectorRow.vector).where(
+                *group.owns(VectorRow), VectorRow.model == self._model, VectorRow.revision > after
+            )
+            index.take_vectors([(Kind(kind), key, vector) for kind, key, vector in session.exec(vectors)])
             index.space = space_of(session, group)
             index.state = now
 
-    async def _fill(self, group: Group, index: PersonIndex, asked: Question | None) -> bool:
+    async def _fill(self, group: Group, index: PersonIndex, asked: RecallQuery | None) -> bool:
         """Give the newest of what may answer (None: of all) the vectors it lacks; whether any got one."""
         items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
         vectors = (await self.embed([item.text for item in items])).vectors
@@ -454,24 +451,18 @@ class MemoryStore:
         """Vectors of texts, as far as the embedder can make them, for `remember`, before its transaction. Those that
         cannot be made a later recall makes.
         """
-        wanted = list(dict.fromkeys(texts))
-        if self._embedder is None or not wanted:
-            return Embedded()
         try:
-            vectors = await self._embedder.passages(wanted)
+            vectors = await self._vectors_of(texts) if self._embedder is not None else {}
         except GraphUnavailable as exc:
-            log.warning("%d texts are remembered without a vector for now: %s", len(wanted), exc)
-            return Embedded()
-        return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
+            log.warning("%d texts are remembered without a vector for now: %s", len(texts), exc)
+            vectors = {}
+        return Embedded(model=self._model, vectors=vectors)
 
     async def _comparable(self, index: PersonIndex, query: str) -> Vectors | None:
         """The query's vector; None where the memory's own are another embedder's."""
-        if not index.space.takes(self._space):
-            return None
-        vector = await self._query(query)
-        if vector is None or not index.space.takes(VectorSpace(self._model, vector.size)):
-            return None
-        return vector
+        vector = await self._query(query) if index.space.takes(self._space) else None
+        is_alike = vector is not None and index.space.takes(VectorSpace(self._model, vector.size))
+        return vector if is_alike else None
 
     async def _query(self, query: str) -> Vectors | None:
         """The query's vector. Who is asked about several things at once has the same query embedded once."""
@@ -501,9 +492,8 @@ class MemoryStore:
 def _end_older(session: Session, group: Group, one: Memory, revision: int) -> None:
     """End what the memory replaces, and older values of its slot; a later value of that ends the memory itself."""
     slot = slot_of(one)
-    mine = group.owns(MemoryRow)
     open_rows = (
-        *mine,
+        *group.owns(MemoryRow),
         col(MemoryRow.replaced_by).is_(None),
         col(MemoryRow.id) != one.id,
         col(MemoryRow.deleted).is_(False),
@@ -562,8 +552,8 @@ def _source(ref: str) -> str:
 
 
 def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:
-    mine = (*group.owns(VectorRow), col(VectorRow.kind) == kind.value, col(VectorRow.item_id) == key)
-    session.execute(delete(VectorRow).where(*mine))
+    of_item = (col(VectorRow.kind) == kind.value, col(VectorRow.item_id) == key)
+    session.execute(delete(VectorRow).where(*group.owns(VectorRow), *of_item))
 
 
 def _fill_in(session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]]) -> None:
@@ -611,12 +601,3 @@ def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str,
         vector=vector.astype(np.float16).tobytes(),
         revision=revision,
     )
-
-
-def _read_vectors(session: Session, group: Group, model: str, after: int) -> list[Packed]:
-    query = select(VectorRow.kind, VectorRow.item_id, VectorRow.vector).where(
-        *group.owns(VectorRow),
-        VectorRow.model == model,
-        VectorRow.revision > after,
-    )
-    return [(Kind(kind), key, vector) for kind, key, vector in session.exec(query)]

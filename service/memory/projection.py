@@ -10,16 +10,12 @@ import numpy as np
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
-from service.llm.marks import without_marks
 from service.memory.embedding.embedder import Vectors, VectorSpace
-from service.memory.episodes import episode_of, read_episodes, read_turns
-from service.memory.fading import NOTHING
-from service.memory.index import State
+from service.memory.episodes import NOTHING, episode_of, read_episodes, read_turns
 from service.memory.lexical import tokens
 from service.memory.memory_store import MemoryStore
-from service.memory.record import VIEWS, Embedded, Episode, Group, HeardTurn, Kind, Memory, memory_of
-from service.memory.revision import next_epoch
-from service.memory.telling import one_line, told_of
+from service.memory.record import VIEWS, Embedded, Episode, Group, HeardTurn, Kind, Memory, State, memory_of, next_epoch
+from service.memory.telling import one_line, plain, told_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow, WorldRow
 from world.time import WorldTime
@@ -130,8 +126,7 @@ def _touched(session: Session, group: Group, after: int) -> list[str]:
     row = MemoryRow
     of_memories = select(row.conversation_id).where(_written(group, after, ()), row.conversation_id != "")
     mine = (*group.owns(SummaryRow), col(SummaryRow.revision) > after)
-    talks = {*session.exec(of_memories), *session.exec(select(SummaryRow.conversation_id).where(*mine))}
-    return sorted(talks)
+    return sorted({*session.exec(of_memories), *session.exec(select(SummaryRow.conversation_id).where(*mine))})
 
 
 def _written(group: Group, after: int, talks: Sequence[str]) -> ColumnElement[bool]:
@@ -182,7 +177,7 @@ def projected(session: Session, changes: Changes) -> None:
 
 
 def postpone(session: Session, group: Group, reason: str, longest_seconds: float) -> None:
-    """It failed; the next time comes later with each. The caller commits."""
+    """Write down that a projection failed, and wait longer after each failure. The caller commits."""
     owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
     if owner is not None:
         owner.projection_attempts += 1
@@ -236,13 +231,13 @@ def adopt(
         for one in read_turns(session, group, NOTHING, after=row.revision - 1)
         if one.conversation_id == episode.conversation_id
     ]
-    memories = [_memory(world, group, episode, one, heard) for one in found if _plain(one.text)]
+    memories = [_memory(world, group, episode, one, heard) for one in found if plain(one.text)]
     row.is_read, row.revision = True, memory.remember(session, group, memories, embedded)
     session.get_one(MemoryOwnerRow, group.key()).projection_due = 0.0
 
 
 def _memory(world: WorldView, group: Group, episode: Episode, found: Found, heard: Iterable[HeardTurn]) -> Memory:
-    """In a talk of two the partner has told it; of more than two nobody in particular."""
+    """The memory of a found sentence. In a talk of two the partner told it, in a larger one nobody in particular."""
     teller = None if episode.others else episode.partner_id
     said = [one for one in heard if teller in (None, one.speaker_id)]
     about = next(
@@ -252,7 +247,7 @@ def _memory(world: WorldView, group: Group, episode: Episode, found: Found, hear
     return Memory(
         id=found.id,
         kind=Kind.FACT,
-        text=_plain(found.text),
+        text=plain(found.text),
         about=about,
         subject_id=_person(world, about),
         told_by=teller,
@@ -263,10 +258,6 @@ def _memory(world: WorldView, group: Group, episode: Episode, found: Found, hear
         known_from=episode.at,
         replaces=found.replaces,
     )
-
-
-def _plain(text: str) -> str:
-    return one_line(without_marks(text))
 
 
 def _person(world: WorldView, name: str) -> str | None:

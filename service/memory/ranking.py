@@ -243,7 +243,7 @@ class _Said(NamedTuple):
     counts: Scores
 
     def where(self, is_so: Mask) -> "_Said":
-        """Those for which it is so."""
+        """The entries for which it is so."""
         return _Said(self.of[is_so], self.at[is_so], self.counts[is_so])
 
 
@@ -289,7 +289,7 @@ def _by_line(said: _Said, rarity: Scores, norms: Scores, lines: Lines) -> tuple[
     return around, three, seven
 
 
-class Wanted(NamedTuple):
+class QuerySigns(NamedTuple):
     """What a query asks for besides its words: who says it (None: nobody is named, or several are), whether it asks
     when, and the months and years it names.
     """
@@ -302,17 +302,16 @@ class Wanted(NamedTuple):
 def in_context(found: ByWords, scale: float, lines: Lines, weights: Weights) -> Scores:
     """What each line is worth for what stands around it. `scale`: the best by its own words."""
     own = found.own[lines.places] / scale
-    scores: Scores = (
+    return (
         weights.around * found.around / (float(found.around.max()) or 1.0)
         + weights.talk * lines.best(own)
         + weights.share * (found.three + found.seven) / (found.asked or 1.0)
         + weights.asked * lines.before(own * lines.cues.asks, 1)
         + weights.two_back * lines.before(own, 2)
     )
-    return scores
 
 
-def by_cues(cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
+def by_cues(cues: Cues, wanted: QuerySigns, weights: Weights) -> Scores:
     """What each line is worth for who says it and when, and for its form."""
     scores: Scores = weights.length * (cues.length - math.log(12)) + weights.question * cues.asks
     if wanted.speaker is not None:
@@ -357,8 +356,7 @@ def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
     sums = _sums(here, likeness[places], len(lines))
     held = _sums(here, np.ones(here.size), len(lines))
     near = lines.around(held, 1)
-    means: Scores = lines.around(sums, 1) / np.maximum(near, 1.0)
-    return means
+    return lines.around(sums, 1) / np.maximum(near, 1.0)
 
 
 def floor(asked: float, among: int) -> float:
@@ -372,8 +370,7 @@ def enough(asked: float, among: int, tokens_a_word: float) -> float:
 
 
 def _norms(lengths: npt.NDArray[np.float64] | Ints, mean: float) -> Scores:
-    norms: Scores = K1 * (1 - B + B * lengths.astype(np.float64) / max(mean, 1.0))
-    return norms
+    return K1 * (1 - B + B * lengths.astype(np.float64) / max(mean, 1.0))
 
 
 def _sums(at: Ints, values: Scores, size: int) -> Scores:
@@ -392,5 +389,4 @@ def _running(values: Scores) -> Scores:
 def _between(running: Scores, beside: int) -> Scores:
     """The sum of the values of each place and so many on both sides."""
     low, size = BESIDE - beside, running.shape[-1] - 2 * BESIDE - 1
-    sums: Scores = running[..., low + 2 * beside + 1 :][..., :size] - running[..., low:][..., :size]
-    return sums
+    return running[..., low + 2 * beside + 1 :][..., :size] - running[..., low:][..., :size]

@@ -15,7 +15,7 @@ from service.locales import ago
 from service.memory.episodes import episode_of
 from service.memory.lexical import asks_of, normal
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import OnMind, mid_term_memories
+from service.memory.mind import OnMind, mid_term_memories
 from service.memory.record import FACTS, Group, HeardTurn, Kind, Memory, Recalled
 from service.memory.telling import MemoryKind, Told, episode_told, ref, said_of
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
@@ -74,7 +74,7 @@ class RecentMemory:
 
     @property
     def last_summary(self) -> SummaryRow | None:
-        """Of the last meeting of the two; None: they have not met, or nothing was written of it."""
+        """The summary of the last meeting of the two; None: they have not met, or nothing was written of it."""
         return self.meetings[-1] if self.meetings else None
 
 
@@ -205,21 +205,28 @@ def recent_memory(session: Session, world: WorldView, person_id: str, partner_id
 def recent_memories(
     session: Session, world: WorldView, partners: Mapping[str, str | None], *, besides: str = ""
 ) -> dict[str, RecentMemory]:
-    """The same for several persons, each with the partner that `partners` names; `besides` a conversation."""
+    """The SQL part of `recall` for several persons, each with the partner that `partners` names. The conversation
+    `besides` is left out.
+    """
     people = person_rows(session, world.id, partners)
     pairs = {frozenset((one, other)) for one, other in partners.items() if other not in (None, one)}
     attitudes = attitudes_among(session, world.id, set().union(*pairs), world.now) if pairs else {}
     unsettled = {pair: tuple(_unsettled(session, world, *pair, besides=besides)) for pair in pairs}
     summaries = _summaries(session, world, people.values(), partners)
-    on_mind = mid_term_memories(session, world, *partners)
+    on_mind, nights = (
+        mid_term_memories(session, world, *partners),
+        {one: night_of(world, people[one]) for one in people},
+    )
     return {
         one: RecentMemory(
             person=people[one],
             attitude=attitudes.get((one, str(other)), STRANGERS),
             partners=attitudes.get((str(other), one), STRANGERS),
-            meetings=tuple(row for row in summaries if _is_of(row, one, other))[-MEETINGS_TOLD:],
+            meetings=tuple(row for row in summaries if row.person_id == one and other in (row.partner_id, *row.others))[
+                -MEETINGS_TOLD:
+            ],
             mid_term=tuple(on_mind[one]),
-            today=tuple(row for row in summaries if _is_todays(row, world, people[one])),
+            today=tuple(row for row in summaries if row.person_id == one and row.night == nights[one]),
             unsettled=unsettled.get(frozenset((one, str(other))), ()),
         )
         for one, other in partners.items()
@@ -231,17 +238,17 @@ def todays_summaries(session: Session, world: WorldView, person_id: str) -> list
     return _summaries(session, world, person_rows(session, world.id, [person_id]).values(), {})
 
 
-class Line(NamedTuple):
+class PromptLine(NamedTuple):
     """A line of a prompt, and the reference to what it tells of (telling.py; "": to nothing)."""
 
     text: str
     ref: str = ""
 
 
-def on_mind_line(world: WorldView, one: OnMind) -> Line:
+def on_mind_line(world: WorldView, one: OnMind) -> PromptLine:
     """How it stands in a prompt: since when, which a promise says itself, and what."""
     since = ago(one.since, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    return Line(one.content if is_promise(one) else f"({since}) {one.content}", one.ref)
+    return PromptLine(one.content if is_promise(one) else f"({since}) {one.content}", one.ref)
 
 
 def is_promise(one: OnMind) -> bool:
@@ -249,18 +256,18 @@ def is_promise(one: OnMind) -> bool:
     return one.ref.startswith(f"{MemoryKind.PROMISE}:")
 
 
-def talk_line(world: WorldView, row: SummaryRow) -> Line:
+def talk_line(world: WorldView, row: SummaryRow) -> PromptLine:
     """How a talk of the day stands in a prompt."""
     told = episode_told(world, episode_of(row))
     named = f"{world.name_of(row.partner_id)}: {told}" if told == row.summary else told
-    return Line(named, ref(MemoryKind.TALK, row.conversation_id))
+    return PromptLine(named, ref(MemoryKind.TALK, row.conversation_id))
 
 
-def fitting(lines: Iterable[Line], tokens: int, told: Iterable[str] = ()) -> Told:
+def fitting(lines: Iterable[PromptLine], tokens: int, told: Iterable[str] = ()) -> Told:
     """The first lines that together take no more than so many tokens; what does not fit is passed over, and what stands
     in a text that is `told` already, or in a line before.
     """
-    known, kept = [normal(text) for text in told], list[Line]()
+    known, kept = [normal(text) for text in told], list[PromptLine]()
     for one in lines:
         said, taken = said_of(one.text), estimate_tokens(one.text)
         if taken <= tokens and not any(said in text for text in known):
@@ -289,7 +296,7 @@ def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
 def _summaries(
     session: Session, world: WorldView, people: Iterable[PersonRow], partners: Mapping[str, str | None]
 ) -> list[SummaryRow]:
-    """Of the day each person lives, and its last ones with its partner; oldest first."""
+    """Summaries of the day each person lives, and its last ones with its partner; oldest first."""
     wanted = [
         (col(SummaryRow.person_id) == row.person_id)
         & (
@@ -314,14 +321,6 @@ def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> Sele
         _LAST.summary != "",
     )
     return query.order_by(col(_LAST.at).desc(), col(_LAST.conversation_id).desc()).limit(MEETINGS_TOLD)
-
-
-def _is_of(row: SummaryRow, person_id: str, partner_id: str | None) -> bool:
-    return row.person_id == person_id and partner_id in (row.partner_id, *row.others)
-
-
-def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
-    return row.person_id == person.person_id and row.night == night_of(world, person)
 
 
 def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str, *, besides: str) -> list[TurnRow]:

@@ -1,4 +1,5 @@
-"""Owns what a person remembers, as values: memories, turns, episodes, and whose they are.
+"""Owns what a person remembers: memories, turns and episodes as values, whose they are, and the row of the person that
+remembers them, which is the lock of every write and counts revision and epoch.
 
 Times are world times. Nothing is overwritten: a memory that is replaced is ended and keeps its history.
 """
@@ -6,16 +7,17 @@ Times are world times. Nothing is overwritten: a memory that is replaced is ende
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.lexical import normal
 from service.store.ids import derived_id
-from service.store.tables import MemoryRow, OfPerson
+from service.store.memory_owner import count_up, new_epoch
+from service.store.tables import MemoryOwnerRow, MemoryRow, OfPerson
 from world.time import WorldTime
 
 
@@ -41,7 +43,7 @@ class Group:
         return self.world_id, self.person_id, *rest
 
     def owns(self, table: type[OfPerson]) -> tuple[ColumnElement[bool], ...]:
-        """Of a table of people: the rows of this one."""
+        """The condition that a row is this person's."""
         return col(table.world_id) == self.world_id, col(table.person_id) == self.person_id
 
 
@@ -361,7 +363,14 @@ def turn_key(conversation_id: str, turn: int) -> str:
 
 _NAMES = tuple(one.name for one in fields(Memory) if one.name != "replaces")
 _TUPLES = ("via", "turns", "evidence", "kept_from")
-_TIMES = ("valid_from", "valid_to", "known_from", "known_until", "expires_at")
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(_TUPLES, tuple),
+    "kind": Kind,
+    "mode": Mode,
+    "support": Support,
+    "source": Source,
+}
+"""What makes a value of a column, where it is not the value itself."""
 
 
 def slot_of(one: Memory) -> str:
@@ -376,28 +385,106 @@ def slot_of(one: Memory) -> str:
 def row_of(group: Group, one: Memory, revision: int) -> MemoryRow:
     """The memory as it is stored."""
     columns: dict[str, Any] = {name: getattr(one, name) for name in _NAMES}
-    columns |= {name: list(columns[name]) for name in _TUPLES}
-    return MemoryRow(**{**columns, "slot": slot_of(one)}, **group.whose, revision=revision)
+    columns |= {name: list(columns[name]) for name in _TUPLES} | {"slot": slot_of(one)}
+    return MemoryRow(**columns, **group.whose, revision=revision)
 
 
 def memory_of(row: Any) -> Memory:
     """The memory that a row, or its columns, hold."""
     columns: dict[str, Any] = {name: getattr(row, name) for name in _NAMES}
-    columns |= {name: tuple(columns[name]) for name in _TUPLES}
-    columns |= {name: None if columns[name] is None else WorldTime(columns[name]) for name in _TIMES}
-    level: Importance | None = columns["level"]
-    kinds = {"kind": Kind(columns["kind"]), "mode": Mode(columns["mode"])}
-    return Memory(
-        **columns
-        | kinds
-        | {"support": Support(columns["support"]), "source": Source(columns["source"]), "level": level}
-    )
+    return Memory(**columns | {name: read(columns[name]) for name, read in _READ.items()})
 
 
 def read_memories(session: Session, group: Group, *, after: int = -1) -> list[Memory]:
-    """Those written or ended after that revision, in no order; turns and summaries are no memories (episodes.py)."""
+    """Memories written or ended after that revision, in no order. Turns and summaries are read by episodes.py."""
     row = MemoryRow
     mine = (*group.owns(row), col(row.revision) > after, col(row.deleted).is_(False), col(row.kind).not_in(VIEWS))
-    return [
-        memory_of(one) for one in session.execute(select(*(col(getattr(row, name)) for name in _NAMES)).where(*mine))
-    ]
+    return list(map(memory_of, session.execute(select(*(col(getattr(row, name)) for name in _NAMES)).where(*mine))))
+
+
+class State(NamedTuple):
+    """How far a source is: all that bears a revision up to this one is in it. Another epoch is another memory."""
+
+    epoch: int
+    revision: int
+
+
+_STATE = select(MemoryOwnerRow.epoch, MemoryOwnerRow.revision).where(
+    MemoryOwnerRow.world_id == bindparam("of_world"), MemoryOwnerRow.person_id == bindparam("of_person")
+)
+"""Made once, for every recall runs it."""
+
+
+def state_of(session: Session, group: Group) -> State | None:
+    """None: the person remembers nothing yet."""
+    row = session.execute(_STATE, {"of_world": group.world_id, "of_person": group.person_id}).first()
+    return None if row is None else State(*row)
+
+
+def next_revision(session: Session, group: Group) -> int:
+    """Lock the person's memory until the transaction ends, and count its revision up."""
+    return count_up(session, group.world_id, group.person_id)
+
+
+def next_epoch(session: Session, group: Group) -> int:
+    """Make everybody read the person's memory anew: something was taken away or changed. Answers the revision."""
+    owner = _locked(session, group)
+    owner.epoch = max(owner.epoch + 1, new_epoch())
+    owner.revision += 1
+    return owner.revision
+
+
+def read_anew(session: Session, group: Group) -> None:
+    """`next_epoch` for a person who may remember nothing yet."""
+    if session.get(MemoryOwnerRow, group.key()) is not None:
+        next_epoch(session, group)
+
+
+def space_of(session: Session, group: Group) -> VectorSpace:
+    """Which vectors the person's memory has."""
+    row = session.get(MemoryOwnerRow, group.key())
+    return NO_VECTORS if row is None else VectorSpace(row.embedder, row.dimensions)
+
+
+def claim_space(session: Session, group: Group, space: VectorSpace) -> bool:
+    """Whether such vectors may be written into the person's memory; the first ones say which may from then on."""
+    owner = _locked(session, group)
+    if not owner.embedder:
+        owner.embedder, owner.dimensions = space
+    return VectorSpace(owner.embedder, owner.dimensions) == space
+
+
+def set_space(session: Session, group: Group, space: VectorSpace) -> None:
+    """All vectors of the person's memory are of another embedder now, or gone."""
+    owner = _locked(session, group)
+    owner.embedder, owner.dimensions = space
+
+
+def expect_vectors(session: Session, group: Group) -> None:
+    """Something of the person's memory has no vector yet, and is to get one."""
+    _locked(session, group).vectors_due += 1
+
+
+def have_vectors(session: Session, group: Group, due: int) -> None:
+    """All vectors are made that were due when `due` was read; what has become due since still is."""
+    owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
+    if owner is not None and owner.vectors_due == due:
+        owner.vectors_due = 0
+
+
+def vectors_due(session: Session, world_id: str | None = None) -> dict[Group, int]:
+    """Whose memories are to get vectors, in a world or in all, and what `have_vectors` is to be told."""
+    row = MemoryOwnerRow
+    query = select(row.world_id, row.person_id, row.vectors_due).where(col(row.vectors_due) > 0)
+    if world_id is not None:
+        query = query.where(row.world_id == world_id)
+    return {Group(world_id=world, person_id=person): due for world, person, due in session.exec(query)}
+
+
+def _locked(session: Session, group: Group) -> MemoryOwnerRow:
+    row = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
+    if row is None:
+        row = MemoryOwnerRow(**group.whose, revision=0, epoch=new_epoch())
+        session.add(row)
+        session.flush()
+    return row

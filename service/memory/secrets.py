@@ -11,7 +11,7 @@ from functools import cached_property
 
 from service.content.profile import Profile
 from service.memory.lexical import is_named, share, squeezed, telling
-from service.memory.mid_term import OnMind
+from service.memory.mind import OnMind
 from service.memory.recall import RecentMemory
 from service.memory.record import ANYBODY, Episode, HeardTurn, Item, Memory, Recalled
 from service.people.worlds import WorldView
@@ -35,8 +35,8 @@ class Discretion:
     alike: Mapping[str, tuple[str, Set[str]]] = field(default_factory=dict)
 
     def apart(self, world: WorldView, owner_id: str, there: Collection[str]) -> "Discretion":
-        """The same before those who are there, without what is of others of the same name: it would be taken for
-        theirs.
+        """This discretion before those who are there. It also keeps what is of others of the same name: it would be
+        taken for theirs.
         """
         others = {one: world.cast.namesakes[one] - {*there, owner_id} for one in there if one in world.cast.namesakes}
         return replace(self, alike={one: (world.name_of(one), ids) for one, ids in others.items()})
@@ -65,7 +65,7 @@ class Discretion:
         ]
 
     def recent(self, recent: RecentMemory) -> RecentMemory:
-        """The same of what is on its mind, and of its day."""
+        """What of its mind and of its day may stand in a prompt."""
         return replace(
             recent,
             mid_term=tuple(
@@ -79,7 +79,7 @@ class Discretion:
         )
 
     def _lets_known(self, one: Item | SummaryRow | OnMind) -> bool:
-        """The same of what the partner may know itself."""
+        """Whether a prompt may hold this, where the partner may know it itself."""
         is_shared = one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
         return not self._is_between(one) if is_shared else self.lets_item(one)
 

@@ -3,11 +3,11 @@ read. Pure.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from service.content.profile import Importance
@@ -142,7 +142,10 @@ class Summary(_Line):
     topics: list[Name] = Field(default_factory=list, max_length=20, description="what it was about, in a few words")
 
 
-Line = Statement | Turn | Summary
+PastLine = Statement | Turn | Summary
+
+_MODELS: Mapping[str, type[PastLine]] = {"statement": Statement, "text": Turn, "summary": Summary}
+"""By the field that only this line has."""
 
 
 class TurnOfTranscript(_Line):
@@ -156,7 +159,7 @@ class TurnOfTranscript(_Line):
     )
 
 
-class Transcript(_Line):
+class PastTranscript(_Line):
     """A talk the person heard, as a whole. Its summary's id is `conversation`."""
 
     conversation: _Conversation
@@ -175,20 +178,17 @@ class Past(_Line):
     statements: list[Statement] = Field(
         default_factory=list, max_length=MOST_LINES, description="what the person knows and thinks"
     )
-    transcripts: list[Transcript] = Field(
+    transcripts: list[PastTranscript] = Field(
         default_factory=list, max_length=MOST_LINES, description="talks that the person heard"
     )
 
 
-_PAST = TypeAdapter(Past)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class GivenLine:
     """A line and where it stood: ``line 3``, ``statements.2``."""
 
     where: str
-    line: Line
+    line: PastLine
 
     @property
     def kind(self) -> Kind:
@@ -206,41 +206,41 @@ class Given:
         ]
 
 
-def read_lines(numbered: Iterable[tuple[int, bytes]]) -> list[Given | WrongLine]:
+def read_lines(numbered: Iterable[tuple[int, bytes]]) -> list[GivenLine | WrongLine]:
     """Lines of JSON by their numbers, each known by what it has: a `statement`, a `text` or a `summary`.
     An error a field is told of those that cannot be read.
     """
     return [one for number, text in numbered for one in _read_line(f"line {number}", text)]
 
 
-def _read_line(where: str, text: bytes) -> Sequence[Given | WrongLine]:
+def _read_line(where: str, text: bytes) -> Sequence[GivenLine | WrongLine]:
     if len(text) > LONGEST_LINE:
         return [WrongLine(where=where, reason=Phrase("answers.lines.too_long", most=LONGEST_LINE))]
     try:
         found = from_json(text)
     except ValueError:
         return [WrongLine(where=where, reason=Phrase("answers.expected.json_invalid"))]
-    model = _model_of(found)
+    model = next((one for name, one in _MODELS.items() if isinstance(found, dict) and name in found), None)
     if model is None:
         return [WrongLine(where=where, reason=Phrase("answers.lines.no_line"))]
     try:
-        return [Given(where=where, line=model.model_validate(found))]
+        return [GivenLine(where=where, line=model.model_validate(found))]
     except ValidationError as exc:
         return _wrong(where, exc.errors())
 
 
-def read_past(text: bytes) -> Sequence[Given | WrongLine]:
+def read_past(text: bytes) -> Sequence[GivenLine | WrongLine]:
     """A past as one JSON object."""
     try:
-        past = _PAST.validate_json(text)
+        past = Past.model_validate_json(text)
     except ValidationError as exc:
         return _wrong("", exc.errors())
     return list(_lines_of(past))
 
 
-def _lines_of(past: Past) -> Iterable[Given]:
+def _lines_of(past: Past) -> Iterable[GivenLine]:
     for number, statement in enumerate(past.statements):
-        yield Given(where=f"statements.{number}", line=statement)
+        yield GivenLine(where=f"statements.{number}", line=statement)
     for place, talk in enumerate(past.transcripts):
         where = f"transcripts.{place}"
         for number, turn in enumerate(talk.turns):
@@ -253,7 +253,7 @@ def _lines_of(past: Past) -> Iterable[Given]:
                 turn=number,
                 partner=talk.partner,
             )
-            yield Given(where=f"{where}.turns.{number}", line=line)
+            yield GivenLine(where=f"{where}.turns.{number}", line=line)
         if talk.summary is not None:
             about = Summary(
                 id=talk.conversation,
@@ -263,18 +263,7 @@ def _lines_of(past: Past) -> Iterable[Given]:
                 partner=talk.partner,
                 topics=talk.topics,
             )
-            yield Given(where=where, line=about)
-
-
-def _model_of(found: object) -> type[Line] | None:
-    kinds: tuple[tuple[str, type[Line]], ...] = (
-        ("statement", Statement),
-        ("text", Turn),
-        ("summary", Summary),
-    )
-    if not isinstance(found, dict):
-        return None
-    return next((model for name, model in kinds if name in found), None)
+            yield GivenLine(where=where, line=about)
 
 
 def _wrong(where: str, errors: Iterable[ErrorDetails]) -> list[WrongLine]:

@@ -17,7 +17,7 @@ from service.errors import LinesWrong, WrongLine
 from service.locales import Phrase
 from service.memory.authoring import Author, audit, memory_id
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import expires_at
+from service.memory.mind import expires_at
 from service.memory.record import (
     VIEWS,
     Episode,
@@ -31,7 +31,7 @@ from service.memory.record import (
     row_of,
     turn_key,
 )
-from service.memory.seed_lines import Given, Line, Statement, Summary, Turn
+from service.memory.seed_lines import GivenLine, Statement, Summary, Turn
 from service.memory.telling import MemoryKind, ref, ref_of
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
@@ -64,7 +64,7 @@ def seed(
     world: WorldView,
     memory: MemoryStore,
     person_id: str,
-    lines: Sequence[Given | WrongLine],
+    lines: Sequence[GivenLine | WrongLine],
     author: Author,
 ) -> Seeded:
     """Write what the lines say into the person's memory; the caller commits. A line that was given before is known.
@@ -75,7 +75,7 @@ def seed(
     """
     world.cast.person(person_id)
     group = Group(world_id=world.id, person_id=person_id)
-    given = [one for one in lines if isinstance(one, Given)]
+    given = [one for one in lines if isinstance(one, GivenLine)]
     past = _Past(world, group, given)
     named = {key.partition(":")[2] for one in given if isinstance(one.line, Statement) for key in one.line.evidence}
     for row in _given(session, group, col(MemoryRow.given_id), {one.line.id for one in given} | named):
@@ -111,7 +111,7 @@ class _Wrong(Exception):
 class _Past:
     """What becomes of lines, before anything is written."""
 
-    def __init__(self, world: WorldView, group: Group, lines: Sequence[Given]) -> None:
+    def __init__(self, world: WorldView, group: Group, lines: Sequence[GivenLine]) -> None:
         self.rows: list[MemoryRow] = []
         self.wrong: list[WrongLine] = []
         self.known = 0
@@ -144,7 +144,7 @@ class _Past:
         elif row.kind == Kind.SUMMARY:
             self._told.add(row.given_in)
 
-    def take(self, one: Given | WrongLine) -> None:
+    def take(self, one: GivenLine | WrongLine) -> None:
         """Plan what the line becomes."""
         if isinstance(one, WrongLine):
             self.wrong.append(one)
@@ -156,18 +156,16 @@ class _Past:
         try:
             if key in self._before:
                 raise _Wrong("id", Phrase("answers.lines.other_content", id=one.line.id))
-            row = self._become(one.line)
+            if isinstance(one.line, Statement):
+                row = row_of(self._group, self._memory(one.line), 0)
+            else:
+                row = self._turn(one.line) if isinstance(one.line, Turn) else self._summary(one.line)
         except _Wrong as exc:
             self.wrong.append(WrongLine(where=f"{one.where}.{exc.name}", reason=exc.reason))
             return
         self._before[key] = fingerprint
         row.given_id, row.given_in, row.fingerprint = one.line.id, one.line.conversation or "", fingerprint
         self.rows.append(row)
-
-    def _become(self, line: Line) -> MemoryRow:
-        if isinstance(line, Statement):
-            return row_of(self._group, self._memory(line), 0)
-        return self._turn(line) if isinstance(line, Turn) else self._summary(line)
 
     def _memory(self, line: Statement) -> Memory:
         known = self._world.started_at if line.at is None else self._past_time("at", line.at)
@@ -178,7 +176,9 @@ class _Past:
             raise _Wrong("valid_to", Phrase("answers.lines.ends_before", begins=iso(valid_from)))
         if learned is None and ends is not None and ends <= self._world.now:
             learned = max(ends, known)
-        told_by = self._teller(line)
+        told_by = self._partner(line.told_by) or None  # None: nobody, its author says so
+        if told_by is None and line.kind is Kind.SELF and line.support is None:  # what it told of itself, it has told
+            told_by = self._group.person_id
         level, over = self._lasts(line, known)
         return Memory(
             id=derived_id(self._group.person_id, "seed", line.id),
@@ -208,7 +208,7 @@ class _Past:
         )
 
     def _lasts(self, line: Statement, known: WorldTime) -> tuple[Importance | None, WorldTime | None]:
-        """Of what affects the next days, how much it matters, and when it is over."""
+        """How much a mid-term memory matters, and when it is over; None: the line is no such memory."""
         if line.kind is Kind.MID_TERM:
             level = line.level or importance_word(line.importance)
             if line.expires_at is not None:
@@ -218,11 +218,6 @@ class _Past:
             if getattr(line, name) is not None:
                 raise _Wrong(name, Phrase("answers.invalid_fields.not_of_kind", kind=line.kind))
         return None, None
-
-    def _teller(self, line: Statement) -> str | None:
-        """Who told it. What it has told of itself, it has told; None: nobody, its author says so."""
-        named = self._partner(line.told_by) or None
-        return named or (self._group.person_id if line.kind is Kind.SELF and line.support is None else None)
 
     def _evidence(self, named: str) -> str:
         """The reference as it is here: a caller names lines, and talks that it gives, by its own ids."""
@@ -239,21 +234,20 @@ class _Past:
         if number in self._places[line.conversation]:
             raise _Wrong("turn", Phrase("answers.lines.turn_taken", turn=number, conversation=line.conversation))
         self._occupy(line.conversation, number)
-        row = self._view(line, Kind.TURN, turn_key(self._talk(line.conversation), number), line.text, at)
-        row.turns, row.about, row.told_by = [number], self._name(line.speaker), self._person(line.speaker) or None
-        return row
+        speaker: dict[str, Any] = {"about": self._name(line.speaker), "told_by": self._person(line.speaker) or None}
+        key = turn_key(self._talk(line.conversation), number)
+        return self._view(line, Kind.TURN, key, line.text, at, turns=[number], **speaker)
 
     def _summary(self, line: Summary) -> MemoryRow:
         at = self._past_time("at", line.at)
         if line.conversation in self._told:
             raise _Wrong("conversation", Phrase("answers.lines.second_summary", conversation=line.conversation))
         self._told.add(line.conversation)
-        row = self._view(line, Kind.SUMMARY, self._talk(line.conversation), line.summary, at)
-        row.topics = line.topics
-        return row
+        return self._view(line, Kind.SUMMARY, self._talk(line.conversation), line.summary, at, topics=line.topics)
 
-    def _view(self, line: Turn | Summary, kind: Kind, key: str, text: str, at: WorldTime) -> MemoryRow:
+    def _view(self, line: Turn | Summary, kind: Kind, key: str, text: str, at: WorldTime, **more: Any) -> MemoryRow:
         return MemoryRow(
+            **more,
             **self._group.whose,
             id=key,
             kind=kind,
@@ -317,7 +311,9 @@ def past_lines(items: Iterable[Item], given: Mapping[str, MemoryRow]) -> Iterato
     """A line for each, oldest first, what was drawn from others behind those, a talk's turns in their order. `given`:
     the lines some came of, by `memory_id`: those keep the caller's ids, the others are called as they are here.
     """
-    items = sorted(items, key=_order)
+    items = sorted(
+        items, key=lambda one: (isinstance(one, Memory) and bool(one.evidence), one.known_from, memory_id(one))
+    )
     talks = {item.conversation_id: row.given_in for item in items if (row := given.get(memory_id(item)))}
     ids = {ref_of(one): given[name].given_id if (name := memory_id(one)) in given else name for one in items}
     for item in items:
@@ -328,10 +324,6 @@ def past_lines(items: Iterable[Item], given: Mapping[str, MemoryRow]) -> Iterato
             **(_remembered(item, ids, talks) if isinstance(item, Memory) else _heard(item)),
         }
         yield {key: value for key, value in line.items() if value not in (None, "", [])}
-
-
-def _order(item: Item) -> tuple[bool, WorldTime, str]:
-    return isinstance(item, Memory) and bool(item.evidence), item.known_from, memory_id(item)
 
 
 def _heard(item: HeardTurn | Episode) -> dict[str, Any]:

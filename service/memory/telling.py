@@ -13,6 +13,7 @@ from sqlalchemy import tuple_
 from sqlmodel import Session, SQLModel, col, select
 
 from service.llm.chat import estimate_tokens
+from service.llm.marks import without_marks
 from service.locales import ago
 from service.memory.lexical import normal
 from service.memory.record import (
@@ -66,6 +67,11 @@ def said_of(text: str) -> str:
 def one_line(text: str) -> str:
     """The text without line breaks and repeated white space."""
     return " ".join(text.split())
+
+
+def plain(text: str) -> str:
+    """The text on one line, without control tokens and template marks."""
+    return one_line(without_marks(text))
 
 
 def clause(world: WorldView, one: Memory, *, dated: bool = False) -> str:
@@ -208,7 +214,7 @@ def turns_of(item: Item) -> set[str]:
 
 
 def _group(one: Memory, owner_id: str) -> _Group:
-    """With what it stands together in a prompt. A plan of two, or what nobody in particular said, is of their talk."""
+    """The group it stands in, in a prompt. A plan of two, or what nobody in particular said, is of their talk."""
     if one.kind is Kind.INSIGHT and one.source is not Source.GOAL:
         return _Group("thought", "")
     if one.is_bare:

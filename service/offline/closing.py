@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from service.conversation.long_term import LongTermContext, LongTermDraft, LongTermUpdate
+from service.conversation.interventions import LongTermContext, LongTermDraft, LongTermUpdate
 from service.conversation.moderator import AttitudeContext, Questions
 from service.locales import sentence
 from service.memory.closing.context import (
@@ -16,7 +16,7 @@ from service.memory.closing.context import (
 )
 from service.memory.closing.verify import Verdicts, VerifyContext
 from service.memory.lexical import normal, squeezed
-from service.memory.reflections import Reflection, ReflectionContext
+from service.memory.mind import Reflection, ReflectionContext
 from service.offline.phrases import Phrases, clip, phrases, quotable, tells
 from service.people.attitude import DIMENSIONS, Attitude, bounded_affinity
 

@@ -1,15 +1,15 @@
 """Owns what a program does with a store that no service runs on, and what it asks of the models that are configured."""
 
 from service.export.files import export_into, export_to, import_from, span_of, world_name
-from service.memory.closing.doctor import Closed, Judged
+from service.memory.closing.doctor import ClosedTalk, JudgedClaim
 from service.memory.closing.doctor import examine as examine_models
 from service.store.tables import MAIN_WORLD
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
 __all__ = [
     "MAIN_WORLD",
-    "Closed",
-    "Judged",
+    "ClosedTalk",
+    "JudgedClaim",
     "adopt",
     "examine_models",
     "export_into",

@@ -2,7 +2,7 @@
 compared.
 """
 
-from service.conversation.repetition import breaks_character, is_foreign, is_repetition
+from service.conversation.utterance import breaks_character, is_foreign, is_repetition
 from service.decision.options import action_name, clock_of, failed_line, need_name
 from service.locales import (
     Language,

@@ -30,7 +30,7 @@ from service.export.story import Imported, Span, read_story
 from service.memory.authoring import Author
 from service.memory.recall import PersonMemory, recall
 from service.memory.record import Group, Item
-from service.memory.seed_lines import Given, Statement, Summary, Turn
+from service.memory.seed_lines import GivenLine, Statement, Summary, Turn
 from service.memory.seeding import Seeded, seed
 from service.people.attitude import set_affinity
 from service.people.person import levels_of, positions, read_person
@@ -205,7 +205,7 @@ class World:
             LinesWrong: it names everything that is wrong; nothing was written.
         """
         lines = [Statement(id=one, statement=one) if isinstance(one, str) else one for one in past]
-        given = [Given(where=f"past[{number}]", line=line) for number, line in enumerate(lines)]
+        given = [GivenLine(where=f"past[{number}]", line=line) for number, line in enumerate(lines)]
         memory, author = self._talk.memory, Author(name=by)
         done = await self._core.write(self.id, lambda s, world: seed(s, world, memory, person_id, given, author))
         await self._core.bring_memory(Group(world_id=self.id, person_id=person_id))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import data
-from service.conversation.repetition import (
+from service.conversation.utterance import (
     TOO_LIKE,
     breaks_character,
     is_foreign,

@@ -16,16 +16,14 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from service.conversation.action_results import expire, late
 from service.conversation.closing import machine_time, reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
-from service.conversation.human import leave_in_silence
+from service.conversation.human import expire, late, leave_in_silence
 from service.conversation.turn_taking import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, ModelError, RestoredMeanwhile
-from service.memory.record import FACTS, Episode, Group, Item, Memory
-from service.memory.reflections import (
+from service.memory.mind import (
     DUE,
     MOST_EPISODES,
     MOST_MEMORIES,
@@ -40,6 +38,7 @@ from service.memory.reflections import (
     settle_reflection,
     valid_insights,
 )
+from service.memory.record import FACTS, Episode, Group, Item, Memory
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView

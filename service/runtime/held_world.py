@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col
 
 from service.errors import BudgetExhausted, KataribeError, WorldMoves
-from service.memory.reflections import due_reflections
+from service.memory.mind import due_reflections
 from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
 from service.runtime.carried import Reflections

@@ -19,8 +19,7 @@ from service.memory.authoring import delete_memories, naming, telling_of
 from service.memory.lexical import is_named
 from service.memory.memory_store import MemoryStore
 from service.memory.projection import held_by_graph
-from service.memory.record import Group, Item, Kind
-from service.memory.revision import next_epoch, read_anew
+from service.memory.record import Group, Item, Kind, next_epoch, read_anew
 from service.people.person import move, person_row, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.world_edits import amend, require_open_node

@@ -14,8 +14,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.errors import CassetteMiss, GraphUnavailable, KataribeError, ModelError
 from service.memory.embedding.embedder import VectorSpace
 from service.memory.projection import Projection, adopt, postpone, projected, read_changes, unread
-from service.memory.record import Episode, Group
-from service.memory.revision import have_vectors, space_of, vectors_due
+from service.memory.record import Episode, Group, have_vectors, space_of, vectors_due
 from service.store.tables import ConversationKey, ConversationRow, MemoryOwnerRow, SummaryRow
 
 _log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from service.content.fields import clipped
 from service.conversation.prompt import Goal
 from service.conversation.start import Start, open_to_player
 from service.llm.chat import Role
-from service.memory.mid_term import mid_term_memories
+from service.memory.mind import mid_term_memories
 from service.memory.secrets import discretion
 from service.people.attitude import Attitude, attitudes_among
 from service.people.commitments import open_commitments

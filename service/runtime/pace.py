@@ -16,9 +16,9 @@ from heapq import heapify, heappop, heappush
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from service.conversation.engine import Outcome
+from service.conversation.engine import TurnOutcome
 from service.decision.choose import Chosen
-from service.memory.reflections import ReflectionKey
+from service.memory.mind import ReflectionKey
 from service.runtime.carried import Reflections
 from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
@@ -60,7 +60,7 @@ class Calls:
     """
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
-    talks: dict[str, tuple[tuple[str, ...], asyncio.Task[Outcome | None]]] = field(default_factory=dict)
+    talks: dict[str, tuple[tuple[str, ...], asyncio.Task[TurnOutcome | None]]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlmodel import Session, func, select
 
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.engine import Engine, Outcome
+from service.conversation.engine import Engine, TurnOutcome
 from service.conversation.prompt import Goal
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
@@ -21,7 +21,7 @@ from service.decision.routine import by_appointments, by_routine
 from service.decision.situation import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.episodes import overhear
-from service.memory.reflections import begin_reflections, due_reflections
+from service.memory.mind import begin_reflections, due_reflections
 from service.people.person import person_row
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.world_clock import advance_clock, is_wanted
@@ -82,7 +82,7 @@ class WorldDependencies:
         promised = world_session.commitments.get(snapshot.person_id, ())
         return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, promised)
 
-    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
+    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> TurnOutcome | None:
         """Speak the turn at `at` (None: when the answer comes) and answer its outcome, or close the talk and answer
         None. After a closing those who took part know what was promised, and the graph has what they remember.
         """
@@ -193,7 +193,7 @@ class RunWindow:
         self.spend_on(call.time, chosen)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
-    def talked(self, call: Call, spoken: Outcome | None) -> None:
+    def talked(self, call: Call, spoken: TurnOutcome | None) -> None:
         """A turn was spoken, perhaps the last one; or the talk is closed and remembered: None."""
         if spoken is None:
             self.ahead.closed(call)

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from service.errors import ClockHeld, Invalid, TickTooLong
 from service.locales import Phrase
-from service.memory.mid_term import tell_expired
+from service.memory.mind import tell_expired
 from service.people.commitments import pass_time
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime.world_session import how_of, moves

@@ -12,8 +12,7 @@ from service.content.profile import Mood, importance_word
 from service.errors import Invalid, NotFound, refuse
 from service.locales import Phrase
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
-from service.memory.revision import expect_vectors
+from service.memory.record import Embedded, Group, Kind, Memory, Source, Support, expect_vectors
 from service.people.attitude import set_affinity
 from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView

@@ -13,7 +13,7 @@ from service.conversation import start
 from service.decision.routine import STANDS_MINUTES
 from service.decision.situation import AGENT_STATE, AgentState
 from service.errors import Busy, WorldMoves
-from service.memory.reflections import ReflectionKey
+from service.memory.mind import ReflectionKey
 from service.people.commitment import Commitment
 from service.people.commitments import commitments_by_person
 from service.people.person import STORED_TALK, person_record, read_person, segment_of

@@ -517,7 +517,7 @@ class InterventionRow(_OfWorld, table=True):
     """What a writer did to a scene: the `number`th time, from 0. It holds from turn `before_turn` on. `kind` and
     `details` are in conversation/interventions.py; `target_id` is whom it concerns (None: all). `rule`: which of the
     scene's own it is (None: the writer's hand). `proposals` are what a model proposed where it was
-    asked for a long-term update (conversation/long_term.py).
+    asked for a long-term update (conversation/interventions.py).
     """
 
     __tablename__ = "interventions"

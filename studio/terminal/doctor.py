@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from service.public.models import REHEARSAL, ModelNotConfigured, Models, OfflineModel, Settings, choose_models
-from service.public.upkeep import Closed, Judged, examine_models
+from service.public.upkeep import ClosedTalk, JudgedClaim, examine_models
 from service.public.words import Language, Listed, Phrase, sentence
 
 
@@ -30,11 +30,11 @@ async def show_doctor(settings: Settings, language: Language, *, models: Models 
         print(f"  {_closing(one, language)}")
 
 
-def _right(judged: Sequence[Judged]) -> int:
+def _right(judged: Sequence[JudgedClaim]) -> int:
     return sum(one.finding == one.claim.finding for one in judged)
 
 
-def _verifying(judged: Sequence[Judged], model: str, language: Language) -> str:
+def _verifying(judged: Sequence[JudgedClaim], model: str, language: Language) -> str:
     truths = [one for one in judged if one.claim.kind == "true"]
     lies = [one for one in judged if one.claim.kind != "true"]
     return sentence(
@@ -50,7 +50,7 @@ def _verifying(judged: Sequence[Judged], model: str, language: Language) -> str:
     )
 
 
-def _closing(closed: Closed, language: Language) -> str:
+def _closing(closed: ClosedTalk, language: Language) -> str:
     if closed.failure is not None:
         return sentence(language, "doctor.failed", talk=closed.talk.language, reason=closed.failure.sentence(language))
     told = sentence(

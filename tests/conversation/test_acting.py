@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.conversation.acting import LONGEST_ACT, CharacterTurn, ChatTurn, NpcTurn, OpeningTurn, Words
+from service.conversation.acting import LONGEST_ACT, CharacterTurn, ChatTurn, NpcTurn, OpeningTurn, TalkAnswer
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
@@ -24,7 +24,7 @@ LONG = " ".join(f"folds {word} away," for word in dir(str)) * 4
 
 
 @pytest.mark.parametrize("form", [ChatTurn, NpcTurn, CharacterTurn, OpeningTurn])
-def test_nothing_is_asked_before_the_words(form: type[Words]) -> None:
+def test_nothing_is_asked_before_the_words(form: type[TalkAnswer]) -> None:
     first, second, *_ = form.model_json_schema()["properties"]
     assert (first, second) == ("utterance", "emotion")
     assert ("act" in form.model_fields) == (form is not ChatTurn)

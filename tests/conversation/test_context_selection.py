@@ -8,7 +8,7 @@ from service.conversation.context_selection import LEAST_TOKENS, Candidate, fitt
 from service.conversation.prompt import LastMeeting, PromptContext, render_record
 from service.llm.chat import estimate_tokens
 from service.locales import Language
-from service.memory.recall import Line
+from service.memory.recall import PromptLine
 from service.memory.record import Kind, Memory, Recalled
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import Settings
@@ -51,7 +51,9 @@ def _told(world: WorldView, number: int, text: str = "") -> Recalled:
 
 def _found(world: WorldView) -> list[Candidate]:
     """A hundred days of memory."""
-    lines = [Line(f"({n} days ago) Hamako mended sail number {n} at the old pier", f"memory:l{n}") for n in range(8)]
+    lines = [
+        PromptLine(f"({n} days ago) Hamako mended sail number {n} at the old pier", f"memory:l{n}") for n in range(8)
+    ]
     known = [_told(world, number) for number in range(7)]
     sections = ("learned", "learned", "mid_term", "mid_term", "today", "today", "today", "today")
     return [

@@ -13,8 +13,8 @@ from sqlmodel import Session
 
 from service.content.actions import GameAction
 from service.conversation.acting import NpcTurn
-from service.conversation.action_results import settle
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.human import settle
 from service.conversation.transcript import end
 from service.errors import ActionOver, NotFound
 from service.llm.chat import Prompt

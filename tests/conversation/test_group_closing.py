@@ -14,7 +14,7 @@ from service.conversation.transcript import said_between
 from service.locales import Language, languages
 from service.memory.authoring import Author, Change, change_memory, memory_id
 from service.memory.episodes import overhear
-from service.memory.mid_term import self_told
+from service.memory.mind import self_told
 from service.memory.recall import PersonMemory, recall, recent_memory
 from service.memory.record import Group, HeardTurn, Kind
 from service.memory.secrets import Discretion

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.conversation.repetition import breaks_character, is_foreign, is_nonsense, is_repetition
+from service.conversation.utterance import breaks_character, is_foreign, is_nonsense, is_repetition
 from service.locales import Language
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.conversation.sentences import Sentence, cut, strength, within
+from service.conversation.utterance import Sentence, cut, strength, within
 
 
 def told(utterance: str) -> list[str]:

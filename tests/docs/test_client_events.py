@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from service.api.telling import AnyClientEvent, ClientEvent
 from service.app import create_app
-from service.conversation.sentences import cut
+from service.conversation.utterance import cut
 from service.settings import Settings
 from service.store.client_event_kinds import CLIENT_PAYLOADS, UtteranceCompleted, UtteranceDelta, UtteranceSentence
 from service.store.event_kinds import Payload

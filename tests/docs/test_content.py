@@ -8,7 +8,7 @@ import yaml
 from service.content.groups import GroupsFile
 from service.conversation import prompt as speaking
 from service.decision import context as deciding
-from service.memory import reflections as reflecting
+from service.memory import mind as reflecting
 from service.memory.closing import ask as closing
 from studio.generate.sessions.plan import SessionsFile
 from tests.docs.content import DOCS, MODELS, PAGES, keys, pages

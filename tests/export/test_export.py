@@ -20,8 +20,7 @@ from service.errors import BadLine, FileUnusable, Misconfigured, NoSuchTime, NoS
 from service.export.files import export_into, export_to, import_from, span_of
 from service.export.story import Span
 from service.locales import Language
-from service.memory.episodes import overhear, read_turns
-from service.memory.fading import NOTHING
+from service.memory.episodes import NOTHING, overhear, read_turns
 from service.memory.record import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings, WorldSettings

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from service.memory.fading import Fading
+from service.memory.episodes import Fading
 from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Embedded, Episode, Group, HeardTurn, Kind

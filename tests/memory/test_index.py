@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.index import IndexCache, PersonIndex, Question
+from service.memory.index import IndexCache, PersonIndex, RecallQuery
 from service.memory.record import Group, HeardTurn, Item, Kind, Memory
 from world.time import WorldTime
 
@@ -53,7 +53,7 @@ def index_of(*items: Item) -> PersonIndex:
 
 def found(index: PersonIndex, query: str, **given: object) -> list[str]:
     """The texts that answer, best first."""
-    asked = Question(**{"query": query, "at": NOON, "kinds": set(Kind), **given})  # type: ignore[arg-type]
+    asked = RecallQuery(**{"query": query, "at": NOON, "kinds": set(Kind), **given})  # type: ignore[arg-type]
     return [one.item.text for one in index.rank(asked)]
 
 
@@ -78,7 +78,7 @@ def test_words_and_likeness_are_summed() -> None:
 def test_a_vector_that_comes_later_or_again_takes_the_place_of_none_or_the_former() -> None:
     items = [fact(n, text) for n, text in enumerate(("alpha", "beta", "gamma"))]
     index = index_of(*items)
-    query = Question(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
+    query = RecallQuery(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
     assert index.lacking
     assert index.without_vector(query, 2) == items[:2]
     with index.lock:
@@ -137,7 +137,7 @@ def test_the_likest_of_texts_that_are_all_alike_bears_on_nothing_and_one_that_st
         index.take_vectors([(Kind.FACT, f"f{i:05}", vector.tobytes()) for i, vector in enumerate(vectors)])
 
     def bearing(vector: Vectors) -> list[str]:
-        asked = Question(query="elephants", at=NOON, limit=40, partner_id="hanako", vector=vector)
+        asked = RecallQuery(query="elephants", at=NOON, limit=40, partner_id="hanako", vector=vector)
         ranked = index.rank(asked)
         assert len(ranked) == 40, "whom it was heard from chooses who answers"
         return [one.memory.id for one in ranked if one.bears]
@@ -151,7 +151,7 @@ def test_what_shares_a_word_bears_on_the_query_and_where_nothing_was_asked_every
     index = index_of(fact(1, "The bell has not rung for years"), fact(2, "Rye is gone by nine"))
 
     def bearing(query: str) -> list[str]:
-        ranked = index.rank(Question(query=query, at=NOON, partner_id="hanako"))
+        ranked = index.rank(RecallQuery(query=query, at=NOON, partner_id="hanako"))
         assert len(ranked) == 2
         return [one.memory.id for one in ranked if one.bears]
 

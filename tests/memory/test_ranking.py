@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from service.memory.index import PersonIndex, Question
+from service.memory.index import PersonIndex, RecallQuery
 from service.memory.lexical import stem
 from service.memory.record import HeardTurn, Item, Kind, Memory, Recalled
 from world.time import WorldTime, parse_time
@@ -59,7 +59,7 @@ def index_of(*items: Item) -> PersonIndex:
 
 
 def asked(items: Sequence[Item], query: str, **given: object) -> list[Recalled]:
-    question = Question(**{"query": query, "at": NOW, "kinds": set(Kind), **given})  # type: ignore[arg-type]
+    question = RecallQuery(**{"query": query, "at": NOW, "kinds": set(Kind), **given})  # type: ignore[arg-type]
     return index_of(*items).rank(question)
 
 
@@ -161,7 +161,7 @@ def test_what_stands_beside_a_like_line_is_liker_than_what_stands_alone() -> Non
         packed = [np.array(vector, dtype=np.float16).tobytes() for vector in vectors]
         index.take_vectors([(turn.kind, turn.id, vector) for turn, vector in zip([*near, *alone], packed, strict=True)])
     query = np.array([1.0, 0.0], dtype=np.float32)
-    found = index.rank(Question(query="omega", at=NOW, kinds=set(Kind), partner_id="ilya", vector=query))
+    found = index.rank(RecallQuery(query="omega", at=NOW, kinds=set(Kind), partner_id="ilya", vector=query))
     assert [one.item for one in found][:3] == [near[0], near[1], alone[0]]
 
 

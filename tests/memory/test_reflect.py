@@ -1,10 +1,10 @@
-"""What a person draws from its day, and what of it may stand: tests of service/memory/reflections.py."""
+"""What a person draws from its day, and what of it may stand: tests of service/memory/mind.py."""
 
 from dataclasses import replace
 
 import pytest
 
-from service.memory.reflections import (
+from service.memory.mind import (
     Evidence,
     InsightDraft,
     ReflectionContext,

@@ -11,10 +11,8 @@ from sqlmodel import select
 
 from service.export.story import Span, read_story, story, written
 from service.memory.embedding.embedder import Vectors
-from service.memory.index import State
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Kind
-from service.memory.revision import next_revision, state_of
+from service.memory.record import Kind, State, next_revision, state_of
 from service.store.session import Database
 from service.store.tables import MemoryRow, SummaryRow
 from tests.export.stories import BEGUN, NOW

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from service.content.profile import Mood
 from service.locales import Language
 from service.memory.closing.ask import ClosingQuestion
-from service.memory.closing.check import Checked, check
+from service.memory.closing.check import CheckedClosing, check
 from service.memory.closing.context import ClosingContext, Known, ShortMemoryDraft
 from service.memory.closing.verify import VerifyContext
 from service.offline.closing import close, verify
@@ -25,7 +25,7 @@ def told(context: ClosingContext, owner: str = "a") -> list[ShortMemoryDraft]:
     return [one for one in close(context, random.Random(1)).memories if one.owner == owner]
 
 
-def checked(context: ClosingContext) -> Checked:
+def checked(context: ClosingContext) -> CheckedClosing:
     """What of it may be stored."""
     known_from = {one.person_id: WorldTime(0) for one in context.participants}
     question = ClosingQuestion(context=context, conversation_id="c1", known_from=known_from)

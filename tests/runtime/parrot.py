@@ -23,7 +23,7 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.memory.closing.context import ClosingContext, Participant
 from service.memory.closing.verify import VerifyContext
-from service.memory.reflections import Evidence, ReflectionContext
+from service.memory.mind import Evidence, ReflectionContext
 from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage
 from tests.conversation.talks import begin, pass_minutes, place

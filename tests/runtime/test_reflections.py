@@ -16,9 +16,9 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.errors import ModelServerError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+from service.memory.mind import KNOWN_AFTER_MINUTES, REFLECTS_AT, Reflection, ReflectionContext, due_reflections
 from service.memory.recall import remembered
 from service.memory.record import Group, Kind
-from service.memory.reflections import KNOWN_AFTER_MINUTES, REFLECTS_AT, Reflection, ReflectionContext, due_reflections
 from service.memory.telling import remembered_as
 from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository

@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.interventions import intervene
-from service.conversation.long_term import judge, proposals_of
+from service.conversation.interventions import intervene, judge, proposals_of
 from service.conversation.scenes import begin, following, scenes_of
 from service.errors import NotFound
 from service.llm.chat import Prompt

@@ -9,8 +9,7 @@ from service.conversation.engine import Engine
 from service.decision.situation import DecisionDependencies
 from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Group
-from service.memory.revision import vectors_due
+from service.memory.record import Group, vectors_due
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.world_runner import WorldRunner

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from service.content.profile import Importance
 from service.conversation.dependencies import ConversationDependencies
-from service.memory.mid_term import expires_at, mid_term_memories, tell_over
+from service.memory.mind import expires_at, mid_term_memories, tell_over
 from service.people.worlds import WorldRepository
 from service.runtime.world_clock import advance_clock
 from service.store.events import events_after, last_event

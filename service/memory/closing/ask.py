@@ -1,6 +1,6 @@
 """Owns the first step of a closing: the context it is given, the one model call, and what its short refs stand for."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlmodel import Session
@@ -119,7 +119,8 @@ def prepare(
     Raises:
         NotFound: the content no longer has one of them.
     """
-    then = world.at(parted_at(world, conversation))
+    parted = parted_at(world, conversation)
+    then = world.at(parted)
     felt = felt_moods(before.moods, then, memories, mood_cools_hours)
     people = [one for one in conversation.participants if one.person_id in memories]
     shown: dict[str, Memory] = {}
@@ -136,7 +137,9 @@ def prepare(
         discreet = discretion_among(profile, {other: stands.affinity for other, stands in towards.items()})
         known = [one.memory for one in discreet.known(memories[person_id], then) if one.memory.known_from <= then.now]
         knew[person_id] = known
-        refs = _shown(world, ref_of(place), (one for one in known if _is_theirs(one, {person_id, *towards})))
+        # What a third one told is no matter of theirs, and is not ended by them.
+        theirs = (one for one in known if {one.told_by or "", one.partner_id} - {""} <= {person_id, *towards})
+        refs = _shown(world, ref_of(place), theirs)
         shown |= {ref: one for ref, (one, _) in refs.items()}
         first = next(iter(towards.values()), STRANGERS)
         participants.append(
@@ -168,7 +171,12 @@ def prepare(
         affinity_step=affinity_step,
         is_short=context_tokens <= SMALL_CONTEXT,
         promises=tuple(
-            OpenPromise(ref=ref, by_id=one.by_id, to_id=one.to_id, line=_promise_line(world, one))
+            OpenPromise(
+                ref=ref,
+                by_id=one.by_id,
+                to_id=one.to_id,
+                line=f"{world.name_of(one.by_id)} -> {world.name_of(one.to_id)}: {one.what}{promised_for(world, one)}",
+            )
             for ref, one in promises.items()
         ),
         calendar=_calendar(then),
@@ -177,7 +185,6 @@ def prepare(
         others={one.id: one.name for one in world.cast.everybody.values()},
         own_prompts=world.cast.own_prompts,
     )
-    parted = parted_at(world, conversation)
     return ClosingQuestion(
         context=context,
         conversation_id=conversation.id,
@@ -232,23 +239,13 @@ def _shown(world: WorldView, ref: str, known: Iterable[Memory]) -> dict[str, tup
     """What somebody remembers that may be over by what was said, best first within the budget, by ref. What an author
     wrote is never over.
     """
-    told = [(one, _noted(world, one)) for one in known if one.support.strength < 3]
+    told = [
+        (one, one_line(clause(world, one)) + (f" (told by {world.name_of(one.told_by)})" if one.told_by else ""))
+        for one in known
+        if one.support.strength < 3
+    ]
     fitting = within(told, MEMORY_TOKENS, text_of=lambda one: one[1])
     return {f"{ref}m{number}": one for number, one in enumerate(fitting, 1)}
-
-
-def _is_theirs(one: Memory, people: Collection[str]) -> bool:
-    """Whether it is of those people alone: what a third one told is no matter of theirs, and is not ended by them."""
-    return {one.told_by or "", one.partner_id} - {""} <= {*people}
-
-
-def _noted(world: WorldView, one: Memory) -> str:
-    """A memory as who keeps the record reads it."""
-    return one_line(clause(world, one)) + (f" (told by {world.name_of(one.told_by)})" if one.told_by else "")
-
-
-def _promise_line(world: WorldView, one: Commitment) -> str:
-    return f"{world.name_of(one.by_id)} -> {world.name_of(one.to_id)}: {one.what}{promised_for(world, one)}"
 
 
 def _calendar(then: WorldView) -> tuple[str, ...]:
@@ -260,7 +257,7 @@ def _calendar(then: WorldView) -> tuple[str, ...]:
 def _lines(
     people: Sequence[ParticipantRow], turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language
 ) -> tuple[SpokenLine, ...]:
-    """On one line each: nobody forges the other's line by a line break in his own."""
+    """The turns, each on one line: nobody forges another's line by a line break in his own."""
     asked = list(calls)
 
     def meant_for(turn: TurnRow, only: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from service.content.profile import Importance, Mood
-from service.llm.marks import without_marks
 from service.locales import sentence
 from service.memory.closing.ask import ClosingQuestion
 from service.memory.closing.context import (
@@ -23,9 +22,9 @@ from service.memory.closing.context import (
     SpokenLine,
 )
 from service.memory.lexical import normal, says_little, tokens
-from service.memory.mid_term import expires_at
+from service.memory.mind import expires_at
 from service.memory.record import ANYBODY, Kind, Memory, Mode, Source, Support, derived_memory_id
-from service.memory.telling import one_line
+from service.memory.telling import plain
 from service.people.attitude import moved_affinity
 from service.people.commitment import BadDue, due_of
 from service.people.commitments import PromiseTold
@@ -60,7 +59,7 @@ class CheckedTowards:
 
     @property
     def moved(self) -> int:
-        """By how much it likes the other more."""
+        """How much more it likes the other than before."""
         return self.affinity - self.before
 
 
@@ -89,7 +88,7 @@ class CheckedSide:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedClosing:
     """What may be stored, for each of those who took part, in their order; what was promised; and which turns no prompt
     may ever show word for word.
     """
@@ -106,7 +105,7 @@ class Checked:
         return tuple(dict.fromkeys(told))
 
 
-def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: int) -> Checked:
+def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: int) -> CheckedClosing:
     """What of the answer may be stored. It has an entry for everybody who took part."""
     context = question.context
     hidden = frozenset(answer.not_to_quote) & {line.turn for line in context.lines}
@@ -121,7 +120,7 @@ def check(answer: ClosingAnswer, question: ClosingQuestion, *, affinity_step: in
         for owner in taking:
             owner.take(draft)
     promises, no_promises = _promises(answer.promises, question, {one.who.person_id: one for one in owners.values()})
-    return Checked(
+    return CheckedClosing(
         sides=tuple(_side(answer, context, owner, affinity_step) for owner in owners.values()),
         promises=promises,
         not_to_quote=hidden,
@@ -257,13 +256,16 @@ class _Owner:
     def _memory(self, draft: ShortMemoryDraft, text: str) -> Memory:
         turns = tuple(sorted(set(draft.turns)))
         lines = [self._heard[turn] for turn in turns]
-        subject_id, about = self._about(draft.about)
+        subject_id = self._person(draft.about)  # None: nobody of this world, or one of several who bear the name
+        about = self._names.get(subject_id or "") or plain(draft.about)
         deeds = self._deeds(turns)
         seen = len(deeds) == len(turns) and not any(line.text for line in deeds)
         is_deed = seen or (len(deeds) == len(turns) and draft.teller == SEEN)
         told_by = None if is_deed else self._teller(draft, lines, subject_id)
         known_from = self._question.known_from[self.who.person_id]
-        kind = self._kind(draft, told_by, seen=is_deed)
+        kind = Kind.SELF if told_by == self.who.person_id else Kind.FACT
+        if draft.lasts != "long" or is_deed:
+            kind = Kind.MID_TERM if draft.lasts != "long" else Kind.OBSERVED
         heard_from = plain(getattr(draft, "heard_from", "")) if told_by else ""
         came_from = self._person(heard_from) or heard_from
         replaced = self._replaced(draft)
@@ -296,13 +298,6 @@ class _Owner:
             replaces=() if replaced is None else (replaced.id,),
         )
 
-    def _kind(self, draft: ShortMemoryDraft, told_by: str | None, *, seen: bool) -> Kind:
-        if draft.lasts != "long":
-            return Kind.MID_TERM
-        if seen:
-            return Kind.OBSERVED
-        return Kind.SELF if told_by == self.who.person_id else Kind.FACT
-
     def _lasts(self, draft: ShortMemoryDraft, said_at: WorldTime, since: WorldTime) -> _Lasts:
         """How much it matters these days, until when it is true, and when it is over, as what has no end of its own. A
         plan ends with no day: it is asked how it went, so it outlives its day too.
@@ -326,7 +321,7 @@ class _Owner:
         return tuple(sorted(filter(None, ids))) or (ANYBODY,) * bool(named)
 
     def _deeds(self, turns: Sequence[int]) -> list[SpokenLine]:
-        """Those of the turns in which somebody did something before its eyes; a player's act is what a human says."""
+        """The lines in which somebody did something before its eyes; a player's act is what a human says."""
         me, players = self.who.person_id, {one.person_id for one in self._context.participants if one.is_player}
         acted = (one for one in self._context.lines if one.turn in turns and one.act and one.speaker_id not in players)
         return [one for one in acted if one.seen_by is None or me in one.seen_by]
@@ -345,11 +340,6 @@ class _Owner:
             return None
         others = speakers - {self.who.person_id}
         return others.pop() if len(others) == 1 else None
-
-    def _about(self, about: str) -> tuple[str | None, str]:
-        """Whom it is about, by id (None: nobody of this world, or nobody knows which of several), and the name."""
-        person_id = self._person(about)
-        return person_id, self._names.get(person_id or "") or plain(about)
 
     def _person(self, named: str) -> str | None:
         there = next((one.person_id for one in self._context.participants if one.ref == named), None)
@@ -388,7 +378,9 @@ def _promises(
     lines = {line.turn: line for line in question.context.lines}
     for draft in drafts:
         verdict = _promise(draft, question, ids, lines)
-        if isinstance(verdict, PromiseTold) and not all(owners[i].may_know(draft.what) for i in _of(verdict, owners)):
+        if isinstance(verdict, PromiseTold) and not all(
+            owners[one].may_know(draft.what) for one in (verdict.by_id, verdict.to_id) if one in owners
+        ):
             verdict = RejectionReason.NOT_PERCEIVED
         if isinstance(verdict, PromiseTold):
             if verdict not in kept:
@@ -429,16 +421,6 @@ def _promise(
         due=due,
         commitment_id=known.id if known else None,
     )
-
-
-def _of(promise: PromiseTold, owners: Mapping[str, _Owner]) -> tuple[str, ...]:
-    """Those of the two who were there."""
-    return tuple(one for one in (promise.by_id, promise.to_id) if one in owners)
-
-
-def plain(text: str) -> str:
-    """The text on one line, without control tokens and template marks."""
-    return one_line(without_marks(text))
 
 
 def _joined(sentences: Sequence[str]) -> str:

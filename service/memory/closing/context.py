@@ -131,8 +131,7 @@ class ClosingAnswer(Bounded):
     def affinity(self, ref: str, other_ref: str) -> int:
         """How much the one with the first ref likes the other now."""
         entry = self.entry(ref)
-        liked: int = entry.affinity if isinstance(entry, PersonEntry) else getattr(entry.towards, other_ref)
-        return liked
+        return entry.affinity if isinstance(entry, PersonEntry) else getattr(entry.towards, other_ref)
 
     def attitude(self, ref: str, other_ref: str) -> AttitudeDraft | None:
         """How it stands to the other now; None: it was not judged."""
@@ -305,7 +304,7 @@ class ClosingContext(PromptValues):
 
     @property
     def whole(self) -> "ClosingContext":
-        """The same as somebody had it who perceived everything."""
+        """The context of somebody who perceived everything."""
         return replace(self, lines=tuple(line.whole for line in self.lines))
 
     @property
@@ -321,7 +320,7 @@ class ClosingContext(PromptValues):
         )
 
     def others_of(self, one: Participant) -> tuple[tuple[Participant, Attitude], ...]:
-        """Those it was there with, and how it stood to each when they parted."""
+        """The people it was there with, and how it stood to each when they parted."""
         if not self.is_group:
             return ((self.partner_of(one), replace(one.attitude, affinity=one.affinity)),)
         towards = dict(one.towards)

@@ -4,6 +4,7 @@ are labelled (doctor.yaml).
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,11 +19,11 @@ from service.locales import languages
 from service.memory.closing.ask import ClosingQuestion, ask
 from service.memory.closing.check import check
 from service.memory.closing.context import Bounded, ClosingContext, Participant, SpokenLine, ref_of
-from service.memory.closing.verify import Claim, Finding, VerifyContext, verify
+from service.memory.closing.verify import Claim, Finding, VerifyContext, verify_prompt
 from service.store.event_kinds import RejectionReason
 from world.time import iso, parse_time
 
-Kind = Literal["true", "number", "swapped", "denial", "teller", "joke", "not_said"]
+ClaimKind = Literal["true", "number", "swapped", "denial", "teller", "joke", "not_said"]
 
 _HELD_AT = parse_time("2026-04-01T07:00")
 _UNUSABLE = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
@@ -35,12 +36,12 @@ class LabelledClaim(Bounded):
     text: str
     told_by: str
     mode: str = ""
-    kind: Kind
+    kind: ClaimKind
 
     @property
     def finding(self) -> Finding:
         """What a verifier that is right says of it."""
-        right: dict[Kind, Finding] = {"true": "supported", "not_said": "not_said"}
+        right: dict[ClaimKind, Finding] = {"true": "supported", "not_said": "not_said"}
         return right.get(self.kind, "contradicted")
 
 
@@ -81,7 +82,7 @@ class LabelledTalk(Bounded):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Closed:
+class ClosedTalk:
     """What came of a talk's closing: which of the turns that it should cite it did, and how many memories its form kept
     out for each reason. `failure`: there was no answer to use.
     """
@@ -93,7 +94,7 @@ class Closed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedClaim:
     """A claim, and what the verifier found of it; None: it passed the claim over, or its answer could not be used."""
 
     claim: LabelledClaim
@@ -107,7 +108,7 @@ def labelled_talks() -> list[LabelledTalk]:
     return TypeAdapter(list[LabelledTalk]).validate_python(yaml.safe_load(told))
 
 
-async def examine(models: Models) -> tuple[list[Closed], list[Judged]]:
+async def examine(models: Models) -> tuple[list[ClosedTalk], list[JudgedClaim]]:
     """Have the roles `closing` and `verify` answer for every talk, once each.
 
     Raises:
@@ -119,18 +120,18 @@ async def examine(models: Models) -> tuple[list[Closed], list[Judged]]:
     return closed, [one for each in judged for one in each]
 
 
-async def _closed(models: Models, talk: LabelledTalk) -> Closed:
+async def _closed(models: Models, talk: LabelledTalk) -> ClosedTalk:
     try:
         answer = await ask(models.for_role("closing"), talk.question.context)
     except _UNUSABLE as exc:
-        return Closed(talk=talk, refused=Counter(), failure=exc)
+        return ClosedTalk(talk=talk, refused=Counter(), failure=exc)
     checked = check(answer.value, talk.question, affinity_step=0)
     turns = {turn for side in checked.sides for one in side.memories for turn in one.turns}
     refused = [*checked.rejected, *(one for side in checked.sides for one in side.rejected)]
-    return Closed(talk=talk, cited=frozenset(talk.truths) & turns, refused=Counter(one.reason for one in refused))
+    return ClosedTalk(talk=talk, cited=frozenset(talk.truths) & turns, refused=Counter(one.reason for one in refused))
 
 
-async def _judged(models: Models, talk: LabelledTalk) -> list[Judged]:
+async def _judged(models: Models, talk: LabelledTalk) -> list[JudgedClaim]:
     context = talk.question.context
     claims = tuple(
         Claim(number=number, text=one.text, told_by=one.told_by, mode=one.mode)
@@ -138,9 +139,7 @@ async def _judged(models: Models, talk: LabelledTalk) -> list[Judged]:
     )
     asked = VerifyContext(language=context.language, closing=context, claims=claims)
     found: dict[int, Finding] = {}
-    try:
-        answer = await verify(models.for_role("verify"), asked)
+    with suppress(*_UNUSABLE):  # else every claim of it is one that was not judged
+        answer = await models.for_role("verify").complete(verify_prompt(asked))
         found = {one.n: one.finding for one in answer.value.verdicts}
-    except _UNUSABLE:
-        pass  # every claim of it is one that was not judged
-    return [Judged(claim=one, finding=found.get(number)) for number, one in enumerate(talk.claims, 1)]
+    return [JudgedClaim(claim=one, finding=found.get(number)) for number, one in enumerate(talk.claims, 1)]

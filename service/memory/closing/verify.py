@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from service.llm.chat import Answer, ChatModel, Prompt, PromptValues
+from service.llm.chat import Prompt, PromptValues
 from service.memory.closing.ask import TEMPLATES
-from service.memory.closing.check import Checked, CheckedSide, Rejected
+from service.memory.closing.check import CheckedClosing, CheckedSide, Rejected
 from service.memory.closing.context import SEEN, Bounded, ClosingContext
 from service.memory.record import Kind, Memory, Mode, Support
 from service.store.event_kinds import RejectionReason
@@ -53,7 +53,7 @@ class VerifyContext(PromptValues):
     claims: tuple[Claim, ...]
 
 
-def claims_of(checked: Checked, context: ClosingContext) -> VerifyContext | None:
+def claims_of(checked: CheckedClosing, context: ClosingContext) -> VerifyContext | None:
     """What is to be verified; None: nothing is. Equal sentences of several people's paragraphs are asked once."""
     names = context.names
     told: dict[tuple[str, str, str], None] = {}
@@ -70,12 +70,7 @@ def verify_prompt(context: VerifyContext, thread: str = "") -> Prompt[Verdicts]:
     return TEMPLATES.question("verify", "verify", context, Verdicts, max_tokens=MAX_TOKENS, thread=thread)
 
 
-async def verify(model: ChatModel, context: VerifyContext, thread: str = "") -> Answer[Verdicts]:
-    """Ask. Raises: ModelError."""
-    return await model.complete(verify_prompt(context, thread))
-
-
-def verified(checked: Checked, context: VerifyContext, verdicts: Verdicts) -> Checked:
+def verified(checked: CheckedClosing, context: VerifyContext, verdicts: Verdicts) -> CheckedClosing:
     """What is left: contradicted claims and sentences are kept out, supported ones are verified, and what was seen done
     perceived. One that was not found said is unsure; so it is no matter of the next days, and no goal reached. One that
     the answer passes over stays as it was.

@@ -9,11 +9,10 @@ from sqlmodel import Session, select
 
 from service.memory.authoring import memory_id
 from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_before
-from service.memory.closing.check import Checked, CheckedSide, CheckedTowards
+from service.memory.closing.check import CheckedClosing, CheckedSide
 from service.memory.memory_store import MemoryStore
-from service.memory.mid_term import tell_over
+from service.memory.mind import REFLECTS_AT, begin_reflections, tell_over
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
-from service.memory.reflections import REFLECTS_AT, begin_reflections
 from service.memory.telling import told_of
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitment import around, node_named
@@ -48,7 +47,7 @@ def write_closing(
     world: WorldView,
     conversation: ConversationRow,
     question: ClosingQuestion,
-    checked: Checked,
+    checked: CheckedClosing,
     settings: MemorySettings,
     memory: MemoryStore,
     embedded: Embedded,
@@ -90,7 +89,15 @@ def write_closing(
     first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
     told = {**_seen(world, checked, first, second), "partner": _seen(world, checked, second, first)}
     if len(conversation.participants) > 2:
-        told["people"] = {person_id: _own(world, *one) for person_id, one in by_person.items()}
+        told["people"] = {
+            person_id: {  # what each takes away, and how it stands to the others
+                **_remembered(world, one),
+                **changed,
+                "learned_facts": _told(world, one, Kind.SELF),
+                "rejected": _refused(*one.side.rejected),
+            }
+            for person_id, (one, changed) in by_person.items()
+        }
     return told
 
 
@@ -169,7 +176,7 @@ def _remember(
 
 
 def _kept_from(memories: Iterable[Memory]) -> list[str]:
-    """From whom anything is kept that holds all of these."""
+    """The ids of those from whom any of these memories is kept."""
     return sorted({person_id for one in memories for person_id in one.kept_from})
 
 
@@ -189,7 +196,21 @@ def _changes(
     world: WorldView, conversation: ConversationRow, one: _Taken, before: Before, settings: MemorySettings
 ) -> _Changed:
     """How the person feels now, for people to see, and the rows that say so."""
-    attitudes = [_attitude(conversation, one, towards) for towards in one.side.towards]
+    attitudes = [
+        AttitudeChangeRow(
+            world_id=conversation.world_id,
+            owner_id=one.person_id,
+            other_id=towards.other_id,
+            id=conversation.id,
+            at=one.at,
+            conversation_id=conversation.id,
+            # A closing may be late, and another one of the same two done meanwhile: it moves by what this talk did.
+            affinity_delta=towards.moved,
+            met=True,
+            **(towards.attitude.model_dump() if towards.attitude else {}),
+        )
+        for towards in one.side.towards
+    ]
     felt = MoodRow(
         world_id=world.id,
         person_id=one.person_id,
@@ -207,21 +228,6 @@ def _changes(
         "towards": {change.other_id: _changed(world, change, before) for change in attitudes},
     }
     return changed, [*attitudes, felt]
-
-
-def _attitude(conversation: ConversationRow, one: _Taken, towards: CheckedTowards) -> AttitudeChangeRow:
-    """A closing may be late, and another one of the same two done meanwhile: affinity moves by what this talk did."""
-    return AttitudeChangeRow(
-        world_id=conversation.world_id,
-        owner_id=one.person_id,
-        other_id=towards.other_id,
-        id=conversation.id,
-        at=one.at,
-        conversation_id=conversation.id,
-        affinity_delta=towards.moved,
-        met=True,
-        **(towards.attitude.model_dump() if towards.attitude else {}),
-    )
 
 
 def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> dict[str, Any]:
@@ -260,7 +266,10 @@ _NOTHING_CHANGED = {"affinity": {"before": 0, "after": 0}, "stance": "", "attitu
 
 
 def _seen(
-    world: WorldView, checked: Checked, one: tuple[_Taken, Mapping[str, Any]], other: tuple[_Taken, Mapping[str, Any]]
+    world: WorldView,
+    checked: CheckedClosing,
+    one: tuple[_Taken, Mapping[str, Any]],
+    other: tuple[_Taken, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
     (own, changes), (partner, partners) = one, other
@@ -273,16 +282,6 @@ def _seen(
         "attitude": towards["attitude"],
         "learned_facts": _told(world, partner, Kind.SELF),
         "rejected": _refused(*checked.rejected, *own.side.rejected),
-    }
-
-
-def _own(world: WorldView, own: _Taken, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What one of more than two takes away, and how it stands to the others."""
-    return {
-        **_remembered(world, own),
-        **changes,
-        "learned_facts": _told(world, own, Kind.SELF),
-        "rejected": _refused(*own.side.rejected),
     }
 
 

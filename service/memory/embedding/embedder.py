@@ -57,11 +57,11 @@ class RemoteEmbedder(ABC):
         self.name, self.dimensions = name, 0
 
     async def query(self, text: str) -> Vectors:
-        """See Embedder; raises what `passages` does."""
+        """Vector of a question, shape (1, dimensions). Raises what `passages` does."""
         return await self.passages([text])
 
     async def passages(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder.
+        """Vectors of things remembered, shape (len(texts), dimensions).
 
         Raises:
             GraphUnavailable: the server cannot be reached, refuses, or answers something else.

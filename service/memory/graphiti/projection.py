@@ -5,15 +5,15 @@ What is written is Graphiti's own form, so that its tools, Neo4j's browser and `
 Every write locks its group's node (KataribeGroup) first, which says how far the group is and whose it is.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from neo4j import AsyncManagedTransaction
 
 from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
-from service.memory.graphiti.connection import GraphGroup, Groups, Neo4jConnection, run
-from service.memory.graphiti.episode import EpisodeReader
-from service.memory.graphiti.rows import (
+from service.memory.graphiti.connection import GraphGroup, Neo4jConnection, another, run, start_of
+from service.memory.graphiti.episode import (
+    EpisodeReader,
     edge_values,
     entity_node,
     episode_marks,
@@ -24,11 +24,18 @@ from service.memory.graphiti.rows import (
     mention,
 )
 from service.memory.graphiti.vendor import add_nodes_and_edges_bulk_tx
-from service.memory.index import State
 from service.memory.lexical import normal
 from service.memory.projection import Changes, Fact, Found
-from service.memory.record import Embedded, Episode, Group
+from service.memory.record import Embedded, Episode, Group, State
 
+# By the beginning of the id, which is indexed; a prefix may be called like a world, so the rest is compared too.
+_OF_OTHERS = """
+    UNWIND $starts AS start
+    MATCH (g:KataribeGroup) WHERE g.id STARTS WITH start AND g.id = start + g.person_id
+        AND coalesce(g.installation, '') <> $installation
+    RETURN g.world_id AS world_id, g.person_id AS person_id ORDER BY g.id
+"""
+_TAKE_OVER = "UNWIND $groups AS id MATCH (g:KataribeGroup {id: id}) SET g.installation = $installation, g.revision = -1"
 # Setting a property, even to itself, takes the lock.
 _LOCK = """
     MERGE (g:KataribeGroup {id: $group})
@@ -100,34 +107,42 @@ Worlds = Callable[[], Awaitable[Collection[str]]]
 
 
 class GraphitiProjection:
-    """See Projection. Nothing is asked of the server before the first call, so a service starts without it."""
+    """A projection onto Neo4j, in the groups of one installation. Nothing is asked of the server before the first call,
+    so a service starts without it.
+    """
 
     def __init__(
-        self, connection: Neo4jConnection, groups: Groups, embed: Embed, worlds: Worlds, reader: EpisodeReader | None
+        self,
+        connection: Neo4jConnection,
+        installation: str,
+        prefix: str,
+        embed: Embed,
+        worlds: Worlds,
+        reader: EpisodeReader | None,
     ) -> None:
         self._connection = connection
-        self._groups = groups
+        self._own = {"installation": installation, "prefix": prefix}
         self._embed = embed
         self._worlds = worlds
         self._reader = reader
 
     @property
     def reads_episodes(self) -> bool:
-        """See Projection."""
+        """Whether Graphiti itself finds facts in summaries."""
         return self._reader is not None
 
     def group_id(self, group: Group) -> str:
-        """See Projection. It is the `group_id` of what Graphiti keeps."""
-        return self._groups.of(group).id
+        """The `group_id` of what Graphiti keeps of the person."""
+        return self._of(group).id
 
     async def read(self, group: Group, episode: Episode, space: VectorSpace) -> Sequence[Found]:
-        """See Projection."""
+        """What Graphiti finds in an episode that was brought there. Raises: ModelError, GraphUnavailable."""
         assert self._reader is not None  # noqa: S101 - see reads_episodes
-        return await self._reader.read(self._groups.of(group), episode, space)
+        return await self._reader.read(self._of(group), episode, space)
 
     async def write(self, changes: Changes) -> bool:
-        """See Projection. All of it is there, or nothing."""
-        group = self._groups.of(changes.group)
+        """Bring changes to Neo4j, all of them or nothing. False, where the group is not as it was `before`."""
+        group = self._of(changes.group)
         held = await self._held(group)
         if changes.is_nothing:
             await self._erase(group)
@@ -149,24 +164,38 @@ class GraphitiProjection:
         return await self._connection.write(work)
 
     async def check(self) -> None:
-        """See Projection."""
+        """Raises: GraphUnavailable; MemoryOfAnother: a group of a world of ours is another installation's."""
         await self._connection.check()
-        await self._groups.require_own(await self._worlds())
+        for group in await self._of_others(await self._worlds()):
+            raise another(group)
 
     async def take_over(self, world_id: str) -> int:
-        """Make the groups of the world that another installation wrote ours; answers how many."""
-        return await self._groups.take_over(world_id)
+        """Make other installations' groups of the world ours, to be written anew; answers how many."""
+        groups = [group.id for group in await self._of_others([world_id])]
+        given = {"groups": groups, "installation": self._own["installation"]}
+        await self._connection.write(lambda tx: run(tx, _TAKE_OVER, **given))
+        return len(groups)
 
     async def purge(self, world_id: str) -> int:
         """Remove the groups of the world that another installation wrote; answers how many."""
-        groups = await self._groups.of_others([world_id])
+        groups = await self._of_others([world_id])
         for group in groups:
             await self._erase(group)
         return len(groups)
 
     async def aclose(self) -> None:
-        """See Projection."""
+        """Close the connection of the running loop."""
         await self._connection.aclose()
+
+    def _of(self, group: Group) -> GraphGroup:
+        """The person's group, as it has to be."""
+        return GraphGroup(world_id=group.world_id, person_id=group.person_id, **self._own)
+
+    async def _of_others(self, worlds: Iterable[str]) -> list[GraphGroup]:
+        """Groups in the place of ours in these worlds that another installation wrote, by their ids."""
+        starts = [start_of(self._own["prefix"], world) for world in worlds]
+        rows = await self._connection.read(_OF_OTHERS, starts=starts, installation=self._own["installation"])
+        return [self._of(Group(world_id=row["world_id"], person_id=row["person_id"])) for row in rows]
 
     async def _erase(self, group: GraphGroup) -> None:
         """Remove all of the group, whoever wrote it."""
@@ -278,11 +307,9 @@ class _Write:
         for fact in changes.facts:
             of_talk.setdefault(fact.memory.conversation_id, []).append(fact)
 
-        def uuid_of(memory_id: str) -> str:
-            return memory_id if memory_id in found else fact_uuid(group, memory_id)
-
+        uuids = {one.memory.id: fact_uuid(group, one.memory.id) for one in changes.facts} | {one: one for one in found}
         nodes = [
-            episode_node(group, one, [uuid_of(fact.memory.id) for fact in of_talk.get(one.conversation_id, ())])
+            episode_node(group, one, [uuids[fact.memory.id] for fact in of_talk.get(one.conversation_id, ())])
             for one in changes.episodes
         ]
         await self._save(nodes)

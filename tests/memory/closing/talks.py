@@ -7,7 +7,7 @@ from typing import Any, cast
 from sqlmodel import Session
 
 from service.memory.closing.ask import ClosingQuestion, prepare, read_before
-from service.memory.closing.check import Checked, check
+from service.memory.closing.check import CheckedClosing, check
 from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.write import write_closing
 from service.memory.memory_store import MemoryStore
@@ -111,7 +111,7 @@ def closed(
     row: ConversationRow,
     answered: ClosingAnswer,
     question: ClosingQuestion | None = None,
-) -> tuple[Checked, dict[str, Any]]:
+) -> tuple[CheckedClosing, dict[str, Any]]:
     """Check the answer and write it, as the closing does."""
     question = question or prepared(session, world, row)
     checked, settings = check(answered, question, affinity_step=20), MemorySettings()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.memory.closing.check import Checked, CheckedSide, check
+from service.memory.closing.check import CheckedClosing, CheckedSide, check
 from service.memory.closing.context import (
     ClosingAnswer,
     ClosingContext,
@@ -26,7 +26,7 @@ from world.time import iso, parse_time
 OLD = Memory(id="old", kind=Kind.FACT, text="Taro has 40 goats.", told_by="npc_taro", valid_from=AT, known_from=AT)
 
 
-def checked(context: ClosingContext, answered: ClosingAnswer, **more: Any) -> Checked:
+def checked(context: ClosingContext, answered: ClosingAnswer, **more: Any) -> CheckedClosing:
     return check(answered, question(context, **more), affinity_step=20)
 
 
@@ -241,7 +241,9 @@ def table(*lines: tuple[str, str, tuple[str, ...] | None], **more: Any) -> Closi
     return ClosingContext(language="en", participants=people, now="", goal="", goal_achieved=False, lines=said, **more)
 
 
-def of_three(context: ClosingContext, *drafts: dict[str, Any], promises: tuple[dict[str, Any], ...] = ()) -> Checked:
+def of_three(
+    context: ClosingContext, *drafts: dict[str, Any], promises: tuple[dict[str, Any], ...] = ()
+) -> CheckedClosing:
     people = {}
     for one in context.participants:
         others = context.others_of(one)

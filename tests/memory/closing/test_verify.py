@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.memory.closing.check import Checked, check
+from service.memory.closing.check import CheckedClosing, check
 from service.memory.closing.verify import Verdict, Verdicts, VerifyContext, claims_of, verified, verify_prompt
 from service.memory.record import Support
 from tests.memory.answers import closing, memory
@@ -20,7 +20,7 @@ ANSWER = closing(
 )
 
 
-def asked() -> tuple[Checked, VerifyContext]:
+def asked() -> tuple[CheckedClosing, VerifyContext]:
     checked = check(ANSWER, question(scene()), affinity_step=20)
     context = claims_of(checked, scene())
     assert context is not None

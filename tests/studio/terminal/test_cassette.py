@@ -13,7 +13,7 @@ from service.export.story import Span
 from service.llm.cassette import Cassette, Recorded
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Logged
-from service.memory.embedding.choose import RecordedEmbedder
+from service.memory.choose import RecordedEmbedder
 from service.memory.memory_store import MemoryStore
 from service.settings import Settings
 from studio.cli import main as cli

@@ -1,32 +1,169 @@
-"""Owns reflections and insights: when a person begins to think over what it lived through, what it draws on, the one
-model call, and what it has come to think.
+"""Owns what a person has on its mind (mid-term memories, and what it has told of itself), and what it comes to think of
+what it lived through: reflections and insights.
 
-It reflects when it falls asleep, and when what came together since the last time matters enough. The row is written in
-that transaction, and the model is asked later: nobody waits, and what comes of it is known an hour of world time after.
+Mid-term memories are only ever added: what is on somebody's mind at a moment is a filter, and what has expired is told
+once. A person reflects when it falls asleep, and when what came together since the last time matters enough. The row is
+written in that transaction, and the model is asked later: what comes of it is known an hour of world time after.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, ScalarSelect, Select, literal, union_all
 from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
 
+from service.content.profile import Importance
 from service.llm.chat import Answer, ChatModel, Prompt, PromptValues, Templates
 from service.memory.closing.context import Ref, Sentence, Weight
 from service.memory.episodes import episode_of
 from service.memory.lexical import normal
-from service.memory.record import Episode, Group, Kind, Memory, Source, row_of
-from service.memory.revision import next_revision
-from service.memory.telling import one_line
+from service.memory.record import Episode, Group, Kind, Memory, Source, memory_of, next_revision, row_of
+from service.memory.telling import MemoryKind, one_line, ref, told_of
+from service.people.commitments import commitment_line, open_commitments
 from service.people.worlds import WorldView
-from service.store.event_kinds import DroppedInsight, Reflected
+from service.store.event_kinds import DroppedInsight, MemoryExpired, Reflected
 from service.store.events import schedule_event
 from service.store.ids import derived_id
 from service.store.tables import MemoryRow, ReflectionRow, SummaryRow
-from world.time import WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime, day_end
+
+_DAYS = {"medium": 2, "high": 3}
+
+
+def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int = 0) -> WorldTime:
+    """When a memory made at `created_at` is gone: low at the end of its world day, medium after 2 days, high after
+    3.
+    """
+    if importance == "low":
+        return day_end(created_at, day_starts=day_starts)
+    return WorldTime(created_at + _DAYS[importance] * MINUTES_PER_DAY)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnMind:
+    """Something that affects a person's next days, as it reads to it; `ref` refers to it (telling.py). `is_seen`: it
+    saw it happen. `kept_from` as of a memory.
+    """
+
+    ref: str
+    content: str
+    """what is on the person's mind, with who told it"""
+    level: Importance
+    since: WorldTime
+    expires_at: WorldTime
+    """the world time at which it is over"""
+    partner_id: str
+    others: tuple[str, ...] = ()
+    kept_from: tuple[str, ...] = ()
+    is_seen: bool = False
+
+
+def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[OnMind]]:
+    """What is on the mind of each of these persons at the moment of `world`, the most urgent last. Open promises, by a
+    person and to it, are among it: they are stored once, as commitments.
+    """
+    row = MemoryRow
+    query = select(row).where(
+        row.world_id == world.id,
+        col(row.person_id).in_(person_ids),
+        row.kind == Kind.MID_TERM,
+        col(row.deleted).is_(False),
+        row.known_from <= world.now,
+        col(row.expires_at) > world.now,
+        col(row.valid_to).is_(None) | (col(row.valid_to) > world.now),
+    )
+    found: dict[str, list[OnMind]] = {one: [] for one in person_ids}
+    for one in session.exec(query):
+        memory = memory_of(one)
+        found[one.person_id].append(
+            OnMind(
+                ref=ref(MemoryKind.MEMORY, memory.id),
+                content=told_of(world, memory, one.person_id),
+                level=memory.level or "low",
+                since=memory.known_from,
+                expires_at=memory.expires_at or memory.known_from,
+                partner_id=memory.partner_id,
+                others=memory.others,
+                kept_from=memory.kept_from,
+                is_seen=memory.source is Source.OBSERVATION,
+            )
+        )
+    for promise in open_commitments(session, world, *person_ids):
+        for person_id in {promise.by_id, promise.to_id} & found.keys():
+            found[person_id].append(
+                OnMind(
+                    ref=ref(MemoryKind.PROMISE, promise.id),
+                    content=commitment_line(world, promise, person_id),
+                    level="high",
+                    since=promise.made_at,
+                    expires_at=promise.ends_at,
+                    partner_id=promise.other(person_id),
+                )
+            )
+    return {one: sorted(all_of, key=lambda each: (-each.expires_at, each.ref)) for one, all_of in found.items()}
+
+
+def self_told(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[Memory]]:
+    """What each of these persons has told, of itself above all, and what of it holds at the moment of `world`; oldest
+    first. An author's facts stand before it.
+    """
+    return _holding(session, world, person_ids, MemoryRow.kind == Kind.SELF)
+
+
+WEIGHTY = 8
+"""From this importance on something stays on the mind for `WEIGHTY_DAYS`, whoever it is talked of with."""
+WEIGHTY_DAYS = 3
+
+
+def weighty(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[Memory]]:
+    """What of the last days mattered most to each of these persons and holds at the moment of `world`; oldest first."""
+    row, since = MemoryRow, world.now - WEIGHTY_DAYS * MINUTES_PER_DAY
+    kinds = col(row.kind).in_((Kind.FACT, Kind.OBSERVED, Kind.INSIGHT))
+    return _holding(
+        session,
+        world,
+        person_ids,
+        kinds,
+        row.importance >= WEIGHTY,
+        row.known_from > since,
+        row.known_from <= world.now,
+    )
+
+
+def _holding(session: Session, world: WorldView, person_ids: Collection[str], *which: Any) -> dict[str, list[Memory]]:
+    row = MemoryRow
+    query = select(row).where(
+        row.world_id == world.id,
+        col(row.person_id).in_(person_ids),
+        col(row.deleted).is_(False),
+        col(row.valid_to).is_(None) | (col(row.known_until).is_(None) & (col(row.valid_to) > world.now)),
+        *which,
+    )
+    found: dict[str, list[Memory]] = {one: [] for one in person_ids}
+    for one in session.exec(query.order_by(col(row.valid_from), col(row.id))):
+        found[one.person_id].append(memory_of(one))
+    return found
+
+
+def tell_expired(session: Session, world: WorldView, now: WorldTime) -> None:
+    """The clock of `world` goes on to `now`: the log is told what expired on the way; the caller commits."""
+    row = MemoryRow
+    is_gone = (col(row.expires_at) > world.now, col(row.expires_at) <= now, col(row.deleted).is_(False))
+    tell_over(session, session.exec(select(row).where(row.world_id == world.id, *is_gone)), now)
+
+
+def tell_over(session: Session, rows: Iterable[MemoryRow], now: WorldTime) -> None:
+    """Tell the log which of these are over by `now`; the caller commits. A closing may come so late that what it writes
+    is over already: the clock has passed its end.
+    """
+    for row in rows:
+        if row.expires_at is not None and row.expires_at <= now:
+            told = MemoryExpired(content=row.text, importance=row.level)
+            schedule_event(session, row.world_id, WorldTime(row.expires_at), told, row.person_id, key=row.id)
+
 
 TEMPLATES = Templates(__file__)
 
@@ -100,7 +237,7 @@ async def reflect(model: ChatModel, context: ReflectionContext, thread: str = ""
 def valid_insights(
     drafts: Sequence[InsightDraft], context: ReflectionContext
 ) -> tuple[tuple[ValidInsight, ...], tuple[DroppedInsight, ...]]:
-    """Those that may stand, and those that may not, with the reason."""
+    """The insights that may stand, and those that may not, with the reason."""
     kept: list[ValidInsight] = []
     dropped: list[DroppedInsight] = []
     for draft in drafts:
@@ -177,7 +314,7 @@ def _lived(world_id: str, person_id: str, at: WorldTime) -> Select[tuple[str, in
 
 
 def due_reflections(session: Session, world_id: str | None = None) -> dict[ReflectionKey, WorldTime]:
-    """Those that are to be made, of one world or of all, and from when on their insights are known."""
+    """The reflections that are to be made, of one world or of all, and from when on their insights are known."""
     query = select(ReflectionRow).where(ReflectionRow.phase == DUE)
     if world_id is not None:
         query = query.where(ReflectionRow.world_id == world_id)

@@ -121,7 +121,7 @@ MUTATIONS = (
         "tests/people tests/conversation",
     ),
     (
-        "service/memory/fading.py",
+        "service/memory/episodes.py",
         "return self._begins(self.day(WorldTime(last)) + self.after_days + 1)",
         "return self._begins(self.day(WorldTime(last)) + self.after_days)",
         "tests/memory/test_fading.py",
@@ -133,7 +133,7 @@ MUTATIONS = (
         "tests/conversation/test_ending.py",
     ),
     (
-        "service/conversation/repetition.py",
+        "service/conversation/utterance.py",
         "return likeness(utterance, earlier) >= TOO_LIKE",
         "return False",
         "tests/conversation",
@@ -159,7 +159,7 @@ MUTATIONS = (
         "tests/api/test_guard.py",
     ),
     (
-        "service/memory/revision.py",
+        "service/memory/record.py",
         "owner.epoch = max(owner.epoch + 1, new_epoch())",
         "owner.epoch = owner.epoch",
         "tests/memory/test_revision.py tests/memory/test_memory_store.py",

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from benchmarks.model_server import MODEL, model_server
 from service.app import create_app
 from service.export.files import export_to
-from service.export.story import Span
+from service.export.story import StorySpan
 from service.settings import Settings
 from world.time import MINUTES_PER_DAY
 
@@ -53,5 +53,5 @@ def _lived(directory: Path, name: str, minutes: int, llm: dict[str, str]) -> flo
         for _ in range(0, minutes, TICKS):
             client.post("/world/tick", json={"ticks": min(TICKS, minutes)}).raise_for_status()
         seconds = time.monotonic() - begun
-    export_to(settings, "main", {"en": "", "ja": ""}, Span(since=None, until=None), directory / f"{name}.jsonl")
+    export_to(settings, "main", {"en": "", "ja": ""}, StorySpan(since=None, until=None), directory / f"{name}.jsonl")
     return seconds

@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.errors import BadLine, ReplayDiffers, WorldHasLived
 from service.export.files import export_to
-from service.export.story import Span
+from service.export.story import StorySpan
 from service.llm.choose import ROLES, Models
 from service.replay import replay
 from service.settings import Settings
@@ -181,7 +181,7 @@ STORY = ("made_people", "conversations", "participants", "turns", "overheard", "
 
 def _story(settings: Settings, file: Path) -> list[str]:
     """The story that is exported, without what it cost: who was let go of is asked again, and paid for again."""
-    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), file)
+    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, StorySpan(since=None, until=None), file)
     costs = r'"(duration_ms|calls|prompt_tokens|completion_tokens|cached_tokens)": \d+'
     told = re.sub(costs, r'"\1": 0', file.read_text(encoding="utf-8")).splitlines()
     lines = ((line, json.loads(line)) for line in told[1:])

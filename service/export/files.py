@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlmodel import Session
 
 from service.errors import BadWorldName, Misconfigured, NoSuchTime, NoSuchWorld, usable
-from service.export.story import Imported, Span, read_story, story, written
+from service.export.story import Imported, StorySpan, read_story, story, written
 from service.locales import Language
 from service.settings import Settings
 from service.store.session import Database, one_picture, store_lock, unopenable
@@ -29,7 +29,7 @@ def world_name(text: str) -> str:
     return text
 
 
-def span_of(day: str | None, since: str | None, until: str | None, *, day_starts: int) -> Span:
+def span_of(day: str | None, since: str | None, until: str | None, *, day_starts: int) -> StorySpan:
     """The span that the options of the command line name. A world day begins `day_starts` minutes after midnight.
 
     Raises:
@@ -37,14 +37,16 @@ def span_of(day: str | None, since: str | None, until: str | None, *, day_starts
     """
     if day is not None:
         begins = WorldTime(named_time("--day", day) // MINUTES_PER_DAY * MINUTES_PER_DAY + day_starts)
-        return Span(since=begins, until=WorldTime(begins + MINUTES_PER_DAY))
-    return Span(
+        return StorySpan(since=begins, until=WorldTime(begins + MINUTES_PER_DAY))
+    return StorySpan(
         since=None if since is None else named_time("--from", since),
         until=None if until is None else named_time("--to", until),
     )
 
 
-def export_into(settings: Settings, world_id: str, names: Mapping[Language, str], span: Span, out: BinaryIO) -> int:
+def export_into(
+    settings: Settings, world_id: str, names: Mapping[Language, str], span: StorySpan, out: BinaryIO
+) -> int:
     """Write the story of a world as it stands; the service may run meanwhile. Answers the number of lines.
 
     Raises:
@@ -69,7 +71,7 @@ def export_into(settings: Settings, world_id: str, names: Mapping[Language, str]
         return database.read_now(work)
 
 
-def export_to(settings: Settings, world_id: str, names: Mapping[Language, str], span: Span, file: Path) -> int:
+def export_to(settings: Settings, world_id: str, names: Mapping[Language, str], span: StorySpan, file: Path) -> int:
     """The same into a file, which is there wholly or not at all.
 
     Raises:

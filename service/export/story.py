@@ -35,7 +35,7 @@ from world.ids import is_slug
 from world.time import WorldTime, iso, parse_time
 
 
-class Unreadable(ValueError):
+class UnreadableLine(ValueError):
     """A line whose content makes no sense. Whoever knows the line makes it a BadLine."""
 
     def __init__(self, reason: Phrase) -> None:
@@ -43,9 +43,9 @@ class Unreadable(ValueError):
         self.reason = reason
 
 
-def _no_id(key: Key, value: str) -> Unreadable:
+def _no_id(key: Key, value: str) -> UnreadableLine:
     """The error that what was written at that key is no id."""
-    return Unreadable(mismatch("slug", key_path(key), value))
+    return UnreadableLine(mismatch("slug", key_path(key), value))
 
 
 FORMAT = 5
@@ -65,11 +65,11 @@ Minute = Annotated[int, BeforeValidator(_minute), PlainSerializer(lambda t: iso(
 """A world time, as text: ``2026-04-01T07:30``."""
 
 
-class _Line(BaseModel, extra="forbid", strict=True, frozen=True):
+class _StoryLine(BaseModel, extra="forbid", strict=True, frozen=True):
     """A line of the file."""
 
 
-class Header(_Line, serialize_by_alias=True):
+class Header(_StoryLine, serialize_by_alias=True):
     """The story is all that happened `since` .. `until` in a world of that name; keys ``from`` and ``to``."""
 
     type: Literal["kataribe"] = "kataribe"
@@ -81,7 +81,7 @@ class Header(_Line, serialize_by_alias=True):
     until: Minute = Field(alias="to")
 
 
-class RowLine(_Line):
+class RowLine(_StoryLine):
     """A row of that table, with its columns as they are; times are minutes."""
 
     table: str
@@ -101,14 +101,14 @@ def parsed(line: bytes) -> dict[str, Any]:
     """The object in a line.
 
     Raises:
-        Unreadable: there is none.
+        UnreadableLine: there is none.
     """
     try:
         record = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as exc:
-        raise Unreadable(Phrase("export.no_json", reason=str(exc) or type(exc).__name__)) from exc
+        raise UnreadableLine(Phrase("export.no_json", reason=str(exc) or type(exc).__name__)) from exc
     if not isinstance(record, dict):
-        raise Unreadable(Phrase("export.no_object"))
+        raise UnreadableLine(Phrase("export.no_object"))
     return record
 
 
@@ -121,7 +121,7 @@ def telling(file: Path, line: int) -> Iterator[None]:
         raise BadLine(file=str(file), line=line, reason=reason_of(exc)) from exc
     except (IntegrityError, DataError, OverflowError) as exc:
         raise BadLine(file=str(file), line=line, reason=Phrase("export.no_place")) from exc
-    except Unreadable as exc:
+    except UnreadableLine as exc:
         raise BadLine(file=str(file), line=line, reason=exc.reason) from exc
 
 
@@ -129,7 +129,7 @@ def require_ids(data: object, key: Key) -> None:
     """Of an event's data, which stands at that key, what is named ``…_id`` is an id.
 
     Raises:
-        Unreadable: it is none.
+        UnreadableLine: it is none.
     """
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         place = (*key, name)
@@ -153,7 +153,7 @@ _OVER_AT: sa.ColumnElement[int] = func.coalesce(col(ConversationRow.closed_at), 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class StorySpan:
     """World times: from `since` until before `until`; None: from the world's beginning, up to its clock and with it."""
 
     since: WorldTime | None = None
@@ -161,7 +161,7 @@ class Span:
 
 
 def story(
-    session: Session, world_id: str, names: Mapping[Language, str], span: Span, *, place: str
+    session: Session, world_id: str, names: Mapping[Language, str], span: StorySpan, *, place: str
 ) -> Iterator[BaseModel]:
     """The header, then the rows of the world, as they stand: all of them, or those that came to be within the span.
 
@@ -278,14 +278,14 @@ class _Reader:
     def _begin(self, line: bytes) -> Header:
         record = parsed(line)
         if record.get("type") != "kataribe":
-            raise Unreadable(Phrase("export.no_export"))
+            raise UnreadableLine(Phrase("export.no_export"))
         version = record.get("version")
         if version != FORMAT:
             key = "export.older" if version in range(1, FORMAT) else "export.version"
-            raise Unreadable(Phrase(key, version=version, known=FORMAT))
+            raise UnreadableLine(Phrase(key, version=version, known=FORMAT))
         header = Header.model_validate(record)
         if header.since > header.until:
-            raise Unreadable(Phrase("export.from_after_to"))
+            raise UnreadableLine(Phrase("export.from_after_to"))
         row = self._session.get(WorldRow, self._world_id) or WorldRow(
             id=self._world_id, language="", started_at=0, now=0
         )
@@ -297,12 +297,12 @@ class _Reader:
     def _put(self, line: RowLine, header: Header) -> None:
         """What of it belongs to a person's memory is read, and gets its vectors, anew."""
         if line.table not in self._tables:
-            raise Unreadable(Phrase("export.table", table=line.table, known=", ".join(self._tables)))
+            raise UnreadableLine(Phrase("export.table", table=line.table, known=", ".join(self._tables)))
         table, policy = self._tables[line.table]
         _check_columns(line.row, policy, {column.name for column in policy.columns_of(table)})
         row = TABLES[line.table].model_validate({**line.row, "world_id": self._world_id, "revision": 0}, strict=True)
         if policy.known is not None and getattr(row, policy.known) > header.until:
-            raise Unreadable(Phrase("export.not_within"))
+            raise UnreadableLine(Phrase("export.not_within"))
         if isinstance(row, EventRow):
             self._hear(row)
         elif isinstance(row, MadePersonRow):
@@ -315,7 +315,7 @@ class _Reader:
         if row.audience == Audience.AUTHOR:
             return
         if row.kind not in KINDS or row.audience != Audience.WORLD:
-            raise Unreadable(Phrase("export.kind", kind=row.kind, known=", ".join(KINDS)))
+            raise UnreadableLine(Phrase("export.kind", kind=row.kind, known=", ".join(KINDS)))
         require_ids(row.data, ("data",))
         payload_of(row.kind, row.data)
         hear_of_world(self._told_of_world, row.at, row.kind, row.data)
@@ -325,7 +325,7 @@ class _Reader:
             profile = {**parsed(row.profile.encode()), "kind": row.kind}
             row.profile = read_made(row.person_id, json.dumps(profile).encode()).profile
         except ProfileWrong as exc:
-            raise Unreadable(exc.found[0].reason) from exc
+            raise UnreadableLine(exc.found[0].reason) from exc
         count_people_revision(self._session, self._world_id)
 
 
@@ -333,9 +333,9 @@ def _check_columns(row: Row, policy: Policy, known: set[str]) -> None:
     """There is no other column, ids are ids, and a store can hold the words."""
     for name, value in row.items():
         if name not in known:
-            raise Unreadable(Phrase("export.extra_forbidden", where=key_path((name,))))
+            raise UnreadableLine(Phrase("export.extra_forbidden", where=key_path((name,))))
         if isinstance(value, str) and ("\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value)):
-            raise Unreadable(mismatch("plain_text", name, value))
+            raise UnreadableLine(mismatch("plain_text", name, value))
     for name in filter(None, (policy.whose, policy.conversation, *policy.names)):
         for value in row[name] if isinstance(row.get(name), list) else [row.get(name)]:
             if value and isinstance(value, str) and not is_slug(value):

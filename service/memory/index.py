@@ -147,8 +147,8 @@ class PersonIndex:
         self._names: dict[str, int] = {}
         self._company: dict[str, list[int]] = {}
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
-        self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64), by_column=True)
-        self._matrix: _Rows | None = None
+        self._numbers = _GrowingRows(np.empty((0, _COLUMNS), dtype=np.int64), by_column=True)
+        self._matrix: _GrowingRows | None = None
         self._lines: Lines | None = None
         self._speakers: dict[str, int] = {}
         self._cited = array("q")
@@ -223,7 +223,7 @@ class PersonIndex:
             return
         halves = np.frombuffer(b"".join(packed for _, packed in known), dtype=np.float16).reshape(len(known), -1)
         if self._matrix is None:
-            self._matrix = _Rows(np.empty((0, halves.shape[1]), dtype=np.float32))
+            self._matrix = _GrowingRows(np.empty((0, halves.shape[1]), dtype=np.float32))
         places = np.array([place for place, _ in known])
         vectors = halves.astype(np.float32)
         held = self._numbers.filled[places, _VECTOR]
@@ -539,7 +539,7 @@ class IndexCache:
                 self._total -= self._sizes.pop(gone, 0)
 
 
-class _Rows:
+class _GrowingRows:
     """Rows of numbers that grow by half, so that adding a few costs little."""
 
     def __init__(self, empty: npt.NDArray[Any], *, by_column: bool = False) -> None:

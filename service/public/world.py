@@ -26,7 +26,7 @@ from service.conversation.writing import Form, Wanted, write
 from service.core import Core
 from service.errors import NotFound, usable
 from service.export.files import export_to
-from service.export.story import Imported, Span, read_story
+from service.export.story import Imported, StorySpan, read_story
 from service.memory.authoring import Author
 from service.memory.recall import PersonMemory, recall
 from service.memory.record import Group, Item
@@ -419,7 +419,7 @@ class World:
             FileUnusable: it cannot be written.
         """
         names = {language: cast.world_name for language, cast in self._talk.worlds.content.casts.items()}
-        return await to_thread(export_to, self._talk.settings, self.id, names, Span(), file)
+        return await to_thread(export_to, self._talk.settings, self.id, names, StorySpan(), file)
 
     async def import_(self, file: Path) -> Imported:
         """Read what `export` has written into this world, which has not lived: all of it or nothing.

@@ -14,7 +14,7 @@ from service import wiring
 from service.app import create_app
 from service.errors import ModelRejected, ModelServerError
 from service.export.files import export_to
-from service.export.story import Span, read_story
+from service.export.story import StorySpan, read_story
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.locales import Language
@@ -186,7 +186,7 @@ def test_what_an_import_brought_can_be_searched_in_our_own_database(
     script_short(script, "The heron stands in the reeds")
     talk(client)
     told, settings = tmp_path / "told.jsonl", settings_for(tmp_path, millbrook)
-    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), told)
+    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, StorySpan(since=None, until=None), told)
     deps = client.app.state.deps  # type: ignore[attr-defined]
     with told.open("rb") as lines:
         deps.conversation.database.write_now(lambda s: read_story(s, "copy", told, lines))

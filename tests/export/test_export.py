@@ -18,7 +18,7 @@ from service.content.files import bundled_content
 from service.content.load import load_content
 from service.errors import BadLine, FileUnusable, Misconfigured, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.files import export_into, export_to, import_from, span_of
-from service.export.story import Span
+from service.export.story import StorySpan
 from service.locales import Language
 from service.memory.episodes import NOTHING, overhear, read_turns
 from service.memory.record import Group
@@ -83,13 +83,13 @@ def at(directory: Path) -> Database:
     return Database(f"sqlite:///{directory / 'kataribe.db'}")
 
 
-def told(settings: Settings, world_id: str = "main", span: Span | None = None) -> list[dict[str, Any]]:
+def told(settings: Settings, world_id: str = "main", span: StorySpan | None = None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in exported(settings, world_id, span).splitlines()]
 
 
-def exported(settings: Settings, world_id: str = "main", span: Span | None = None) -> bytes:
+def exported(settings: Settings, world_id: str = "main", span: StorySpan | None = None) -> bytes:
     out = io.BytesIO()
-    export_into(settings, world_id, NAMES, span or Span(), out)
+    export_into(settings, world_id, NAMES, span or StorySpan(), out)
     return out.getvalue()
 
 
@@ -158,7 +158,7 @@ def test_what_is_read_back_is_written_the_same_but_for_the_world(
     database.write_now(lambda s: tell(s, story))
     database.close()
     file = first / "story.jsonl"
-    export_to(own(first), "main", NAMES, Span(), file)
+    export_to(own(first), "main", NAMES, StorySpan(), file)
     target = own(first if same_store else second)
     read = import_from(target, "other", file)
     before, after = file.read_bytes(), exported(target, "other")
@@ -186,7 +186,7 @@ def test_a_world_that_is_read_in_has_the_flags_of_its_story(tmp_path: Path) -> N
         for one in set_twice
     ]
     settings = lived(tmp_path / "data", {**STORY, "events": events})
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    export_to(settings, "main", NAMES, StorySpan(), tmp_path / "story.jsonl")
     import_from(settings, "other", tmp_path / "story.jsonl")
     database = at(settings.data_dir)
     assert database.read_now(lambda s: s.get_one(WorldRow, "other").flags) == {"bell_id": "no slug", "stage": 2}
@@ -241,7 +241,7 @@ def test_what_is_worked_out_ahead_and_talks_that_are_not_over_are_left_out(tmp_p
 
 
 def test_a_world_that_is_served_can_be_exported_but_not_imported_into(settings: Settings, tmp_path: Path) -> None:
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    export_to(settings, "main", NAMES, StorySpan(), tmp_path / "story.jsonl")
     lock = DataLock(settings.data_dir)
     try:
         assert len(told(settings)) == 9
@@ -252,7 +252,7 @@ def test_a_world_that_is_served_can_be_exported_but_not_imported_into(settings: 
 
 
 def test_a_world_that_has_lived_is_not_written_over(settings: Settings, tmp_path: Path) -> None:
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    export_to(settings, "main", NAMES, StorySpan(), tmp_path / "story.jsonl")
     before = exported(settings)
     with pytest.raises(WorldHasLived):
         import_from(settings, "main", tmp_path / "story.jsonl")
@@ -283,7 +283,7 @@ DECIDED = {"action_id": "work", "node_id": "inn"}
 def test_half_a_letter_of_a_model_does_not_stop_an_export(tmp_path: Path) -> None:
     thought = {"at": BEGUN, "kind": "decided", "person_id": "aoi", "data": {**DECIDED, "thought": "\ud83d…"}}
     settings = lived(tmp_path / "data", {"events": [thought], "conversations": {}})
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    export_to(settings, "main", NAMES, StorySpan(), tmp_path / "story.jsonl")
     import_from(settings, "other", tmp_path / "story.jsonl")
     assert told(settings, "other")[1]["row"]["data"] == {**DECIDED, "thought": "\ud83d…"}
 
@@ -466,10 +466,10 @@ def test_a_time_that_is_none_is_told() -> None:
 def test_an_export_that_fails_leaves_no_file_and_no_half_of_one(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(NoSuchWorld):
-        export_to(settings, "nowhere", NAMES, Span(), tmp_path / "out" / "x.jsonl")
+        export_to(settings, "nowhere", NAMES, StorySpan(), tmp_path / "out" / "x.jsonl")
     assert list((tmp_path / "out").iterdir()) == []
     with pytest.raises(FileUnusable):
-        export_to(settings, "main", NAMES, Span(), tmp_path / "not" / "there.jsonl")
+        export_to(settings, "main", NAMES, StorySpan(), tmp_path / "not" / "there.jsonl")
     with pytest.raises(FileUnusable):
         import_from(settings, "other", tmp_path / "not-there.jsonl")
 
@@ -484,7 +484,7 @@ def test_a_long_story_is_read_and_written_in_pieces(tmp_path: Path) -> None:
         "conversations": {f"{n:x}": ({**TALK, "closed_at": BEGUN + 7 * n}, [TURN], {}) for n in range(120)},
     }
     settings = lived(tmp_path / "data", story)
-    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    export_to(settings, "main", NAMES, StorySpan(), tmp_path / "story.jsonl")
     read = import_from(settings, "other", tmp_path / "story.jsonl")
     assert (read.events, read.conversations) == (1200, 120)
     assert [row["id"] for row in of_table(told(settings), "events")] == list(range(1, 1201))
@@ -505,7 +505,7 @@ def test_a_story_goes_from_sqlite_to_postgresql_and_back(
     settings: Settings, on_postgres: Settings, tmp_path: Path
 ) -> None:
     assert exported(on_postgres) == exported(settings)
-    export_to(on_postgres, "main", NAMES, Span(until=WorldTime(NOW + 9)), tmp_path / "story.jsonl")
+    export_to(on_postgres, "main", NAMES, StorySpan(until=WorldTime(NOW + 9)), tmp_path / "story.jsonl")
     import_from(on_postgres, "other", tmp_path / "story.jsonl")
     assert told(on_postgres, "other")[1:] == told(settings)[1:]
     assert not (tmp_path / "none").exists()
@@ -548,7 +548,7 @@ def test_a_whisper_and_what_was_overheard_are_so_where_they_are_read_in(tmp_path
         return [(turn.text, turn.partner_id, turn.others, turn.overheard, turn.later) for turn in turns]
 
     one.write_now(work)
-    export_to(own(tmp_path / "one"), "main", NAMES, Span(), tmp_path / "story.jsonl")
+    export_to(own(tmp_path / "one"), "main", NAMES, StorySpan(), tmp_path / "story.jsonl")
     import_from(own(tmp_path / "two"), "main", tmp_path / "story.jsonl")
     for person_id, count in (("aoi", 2), ("ren", 2), ("mio", 1), ("npc_taro", 1)):
         before, after = (store.read_now(partial(heard, person_id=person_id)) for store in (one, two))

@@ -10,7 +10,7 @@ import pytest
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import BadLine
-from service.export.story import Imported, Span, read_story, story, written
+from service.export.story import Imported, StorySpan, read_story, story, written
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.store.policy import exported
@@ -24,7 +24,9 @@ from world.time import WorldTime
 
 def lines_of(room: ConversationDependencies, world_id: str = "main") -> list[bytes]:
     """The export of the world."""
-    return room.database.read_now(lambda s: [written(line) for line in story(s, world_id, NAMES, Span(), place="here")])
+    return room.database.read_now(
+        lambda s: [written(line) for line in story(s, world_id, NAMES, StorySpan(), place="here")]
+    )
 
 
 def read_in(room: ConversationDependencies, lines: Iterable[bytes], world_id: str = "again") -> Imported:

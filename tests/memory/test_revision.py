@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from service.export.story import Span, read_story, story, written
+from service.export.story import StorySpan, read_story, story, written
 from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Kind, State, next_revision, state_of
@@ -153,7 +153,7 @@ def story_of_taro(directory: Path) -> list[bytes]:
     database = Database(f"sqlite:///{directory / 'told.db'}")
     database.write_now(lambda s: tell_story(s, told))
     names: Any = {"en": "Shione", "ja": "汐音"}
-    lines = database.read_now(lambda s: [written(line) for line in story(s, "main", names, Span(), place="here")])
+    lines = database.read_now(lambda s: [written(line) for line in story(s, "main", names, StorySpan(), place="here")])
     database.close()
     return lines
 

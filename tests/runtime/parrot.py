@@ -18,7 +18,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import PromptContext
 from service.conversation.turn_taking import those_there
-from service.export.story import Span, story
+from service.export.story import StorySpan, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.memory.closing.context import ClosingContext, Participant
@@ -272,7 +272,7 @@ def told(session: Session, kept: Kept, language: Language) -> int:
 def leaks(session: Session, asked: Sequence[Asked], language: Language, names: Mapping[Language, str]) -> Iterator[str]:
     """Where a secret stands that nobody may know, or one that only its owner and its confidant know."""
     rows = list(_rows(session))
-    lines = [str(line) for line in story(session, "main", names, Span(), place="")]
+    lines = [str(line) for line in story(session, "main", names, StorySpan(), place="")]
     talks = {row.id: row for row in session.exec(select(ConversationRow)).unique()}
     for kept in SECRETS:
         mark, pair = kept.mark[language], frozenset((kept.owner, kept.confidant))

@@ -23,7 +23,7 @@ from sqlmodel import Session
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
-from service.export.story import Span, story, written
+from service.export.story import StorySpan, story, written
 from service.runtime.snapshots import branch, keep, made_at, read_snapshot, restore, rows_of
 from service.store.client_event_kinds import WorldRestored
 from service.store.world_rows import Rows, read_rows
@@ -40,7 +40,7 @@ LEASE_SECONDS = 1.0
 
 def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
     """The story of the world as lines; what it is called is left out."""
-    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, Span(), place="here")])
+    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, StorySpan(), place="here")])
     return b"".join(map(written, lines[1:]))
 
 

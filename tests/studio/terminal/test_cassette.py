@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.export.files import export_to
-from service.export.story import Span
+from service.export.story import StorySpan
 from service.llm.cassette import Cassette, Recorded
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Logged
@@ -24,7 +24,7 @@ from tests.studio.terminal.by_question import VOICE, ByQuestion, settings_of
 
 def told(settings: Settings, file: Path) -> bytes:
     """What is exported of it, costs and all."""
-    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), file)
+    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, StorySpan(since=None, until=None), file)
     return file.read_bytes()
 
 

@@ -16,7 +16,7 @@ from typing import IO
 import pytest
 
 from service.export.files import export_into, import_from
-from service.export.story import Span
+from service.export.story import StorySpan
 from service.settings import Settings
 from studio.cli import main as cli
 from tests.api.play import write_village
@@ -150,7 +150,7 @@ def test_the_directory_may_be_named_by_the_environment_or_in_a_file(
 
 def exported(data: Path, world_id: str) -> bytes:
     out = io.BytesIO()
-    export_into(Settings(_env_file=None, data_dir=data), world_id, {"en": "", "ja": ""}, Span(), out)
+    export_into(Settings(_env_file=None, data_dir=data), world_id, {"en": "", "ja": ""}, StorySpan(), out)
     return out.getvalue()
 
 

@@ -456,6 +456,17 @@ export interface components {
             /** @description tokens that models wrote */
             completion_tokens: number;
         };
+        /** @description What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home. */
+        DayBlock: {
+            /** @description the time of day */
+            starts: string;
+            /** @description in the words of the plan */
+            activity: string;
+            /** @description null: at home */
+            facility_id: string | null;
+            /** @description null: what fits the place */
+            action_id: string | null;
+        };
         /** @description A way, walked in `minutes` in either direction. */
         EdgeOut: {
             /** @description the node at one end */
@@ -886,9 +897,9 @@ export interface components {
             /** @description of a character: what it thought when it last decided; empty while a client decides */
             thought?: string;
             /** @description of a character: what it means to do today; empty: its routine is the plan */
-            plan?: components["schemas"]["PlannedBlock"][];
+            plan?: components["schemas"]["DayBlock"][];
             /** @description of a character: what it does on any day, as its author wrote */
-            routine?: components["schemas"]["PlannedBlock"][];
+            routine?: components["schemas"]["DayBlock"][];
         };
         /** @description Somebody and where. */
         PersonOut: {
@@ -928,17 +939,6 @@ export interface components {
             node_id: string | null;
             /** @description true: nobody speaks to the player first until it is false again; left out: as it was */
             busy?: boolean | null;
-        };
-        /** @description What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home. */
-        PlannedBlock: {
-            /** @description the time of day */
-            starts: string;
-            /** @description in the words of the plan */
-            activity: string;
-            /** @description null: at home */
-            facility_id: string | null;
-            /** @description null: what fits the place */
-            action_id: string | null;
         };
         /** @description On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done. */
         PositionOut: {

@@ -54,7 +54,7 @@ export class Ground {
   /** Who stands on that node, or a step away. */
   beside(here: string, people: Person[]): Person[] {
     const near = new Set([here, ...this.around(here).map((node) => node.id)]);
-    return people.filter(({ position }) => near.has(position.node_id) && !position.walking_to);
+    return people.filter(({ position }) => position && near.has(position.node_id) && !position.walking_to);
   }
 
   /** Draws what is around `here`: the middle of the picture. */
@@ -71,7 +71,7 @@ export class Ground {
       ...this.map.facilities.filter((one) => one.map_id === map_id).map((one) => this.place(one)),
       ...shown.map((node) => svg("circle", { class: "node", cx: node.x, cy: node.y, r: node.closed ? 3 : 6 })),
       ...out.map(([a, b]) => label(a, 26, `→ ${this.map.maps[b.map_id]}`)),
-      ...people.filter((one) => this.nodes.get(one.position.node_id)?.map_id === map_id).flatMap((one) => this.figure(one, me, near)),
+      ...people.flatMap((one) => (one.position && this.nodes.get(one.position.node_id)?.map_id === map_id ? this.figure(one, one.position.node_id, me, near) : [])),
     );
   }
 
@@ -82,8 +82,8 @@ export class Ground {
     return svg("g", { class: "place" }, svg("polyline", { points }), label(middle, -22, name));
   }
 
-  private figure(one: Person, me: string, near: Person[]): SVGElement[] {
-    const { x, y } = this.node(one.position.node_id);
+  private figure(one: Person, node_id: string, me: string, near: Person[]): SVGElement[] {
+    const { x, y } = this.node(node_id);
     const look = one.id === me ? "me" : `${one.kind}${near.includes(one) ? " near" : ""}`;
     return [svg("circle", { class: look, cx: x, cy: y, r: 11 }), label({ x, y }, 28, one.name)];
   }

@@ -87,7 +87,7 @@ function show(): void {
   const beside = ground.beside(here, people).filter((one) => one.id !== me);
   near = beside.filter((one) => one.kind !== "player" && !one.talking_in);
   ground.draw($<SVGSVGElement>("map"), here, people, me, beside);
-  const place = people.find((one) => one.id === me)?.position.place ?? "";
+  const place = people.find((one) => one.id === me)?.position?.place ?? "";
   const who = beside.map((one) => one.name).join(t("comma"));
   const told = who ? t("beside", { place, names: who }) : place;
   if ($("here").textContent !== told) $("here").textContent = told;

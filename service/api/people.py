@@ -38,8 +38,7 @@ from service.conversation.transcript import conversations_open
 from service.core import Core
 from service.decision.options import action_name, told_block
 from service.decision.situation import AGENT_STATE, AgentState
-from service.errors import WrongPhase, refuse
-from service.locales import Phrase
+from service.errors import WrongPhase
 from service.memory.authoring import seeds_of
 from service.memory.mind import mid_term_memories, self_told
 from service.memory.recall import todays_summaries
@@ -90,38 +89,43 @@ PersonId = Annotated[str, Depends(_person_id)]
 Items = Annotated[list[Text], Field(max_length=50)]
 
 
-class PersonIn(
-    ChangeIn,
-    examples={
-        "put a character somewhere, hungry": {"node_id": "quay_pier", "needs": {"satiety": 20}},
-        "give it something": {"give": ["a letter to Taro"]},
-        "let a character decide by routine": {"decision": "routine"},
-        "mood and affinity of an NPC": {"mood": "happy", "affinity": {"aoi": 20}},
-    },
-):
-    """What an author changes about a person."""
+class CarriedIn(ChangeIn):
+    """What an author changes about what anybody carries."""
 
     give: Items = Field(default=[], description="things it carries from now on, in words")
     take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
+
+
+class CharacterIn(
+    CarriedIn,
+    examples={
+        "put it somewhere, hungry": {"node_id": "quay_pier", "needs": {"satiety": 20}},
+        "give it something": {"give": ["a letter to Taro"]},
+        "let it decide by routine": {"decision": "routine"},
+    },
+):
+    """What an author changes about a character."""
+
     decision: DecidingBy | None = Field(
-        default=None,
-        description="of a character: how it decides from now on; null: as its file or its world says",
+        default=None, description="how it decides from now on; null: as its file or its world says"
     )
-    node_id: MayBeLeftOut[Slug] = Field(default=None, description="of a character: the node it stands on from now on")
+    node_id: MayBeLeftOut[Slug] = Field(default=None, description="the node it stands on from now on")
     needs: MayBeLeftOut[
         Annotated[
             dict[str, Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]],
             Field(min_length=1, max_length=50),
         ]
-    ] = Field(default=None, description="of a character: levels by the id of the need, cut off at the need's bounds")
-    mood: MayBeLeftOut[Mood] = Field(default=None, description="of an NPC: its mood from now on")
+    ] = Field(default=None, description="levels by the id of the need, cut off at the need's bounds")
+
+
+class NpcIn(CarriedIn, examples={"mood and affinity": {"mood": "happy", "affinity": {"aoi": 20}}}):
+    """What an author changes about an NPC."""
+
+    mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
     affinity: MayBeLeftOut[
         Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
-    ] = Field(default=None, description="of an NPC: its affinity by the character's id, -100..100")
+    ] = Field(default=None, description="its affinity by the character's id, -100..100")
 
-
-_OF_KIND = {"characters": {"decision", "node_id", "needs"}, "npcs": {"mood", "affinity"}}
-"""What can be changed of the people of each path alone."""
 
 _BODY: dict[str, Any] = {
     "requestBody": {
@@ -218,37 +222,36 @@ async def show_person(person_id: PersonId, deps: Serving, world_id: WorldId) -> 
     return await deps.read(world_id, lambda session, world: people_of(session, world, deps, [person_id])[0])
 
 
-@router.patch("/characters/{person_id}", responses=describe(409), name="change_character")
-@router.patch("/npcs/{person_id}", responses=describe(409), name="change_npc")
-async def change_person(
-    person_id: PersonId,
-    body: PersonIn,
-    deps: Serving,
-    world_id: WorldId,
-    listed: Annotated[Listed, Depends(_listed)],
-    asked: AsAsked,
+@router.patch("/characters/{person_id}", responses=describe(409))
+async def change_character(
+    person_id: PersonId, body: CharacterIn, deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> PersonDetail:
-    """An author's hand: give or take things; set how a character decides, put it somewhere, set its needs; set an NPC's
-    mood from now on, and its affinity towards characters.
+    """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
 
-    What a character does ends when it is moved or its needs are set; it decides anew. `decision` client takes it
-    into a client's hands, where it stands until `POST /characters/{id}/actions` says what to do; any other gives it
-    back.
+    What it does ends when it is moved or its needs are set; it decides anew. `decision` client takes it into a client's
+    hands, where it stands until `POST /characters/{id}/actions` says what to do; any other gives it back.
     """
-    given = body.model_fields_set - {"give", "take"}
-    of_no_use = Phrase("answers.invalid_fields.not_of_kind", kind=listed)
-    refuse(*((True, f"body.{name}", of_no_use) for name in sorted(given - _OF_KIND[listed])))
-    changes = body.model_dump(include={"give", "take", *_OF_KIND[listed]} - {"decision"})
 
     def work(session: Session, world_session: WorldSession) -> None:
         if body.decision == "client":
             take_control(session, world_session, person_id)
-        elif "decision" in given:
+        elif "decision" in body.model_fields_set:
             set_decision(session, world_session, person_id, body.decision)
-        (amend if listed == "characters" else amend_npc)(session, world_session, person_id, **changes)
+        amend(session, world_session, person_id, **body.model_dump(exclude={"decision"}))
 
     await deps.world_runner.command(world_id, work, asked=asked)
-    return await deps.read(world_id, lambda session, world: people_of(session, world, deps, [person_id])[0])
+    return await show_person(person_id, deps, world_id)
+
+
+@router.patch("/npcs/{person_id}", responses=describe(409))
+async def change_npc(
+    person_id: PersonId, body: NpcIn, deps: Serving, world_id: WorldId, asked: AsAsked
+) -> PersonDetail:
+    """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
+    await deps.world_runner.command(
+        world_id, lambda s, world_session: amend_npc(s, world_session, person_id, **body.model_dump()), asked=asked
+    )
+    return await show_person(person_id, deps, world_id)
 
 
 @router.put(

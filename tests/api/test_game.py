@@ -114,7 +114,7 @@ def test_it_is_on_their_minds_as_long_as_was_said(client: TestClient) -> None:
 def test_it_comes_to_mind_when_there_is_talk_of_it(
     client: TestClient, script: ScriptedModel, text: str, asks: str, answer: str
 ) -> None:
-    seen(client, map_id="village", text=text)
+    seen(client, map_id="village", text=text, importance=5)  # what matters more is on the mind from the beginning
     script.enqueue(replies(answer))
     conversation_id = begin(client)
     say(client, conversation_id, asks)

@@ -142,6 +142,7 @@ def _served() -> Iterator[tuple[TestClient, Trace]]:
             data_dir=Path(directory),
             allowed_hosts=["testserver"],
             embedding={"provider": "none"},
+            memory={"verify": False},
             world={"language": "en", "table": 2},  # as when the house began
         )
         with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, Script())))) as client:

@@ -22,6 +22,10 @@ class Hanging:
     def release(self) -> None:
         self._released.set()
 
+    def answer_more(self, calls: int) -> None:
+        """Answer so many calls from now on, and then again none; what was asked in vain is to be let go before."""
+        self._answers = self.calls + calls
+
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         self.calls += 1
         self.in_flight += 1

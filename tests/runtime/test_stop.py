@@ -44,6 +44,18 @@ async def stop(home: House) -> None:
     await ClockScheduler(home.world_runner).set("main", mode="manual")
 
 
+async def stop_where_some_are_ahead(home: House, model: Hanging) -> None:
+    """Which call is the last that is answered, and so who has lived ahead, depends on how quick the machine is."""
+    for _ in range(20):
+        await home.world_runner.tick("main", WEEK)
+        await model.hangs()
+        await stop(home)
+        if row(home).now < row(home).reached:
+            return
+        model.answer_more(7)
+    pytest.fail("nobody has lived ahead of the clock in any of the stops")
+
+
 async def come_past(home: House, minute: int) -> None:
     async with asyncio.timeout(60):
         while row(home).now < minute:  # noqa: ASYNC110 - another task moves it, and tells nobody
@@ -210,10 +222,7 @@ async def test_a_client_that_commands_more_often_than_models_answer_does_not_hol
 async def test_a_command_to_a_world_whose_store_fails_on_the_way_says_so(village: Content, tmp_path: Path) -> None:
     model = Hanging(rehearsal(), answers=60)
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.tick("main", WEEK)
-        await model.hangs()
-        await stop(home)
-        assert row(home).now < row(home).reached
+        await stop_where_some_are_ahead(home, model)
         home.room.database.write_now(lambda s: s.execute(text("ALTER TABLE events RENAME TO lost")))
         model.release()
         began = time.monotonic()
@@ -253,11 +262,8 @@ async def test_a_stopped_world_lives_on_to_where_its_quickest_are_before_it_is_c
 ) -> None:
     model = Hanging(rehearsal(), answers=60)
     async with house(village, tmp_path, model, patience_seconds=60) as home:
-        await home.world_runner.tick("main", WEEK)
-        await model.hangs()
-        await stop(home)
+        await stop_where_some_are_ahead(home, model)
         stands, reached = row(home).now, row(home).reached
-        assert stands < reached
         model.release()
         at = await home.world_runner.command("main", change(0))
         assert reached <= at <= stands + 20

@@ -82,6 +82,7 @@ def looking(browser: Browser, *, width: int = 1280) -> Iterator[Page]:
     console.
     """
     with browser.new_context(viewport={"width": width, "height": 844}, locale="fr-FR") as context:
+        context.set_default_timeout(90_000)  # a busy machine renders the whole API for half a minute
         page = context.new_page()
         complaints: list[str] = []
         page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)

@@ -1,8 +1,10 @@
 """Owns the running core: the parts that a service or a Python program works with, and what takes several of them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from sqlmodel import Session
 
@@ -12,7 +14,7 @@ from service.conversation.engine import Engine
 from service.conversation.stream import Mailbox
 from service.conversation.surveys import PersonAnswer, Survey, ask_people
 from service.conversation.transcript import end
-from service.errors import ModelNotConfigured, WorldExists
+from service.errors import ModelNotConfigured, WorldExists, WrongPhase
 from service.llm.chat import Role
 from service.memory.record import Group
 from service.people.worlds import WorldRepository, WorldView
@@ -26,7 +28,7 @@ from service.runtime.world_edits import Observation, observe
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, once
+from service.store.idempotency import Once, Replayed, once, require_new
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow
 from world.time import WorldTime
@@ -89,7 +91,8 @@ class Core:
         begin: Callable[[Session, WorldSession], ConversationRow],
         request: Once | None = None,
     ) -> ConversationKey:
-        """Insert the conversation that `begin` makes, at the next minute at which everybody stands.
+        """Insert the conversation that `begin` makes, at the next minute at which everybody stands; the same request
+        again is answered with the same one.
 
         Raises:
             ModelNotConfigured: nobody speaks.
@@ -99,13 +102,14 @@ class Core:
         self.require_models("character")
 
         def work(session: Session, world_session: WorldSession) -> str:
-            def insert() -> dict[str, Any]:
-                self.conversation.budget.require_talk(session)
-                return {"conversation_id": begin(session, world_session).id}
+            self.conversation.budget.require_talk(session)
+            return begin(session, world_session).id
 
-            return str(once(session, request, insert)["conversation_id"])
-
-        key = ConversationKey(world_id, await self.world_runner.command(world_id, work, keeps_decisions=True))
+        try:
+            begun = await self.world_runner.command(world_id, work, keeps_decisions=True, request=request)
+        except Replayed as known:
+            begun = known.answer
+        key = ConversationKey(world_id, begun)
         self.runner.submit(key)
         return key
 
@@ -144,59 +148,90 @@ class Core:
             while await box.wait(LOOKS_SECONDS) and not box.take()[0]:
                 pass
 
-    async def end_talk(self, key: ConversationKey) -> None:
-        """End a running conversation now; its closing runs on its own.
+    async def end_talk(self, key: ConversationKey, request: Once | None = None) -> None:
+        """End a running conversation now; its closing runs on its own. What has ended stays as it is.
 
         Raises:
-            NotFound, WrongPhase: as `transcript.end`.
+            NotFound: there is no such conversation.
+            Replayed, KeyReused: as `once`.
         """
         told = self.conversation.stream.sentences_told(key)
-        await self.conversation.database.write(
-            lambda s: end(s, self.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
-        )
-        self.conversation.stream.hush(key)
-        await self.runner.interrupt(key)
+        ending = partial(end, worlds=self.conversation.worlds, reason=EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
+        with suppress(WrongPhase):
+            await self.conversation.database.write(
+                lambda s: once(
+                    s, request, lambda: ending(s, world_id=key.world_id, conversation_id=key.conversation_id).id
+                )
+            )
+            self.conversation.stream.hush(key)
+            await self.runner.interrupt(key)
 
-    async def restore(self, world_id: str, name: str) -> None:
-        """Bring the world back to a snapshot; it goes on from there.
+    async def restore(self, world_id: str, name: str, request: Once | None = None) -> WorldTime:
+        """Bring the world back to a snapshot; it goes on from there, from the world time that is answered.
 
         Raises:
             NotFound, SnapshotUnusable: as `snapshots.rows_of`.
+            Replayed, KeyReused: as `once`.
         """
         rows = await snapshots.rows_of(self.conversation, world_id, name, None)
         made_at = await self.conversation.database.read(lambda s: snapshots.made_at(s, world_id, name))
-        await self.rewrite(world_id, lambda s: snapshots.restore(s, world_id, rows, made_at))
 
-    async def rewrite(self, world_id: str, work: Callable[[Session], None]) -> None:
+        def work(session: Session) -> WorldTime:
+            snapshots.restore(session, world_id, rows, made_at)
+            return self.conversation.worlds.open(session, world_id).now
+
+        return await self.rewrite(world_id, lambda s: once(s, request, partial(work, s)))
+
+    async def rewrite(self, world_id: str, work: Callable[[Session], T]) -> T:
         """Let `work` write other rows of the world, as `restore` does; it goes on from there."""
         await self.clock_scheduler.forget(world_id)
         await self.runner.abandon(world_id)
-        await self.world_runner.rewrite(world_id, work)
+        done = await self.world_runner.rewrite(world_id, work)
         await self.runner.abandon(world_id)
         await self.runner.memory_jobs.deliver_due(world_id)
         self.conversation.stream.tell_restored(world_id)
         self.world_runner.world(world_id).move()
+        return done
 
-    async def branch(self, world_id: str, to_world: str, snapshot: str | None, moment: PastMoment | None) -> None:
-        """Begin another world that is this one, as it is or was kept, up to that moment.
+    async def branch(
+        self,
+        world_id: str,
+        to_world: str,
+        snapshot: str | None,
+        moment: PastMoment | None,
+        request: Once | None = None,
+    ) -> WorldTime:
+        """Begin another world that is this one, as it is or was kept, up to that moment; answers its world time.
 
         Raises:
             WorldExists: it has begun already.
             NotFound, Invalid, SnapshotUnusable: as `snapshots.rows_of`.
+            Replayed, KeyReused: as `once`.
         """
         database = self.conversation.database
-        if await database.read(lambda s: s.get(WorldRow, to_world)) is not None:
-            raise WorldExists(world_id=to_world)
+
+        def check(session: Session) -> None:
+            require_new(session, request, read_anew=True)
+            if session.get(WorldRow, to_world) is not None:
+                raise WorldExists(world_id=to_world)
+
+        await database.read(check)
         rows = await snapshots.rows_of(self.conversation, world_id, snapshot, moment)
         made_at = await database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
-        await database.write(lambda s: snapshots.branch(s, world_id, rows, made_at, to_world))
+
+        def work(session: Session) -> WorldTime:
+            snapshots.branch(session, world_id, rows, made_at, to_world)
+            return self.conversation.worlds.open(session, to_world).now
+
+        now = await database.write(lambda s: once(s, request, partial(work, s)))
         await self.bring_on(to_world)
         self.world_runner.world(to_world).move()
+        return now
 
-    async def forget_world(self, world_id: str) -> None:
-        """Forget the world wholly; a run that it is on ends."""
+    async def forget_world(self, world_id: str, request: Once | None = None) -> None:
+        """Forget the world wholly; a run that it is on ends. Raises: Replayed, KeyReused: as `once`."""
         await self.clock_scheduler.forget(world_id)
-        await self.world_runner.rewrite(world_id, lambda s: forget_world(s, world_id))
+        await self.world_runner.rewrite(world_id, lambda s: once(s, request, partial(forget_world, s, world_id)))
         await self.runner.memory_jobs.deliver_due(world_id)
 
     async def bring_on(self, world_id: str | None = None) -> None:
@@ -217,24 +252,31 @@ class Core:
         *,
         remember: bool = False,
         asked: Asked | None = None,
+        request: Once | None = None,
     ) -> list[PersonAnswer]:
         """Ask these people; with `remember` those who answer know from the next settled minute on that they were asked,
         and what they said. `asked` is the request, which the world's log keeps.
+
+        Raises:
+            Replayed, KeyReused: as `once`.
         """
         answers = await ask_people(self.conversation, world, survey, people)
         question = " ".join(filter(None, (survey.stimulus, survey.question)))
 
-        def work(session: Session, world_session: WorldSession) -> None:
+        def work(session: Session, world_session: WorldSession) -> list[PersonAnswer]:
             for one in answers:
                 if one.answer is not None:
                     facts = {"name": world.name_of(one.person_id), "asked": question, "said": in_words(one.answer)}
                     text = world.say("remembered.asked_by_author", **facts)
                     seen = Observation(text=text, importance=ASKED_IMPORTANCE, seen_by=[one.person_id])
                     observe(session, self.conversation.memory, world_session, seen)
+            return answers
 
         if remember:
-            await self.world_runner.command(world.id, work, asked=asked)
+            await self.world_runner.command(world.id, work, asked=asked, request=request)
             await self.bring_on()
+        elif request is not None:
+            await self.conversation.database.write(lambda s: once(s, request, lambda: answers))
         return answers
 
     async def tick(self, world_id: str, ticks: int) -> WorldTime:

@@ -11,7 +11,6 @@ from service.api.dependencies import (
     After,
     AsAsked,
     AtMost,
-    IdempotencyKey,
     In,
     Out,
     Serving,
@@ -20,7 +19,6 @@ from service.api.dependencies import (
     WorldTimeText,
     cut,
     describe,
-    once_of,
 )
 from service.api.schemas import ActingOut, CommitmentIn, CommitmentOut, Page
 from service.decision.options import action_name, option_line, why
@@ -30,7 +28,6 @@ from service.people.commitments import as_commitment, settle
 from service.people.worlds import WorldView
 from service.runtime.client_actions import do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
-from service.store.idempotency import once
 from service.store.phase import CommitmentState
 from service.store.tables import CommitmentRow
 from world.actions import Option, Refusal
@@ -173,19 +170,18 @@ async def act(
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
-    key: IdempotencyKey = None,
 ) -> dict[str, Any]:
     """Let a character sleep (its day's conversations are cleared), walk somewhere, or do an action, from now on.
 
     What it does ends, and from here on it is in the client's hands: when it is done it stands until it is told what to
     do next, while everybody else lives on. `PATCH /characters/{id}` with another `decision` gives it back.
     """
-    request = once_of(world_id, key, f"act/{character_id}", body.model_dump())
-
-    def work(session: Session, world_session: WorldSession) -> dict[str, Any]:
-        return once(session, request, lambda: _act(session, world_session, character_id, body))
-
-    return await deps.world_runner.command(world_id, work, keeps_decisions=True, asked=asked)
+    return await deps.world_runner.command(
+        world_id,
+        lambda s, world_session: _act(s, world_session, character_id, body),
+        keeps_decisions=True,
+        asked=asked,
+    )
 
 
 def _act(

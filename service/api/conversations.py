@@ -1,6 +1,8 @@
 """Owns the endpoints of conversations: start, read, end, close again, the live stream, and what a human says in one."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
@@ -9,14 +11,13 @@ from sqlmodel import Session, col, select
 from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
+    AsAsked,
     Conversation,
-    IdempotencyKey,
     Serving,
     Slug,
     WorldId,
     describe,
     no_such_page,
-    once_of,
 )
 from service.api.schemas import (
     ActionCallOut,
@@ -36,7 +37,17 @@ from service.api.schemas import (
 )
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import abandon, reopen
-from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say, settle
+from service.conversation.human import (
+    Heard,
+    Words,
+    choose,
+    hand_over,
+    interrupt,
+    keep_listening,
+    said_before,
+    say,
+    settle,
+)
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
 from service.conversation.transcript import conversation_of, takes_part
@@ -46,6 +57,8 @@ from service.core import Core
 from service.errors import refuse
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
+from service.store.events import Asked
+from service.store.idempotency import Once, Replayed, once
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 
@@ -69,7 +82,7 @@ async def start_conversation(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey = None,
+    asked: AsAsked,
     wait: Wait = False,
 ) -> ConversationDetail:
     """Let a character talk to the NPC, or to the other character, it stands next to.
@@ -84,7 +97,7 @@ async def start_conversation(
     """
     wanted, names = _start(body, deps), deps.conversation.models.names()
     begin = talk_with_player if body.mode == "player" else talk
-    request = once_of(world_id, key, "start", body.model_dump())
+    request = Once.of(world_id, asked, is_read_anew=True)
     begun = await deps.start_talk(world_id, lambda s, lived: begin(s, lived, wanted, names), request)
     conversation_id = begun.conversation_id
     deps.conversation.stream.tell_people(world_id, filter(None, (body.player_id, body.character_id)))
@@ -132,14 +145,15 @@ async def read_conversation(conversation_id: Slug, deps: Serving, world_id: Worl
 
 @router.post("/{conversation_id}/end", responses=describe(409))
 async def end_conversation(
-    conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
+    conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, asked: AsAsked, wait: Wait = False
 ) -> ConversationDetail:
     """End a running conversation now. What was said stays; its closing runs on its own, and with `wait=true` the answer
-    comes after it.
+    comes after it. One that has ended is answered with what came of it.
 
     One that the living world holds is remembered when the world's clock goes on, and not waited for.
     """
-    await deps.end_talk(ConversationKey(world_id, conversation_id))
+    with suppress(Replayed):
+        await deps.end_talk(ConversationKey(world_id, conversation_id), Once.of(world_id, asked, is_read_anew=True))
     ended = await views.read_conversation(deps, world_id, conversation_id)
     return await _answer(deps, world_id, conversation_id, response, wait=wait and not ended.living)
 
@@ -154,6 +168,7 @@ async def close_conversation(
     response: Response,
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
     wait: Wait = False,
     give_up: Annotated[bool, Query(description="Do not: it is not tried again by itself any more either")] = False,
 ) -> ConversationDetail:
@@ -161,9 +176,13 @@ async def close_conversation(
     `failure.next_try_at`, after a wait that doubles up to an hour, until it succeeds or is given up.
     """
     decide = abandon if give_up else reopen
-    await deps.conversation.database.write(
-        lambda s: decide(s, conversation_of(s, world_id, conversation_id, lock=True))
-    )
+
+    def work(session: Session) -> None:
+        decide(session, conversation_of(session, world_id, conversation_id, lock=True))
+
+    request = Once.of(world_id, asked, is_read_anew=True)
+    with suppress(Replayed):
+        await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
     deps.runner.submit(ConversationKey(world_id, conversation_id))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
@@ -221,6 +240,7 @@ async def say_in_conversation(
     body: SayIn,
     response: Response,
     deps: Serving,
+    asked: AsAsked,
     wait: Wait = False,
 ) -> SaidOut:
     """Say something as the player, or as the one for whom a human has taken over.
@@ -230,7 +250,8 @@ async def say_in_conversation(
     """
     told = body.context.told if body.context else ()
     words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id, told=told)
-    return await _said(deps, key, lambda s: say(s, deps.conversation.worlds, key, words), response, wait=wait)
+    work = partial(say, worlds=deps.conversation.worlds, key=key, words=words)
+    return await _said(deps, key, work, asked, response, wait=wait)
 
 
 @router.post(
@@ -243,6 +264,7 @@ async def choose_in_conversation(
     body: ChooseIn,
     response: Response,
     deps: Serving,
+    asked: AsAsked,
     wait: Wait = False,
 ) -> SaidOut:
     """Say one of the lines that were suggested (`choices` of the newest turn, and the event `choices`), as `say` does.
@@ -253,7 +275,7 @@ async def choose_in_conversation(
     def work(session: Session) -> TurnRow:
         return choose(session, deps.conversation.worlds, key, body.choice_id, body.message_id)
 
-    return await _said(deps, key, work, response, wait=wait)
+    return await _said(deps, key, work, asked, response, wait=wait)
 
 
 @router.post("/{conversation_id}/interrupt", responses=describe(409))
@@ -261,6 +283,7 @@ async def interrupt_conversation(
     key: Conversation,
     body: InterruptIn,
     deps: Serving,
+    asked: AsAsked,
 ) -> ConversationDetail:
     """Cut short what the other is saying, or has just said: only what was heard stays in the transcript and is
     remembered, and it is the human's turn. Where nothing was heard, nothing was said.
@@ -268,17 +291,24 @@ async def interrupt_conversation(
     stream = deps.conversation.stream
     heard = Heard(utterance_id=body.utterance_id, chars=body.heard_chars, text=body.heard_text)
     spoken = stream.words(key)
-    await deps.conversation.database.write(lambda s: interrupt(s, deps.conversation.worlds, key, heard, spoken))
-    await deps.runner.interrupt(key)
-    stream.hush(key)
+
+    def work(session: Session) -> None:
+        interrupt(session, deps.conversation.worlds, key, heard, spoken)
+
+    request = Once.of(key.world_id, asked, is_read_anew=True)
+    with suppress(Replayed):
+        await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+        await deps.runner.interrupt(key)
+        stream.hush(key)
     return await views.read_conversation(deps, *key)
 
 
 @router.post("/{conversation_id}/playback", status_code=204, responses=describe(409))
-async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving) -> None:
+async def report_playback(key: Conversation, body: PlaybackIn, deps: Serving, asked: AsAsked) -> None:
     """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
+    request = Once.of(key.world_id, asked)
     await deps.conversation.database.write(
-        lambda s: keep_listening(s, deps.conversation.worlds, key, body.utterance_id)
+        lambda s: once(s, request, lambda: keep_listening(s, deps.conversation.worlds, key, body.utterance_id))
     )
 
 
@@ -287,9 +317,10 @@ async def take_over_speaker(
     key: Conversation,
     body: SpeakerIn,
     deps: Serving,
+    asked: AsAsked,
 ) -> ConversationDetail:
     """From now on a human speaks for that person, instead of a model; `say` is how. It keeps a memory of its own."""
-    return await _speaks(deps, key, body.person_id, Speaker.HUMAN)
+    return await _speaks(deps, key, body.person_id, Speaker.HUMAN, asked)
 
 
 @router.post("/{conversation_id}/hand-back", responses=describe(409))
@@ -297,9 +328,10 @@ async def hand_back_speaker(
     key: Conversation,
     body: SpeakerIn,
     deps: Serving,
+    asked: AsAsked,
 ) -> ConversationDetail:
     """From now on a model speaks for that person again."""
-    return await _speaks(deps, key, body.person_id, Speaker.MODEL)
+    return await _speaks(deps, key, body.person_id, Speaker.MODEL, asked)
 
 
 @router.post("/{conversation_id}/actions/{call_id}/result", responses=describe(409))
@@ -308,19 +340,22 @@ async def say_what_became_of_action(
     call_id: Slug,
     body: ActionResultIn,
     deps: Serving,
+    asked: AsAsked,
 ) -> ActionCallOut:
     """Say whether the game has done what a speaker asked of it: once, before the deadline.
 
     The speaker is told before its next words, and only what is done is remembered. What nobody says anything of has
     come to nothing.
     """
-    worlds = deps.conversation.worlds
-    call = await deps.conversation.database.write(
-        lambda s: settle(s, worlds, key, call_id, ok=body.ok, message=body.message)
-    )
+    worlds, request = deps.conversation.worlds, Once.of(key.world_id, asked)
+
+    def work(session: Session) -> ActionCallOut:
+        return ActionCallOut.of(settle(session, worlds, key, call_id, ok=body.ok, message=body.message))
+
+    call = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
     deps.conversation.stream.tell(key)
     deps.runner.carry_on(key)
-    return ActionCallOut.of(call)
+    return call
 
 
 def _start(body: StartIn, deps: Core) -> Start:
@@ -377,22 +412,44 @@ async def _answer(
     return await views.read_conversation(deps, world_id, conversation_id)
 
 
-async def _speaks(deps: Core, key: ConversationKey, person_id: str, speaker: Speaker) -> ConversationDetail:
+async def _speaks(
+    deps: Core, key: ConversationKey, person_id: str, speaker: Speaker, asked: Asked
+) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
-    worlds = deps.conversation.worlds
-    told = deps.conversation.stream.sentences_told(key)
-    row = await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker, told))
-    await deps.runner.interrupt(key)
-    deps.conversation.stream.hush(key)
-    deps.conversation.stream.tell_people(key.world_id, row.person_ids)
+    worlds, stream = deps.conversation.worlds, deps.conversation.stream
+    told = stream.sentences_told(key)
+    request = Once.of(key.world_id, asked, is_read_anew=True)
+
+    def work(session: Session) -> tuple[str, ...]:
+        return hand_over(session, worlds, key, person_id, speaker, told).person_ids
+
+    with suppress(Replayed):
+        people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+        await deps.runner.interrupt(key)
+        stream.hush(key)
+        stream.tell_people(key.world_id, people)
     return await views.read_conversation(deps, *key)
 
 
 async def _said(
-    deps: Core, key: ConversationKey, work: Callable[[Session], TurnRow], response: Response, *, wait: bool
+    deps: Core,
+    key: ConversationKey,
+    work: Callable[[Session], TurnRow],
+    asked: Asked,
+    response: Response,
+    *,
+    wait: bool,
 ) -> SaidOut:
-    """What a human says by `work`; with `wait` the answer to it too."""
-    turn = await deps.say(key, work, wait=wait)
+    """What a human says by `work`; with `wait` the answer to it too. Said before, it is answered if it is not yet."""
+    request = Once.of(key.world_id, asked, is_read_anew=True, shown=lambda turn: turn.turn)
+
+    def saying(session: Session) -> TurnRow:
+        try:
+            return once(session, request, partial(work, session))
+        except Replayed as known:
+            return said_before(session, deps.conversation.worlds, key, known.answer)
+
+    turn = await deps.say(key, saying, wait=wait)
     response.status_code = 200 if wait else 202
     detail = await views.read_conversation(deps, *key)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)

@@ -22,7 +22,7 @@ from service.errors import Invalid, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.store.events import Asked
-from service.store.idempotency import Once
+from service.store.idempotency import Once, require_new
 from service.store.shown import Out as Out
 from service.store.shown import WorldTimeText as WorldTimeText
 from service.store.tables import MAIN_WORLD, ConversationKey
@@ -246,14 +246,27 @@ def _world_id(
     return x_world_id or world_id or MAIN_WORLD
 
 
-async def _asked(request: Request) -> Asked:
-    return Asked(
-        method=request.method,
-        path=request.url.path,
-        query=request.url.query,
-        body=(await request.body()).decode(errors="replace"),
-        key=request.headers.get("Idempotency-Key", ""),
-    )
+async def _asked(
+    request: Request,
+    world_id: Annotated[str, Depends(_world_id)],
+    key: Annotated[
+        str | None,
+        Header(
+            alias="idempotency-key",
+            min_length=1,
+            max_length=255,
+            pattern=r"^[\x21-\x7e]+$",
+            description="The same request with the same key within a day changes nothing more and gets the first one's "
+            "answer; a conversation, a scene or a world is answered as it is then",
+        ),
+    ] = None,
+) -> Asked:
+    """Raises: Replayed: it was answered before; KeyReused: its key belongs to another request."""
+    body = (await request.body()).decode(errors="replace")
+    asked = Asked(method=request.method, path=request.url.path, query=request.url.query, body=body, key=key or "")
+    if known := Once.of(world_id, asked):
+        await _deps(request).conversation.database.read(lambda s: require_new(s, known))
+    return asked
 
 
 async def _world(request: Request, world_id: Annotated[str, Depends(_world_id)]) -> WorldView:
@@ -274,19 +287,5 @@ World = Annotated[WorldView, Depends(_world)]
 Conversation = Annotated[ConversationKey, Depends(_conversation_key)]
 """Which conversation the path names."""
 AsAsked = Annotated[Asked, Depends(_asked)]
-"""The request as the log of its world keeps it."""
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="idempotency-key",
-        min_length=1,
-        max_length=255,
-        pattern=r"^[\x21-\x7e]+$",
-        description="A second request with the same key and body gets the first one's answer and changes nothing",
-    ),
-]
-
-
-def once_of(world_id: str, key: str | None, operation: str, body: Any) -> Once | None:
-    """The request as `store.idempotency.once` wants it."""
-    return None if key is None else Once.of(world_id, key, operation, body)
+"""The request as the log of its world keeps it; every operation that changes something takes it, and its key with it.
+"""

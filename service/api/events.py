@@ -25,7 +25,6 @@ from service.api.dependencies import (
     WorldId,
     WorldTimeText,
     describe,
-    once_of,
 )
 from service.api.schemas import EVENTS, EventPage
 from service.content.fields import Flag
@@ -37,7 +36,7 @@ from service.runtime.world_edits import Observation, SeenState, observe, set_fla
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
 from service.store.events import events_after, line_of, told_to
-from service.store.idempotency import once
+from service.store.idempotency import Once, Replayed, fingerprint, once
 from service.store.phase import Audience
 from service.store.tables import EventRow, WorldRow
 from world.time import iso
@@ -227,22 +226,26 @@ async def tell_observation(body: ObservationIn, deps: Serving, world_id: WorldId
     """
     about = None if body.about is None else SeenState(**body.about.model_dump())
     seen = Observation(**body.model_dump(exclude={"about", "text"}), text=body.text or "", about=about)
-    key = None if body.game_id is None else f"observation {body.game_id}"
-    request = once_of(world_id, key, "observation", body.model_dump())
+    named = None
+    if body.game_id is not None:
+        told_as = fingerprint("observation", body.model_dump())
+        named = Once(world_id=world_id, key=f"observation {body.game_id}", fingerprint=told_as, expires=False)
 
-    def work(session: Session, world_session: WorldSession) -> dict[str, Any]:
+    def work(session: Session, world_session: WorldSession) -> ObservationOut:
         def tell() -> dict[str, Any]:
             witnesses = observe(session, deps.conversation.memory, world_session, seen)
             return {"at": iso(world_session.world.now), "seen_by": witnesses}
 
         try:
-            return once(session, request, tell)
+            return ObservationOut(**once(session, named, tell))
+        except Replayed as known:
+            return ObservationOut(**known.answer)
         except KeyReused as exc:
             raise Invalid(field="body.game_id", reason=Phrase("answers.invalid_fields.other_observation")) from exc
 
     told = await deps.world_runner.command(world_id, work, asked=asked)
     await deps.bring_on()
-    return ObservationOut(**told)
+    return told
 
 
 @router.get("/world/flags")

@@ -3,6 +3,8 @@
 import asyncio
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Annotated
 
@@ -15,6 +17,7 @@ from service.api.dependencies import (
     KNOWN_QUERY,
     NOT_BLANK,
     After,
+    AsAsked,
     ChangeIn,
     MayBeLeftOut,
     OneToTen,
@@ -48,6 +51,7 @@ from service.memory.record import Group, Item, Kind, Memory
 from service.memory.seed_lines import MOST_LINES, GivenLine, read_lines, read_past
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
+from service.store.idempotency import Once, Replayed, once
 from service.store.tables import MemoryAuditRow
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -189,7 +193,13 @@ _BODY = {
     openapi_extra=_BODY,
 )
 async def give_past(
-    group: Owner, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+    group: Owner,
+    request: Request,
+    deps: Serving,
+    world_id: WorldId,
+    asked: AsAsked,
+    by: By = "",
+    reason: Reason = "",
 ) -> SeededOut:
     """Give a person a past: statements, talks with who said what and when. At most 10,000 lines a call, no
     model is asked, and what is answered is found by its words.
@@ -212,7 +222,11 @@ async def give_past(
         world = deps.conversation.worlds.open(session, world_id, lock=True)
         return seed(session, world, deps.conversation.memory, group.person_id, lines, author)
 
-    done = await deps.conversation.database.write(work)
+    given = Once.of(world_id, asked, is_read_anew=True)
+    try:
+        done = await deps.conversation.database.write(lambda s: once(s, given, partial(work, s)))
+    except Replayed as known:
+        done = Seeded(**known.answer)
     waiting, pending = await _brought(deps, group)
     return SeededOut.of(done, person_id=group.person_id, waiting=waiting, pending_vectors=pending)
 
@@ -324,6 +338,7 @@ async def change_memory_item(
     memory_id: MemoryId,
     body: MemoryIn,
     deps: Serving,
+    asked: AsAsked,
     by: By = "",
     reason: Reason = "",
 ) -> OneMemoryOut:
@@ -341,22 +356,22 @@ async def change_memory_item(
         ends=ends,
         valid_to=None if body.valid_to is None else views.moment(body.valid_to, "body.valid_to"),
     )
-    item = await _change(deps, group, memory_id, change, Author(name=by, reason=reason))
-    world = await deps.read(group.world_id, lambda _, world: world)
-    assert item is not None  # noqa: S101 - it was changed, not deleted
-    return await _shown(deps, world, group, item)
+    request = Once.of(group.world_id, asked, is_read_anew=True, shown=lambda _: None)
+    with suppress(Replayed):
+        await _change(deps, group, memory_id, change, Author(name=by, reason=reason), request)
+    return await read_memory_item(group, memory_id, deps, await deps.read(group.world_id, lambda _, world: world))
 
 
 @router.delete("/people/{person_id}/memories/{memory_id}", status_code=204)
 async def delete_memory_item(
-    group: Owner, memory_id: MemoryId, deps: Serving, by: By = "", reason: Reason = ""
+    group: Owner, memory_id: MemoryId, deps: Serving, asked: AsAsked, by: By = "", reason: Reason = ""
 ) -> None:
     """Let a person forget one memory for good. A turn and the memories that were taken from it say the same: with a
     turn those go, and with a memory the turns it was heard in, and what the person came to think of any of them.
 
     The audit keeps what it said. Who is told it anew may learn it anew.
     """
-    await _change(deps, group, memory_id, None, Author(name=by, reason=reason))
+    await _change(deps, group, memory_id, None, Author(name=by, reason=reason), Once.of(group.world_id, asked))
 
 
 def _lines_of(body: bytes, *, lined: bool) -> Sequence[GivenLine | WrongLine]:
@@ -369,12 +384,13 @@ def _lines_of(body: bytes, *, lined: bool) -> Sequence[GivenLine | WrongLine]:
     return read_lines(numbered) if lined else lines
 
 
-async def _change(deps: Core, group: Group, wanted: str, change: Change | None, author: Author) -> Item | None:
+async def _change(
+    deps: Core, group: Group, wanted: str, change: Change | None, author: Author, request: Once | None
+) -> None:
     """Change it, and bring the change to the memory graph."""
     talk = deps.conversation
-    item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
+    await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author, request)
     await _brought(deps, group)
-    return item
 
 
 async def _brought(deps: Core, group: Group) -> tuple[int, int]:

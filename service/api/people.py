@@ -5,6 +5,7 @@ The core may be ahead of the clock: nothing here is.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -52,6 +53,7 @@ from service.runtime.world_edits import amend, amend_npc
 from service.runtime.world_session import DecidingBy, WorldSession, how_of
 from service.store.event_kinds import Decided
 from service.store.events import told_to
+from service.store.idempotency import Once, Replayed
 from service.store.phase import Audience
 from service.store.tables import (
     ConversationRow,
@@ -239,7 +241,9 @@ async def change_character(
             set_decision(session, world_session, person_id, body.decision)
         amend(session, world_session, person_id, **body.model_dump(exclude={"decision"}))
 
-    await deps.world_runner.command(world_id, work, asked=asked)
+    request = Once.of(world_id, asked, is_read_anew=True)
+    with suppress(Replayed):
+        await deps.world_runner.command(world_id, work, asked=asked, request=request)
     return await show_person(person_id, deps, world_id)
 
 
@@ -248,9 +252,13 @@ async def change_npc(
     person_id: PersonId, body: NpcIn, deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> PersonDetail:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
-    await deps.world_runner.command(
-        world_id, lambda s, world_session: amend_npc(s, world_session, person_id, **body.model_dump()), asked=asked
-    )
+
+    def work(session: Session, world_session: WorldSession) -> None:
+        amend_npc(session, world_session, person_id, **body.model_dump())
+
+    request = Once.of(world_id, asked, is_read_anew=True)
+    with suppress(Replayed):
+        await deps.world_runner.command(world_id, work, asked=asked, request=request)
     return await show_person(person_id, deps, world_id)
 
 
@@ -277,7 +285,13 @@ async def put_person_of_world(
         return is_new, people_of(session, deps.conversation.worlds.open(session, world_id), deps, [person_id])[0]
 
     keeps = made.kind != "npc"  # who stands in the way changes what is possible
-    is_new, known = await deps.world_runner.command(world_id, work, keeps_decisions=keeps, asked=asked)
+    put_once = Once.of(world_id, asked, is_read_anew=True, shown=itemgetter(0))
+    try:
+        is_new, known = await deps.world_runner.command(
+            world_id, work, keeps_decisions=keeps, asked=asked, request=put_once
+        )
+    except Replayed as done:
+        is_new, known = done.answer, await show_person(person_id, deps, world_id)
     response.status_code = 201 if is_new else 200
     return known
 
@@ -337,6 +351,7 @@ async def remove_person_of_world(
         lambda s, world_session: remove_person(s, worlds, memory, world_session, person_id, everywhere=told),
         keeps_decisions=person.kind == "player" and not everywhere,
         asked=None if everywhere else asked,
+        request=Once.of(world_id, asked),
     )
     await deps.runner.memory_jobs.deliver_due(world_id)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
@@ -28,6 +28,7 @@ from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, S
 from service.locales import Language, Listed, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
+from service.store.idempotency import Replayed
 from service.store.session import is_full
 from world.ids import SLUG
 
@@ -109,6 +110,7 @@ def install(app: FastAPI, *, keyed: bool) -> None:
     app.exception_handler(RequestValidationError)(_validation)
     app.exception_handler(WebSocketRequestValidationError)(_validation)
     app.exception_handler(HTTPException)(_http)
+    app.exception_handler(Replayed)(_replayed)
     app.exception_handler(OperationalError)(_store)
     app.exception_handler(Exception)(_bug)
     app.openapi = cache(partial(_described, app.openapi, keyed=keyed))  # type: ignore[method-assign]  # the way FastAPI documents
@@ -243,6 +245,14 @@ def _allowed(request: Request) -> str:
     routes = (one for one in request.app.routes if isinstance(one, APIRoute) and one.include_in_schema)
     methods = {method for one in routes if one.path == path for method in one.methods or ()}
     return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
+
+
+async def _replayed(request: Request, known: Replayed) -> Response:
+    """What the same request was answered the first time."""
+    status, headers = request.scope["route"].status_code or 200, {"Idempotency-Replayed": "true"}
+    if status == 204:
+        return Response(status_code=status, headers=headers)
+    return JSONResponse(known.answer, status, headers)
 
 
 async def _store(request: Request, error: OperationalError) -> JSONResponse:

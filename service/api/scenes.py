@@ -2,6 +2,9 @@
 away as a log or a report.
 """
 
+from contextlib import suppress
+from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -12,14 +15,13 @@ from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
     After,
+    AsAsked,
     AtMost,
-    IdempotencyKey,
     Serving,
     Slug,
     WorldId,
     cut,
     describe,
-    once_of,
 )
 from service.api.scene_schemas import (
     AuthoredSceneOut,
@@ -61,7 +63,7 @@ from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import PastMoment
-from service.store.idempotency import once
+from service.store.idempotency import Once, Replayed, once
 from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow
@@ -81,7 +83,7 @@ async def begin_scene(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey = None,
+    asked: AsAsked,
 ) -> SceneDetail:
     """Begin a scene: one of the game's files, or a whole one. It stands before its first turn; nobody in it is kept
     from living meanwhile.
@@ -89,19 +91,18 @@ async def begin_scene(
     refuse(((body.scene_id is None) == (body.scene is None), "body.scene_id", "answers.invalid_fields.one_scene"))
     deps.require_models()
     conversation = deps.conversation
-    request = once_of(world_id, key, "scene", body.model_dump())
+    request = Once.of(world_id, asked, is_read_anew=True)
 
     def work(session: Session) -> str:
         world = conversation.worlds.open(session, world_id, lock=True)
         scene = _authored(world, body.scene_id) if body.scene is None else read_scene(session, world, body.scene)
+        conversation.budget.require_talk(session)
+        return begin(session, world, scene, conversation.models.names()).scene_id or ""
 
-        def insert() -> dict[str, Any]:
-            conversation.budget.require_talk(session)
-            return {"id": begin(session, world, scene, conversation.models.names()).scene_id}
-
-        return str(once(session, request, insert)["id"])
-
-    scene_id = await conversation.database.write(work)
+    try:
+        scene_id = await conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    except Replayed as known:
+        scene_id = known.answer
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
     return await read_scene_of_world(scene_id, deps, world_id)
 
@@ -133,25 +134,25 @@ async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, lim
 @router.get("/{scene_id}")
 async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneDetail:
     """A scene with its turns, what was done to it, and what may stay with its people for long."""
+    return await deps.read(world_id, partial(_detail, scene_id=scene_id))
 
-    def work(session: Session, world: WorldView) -> SceneDetail:
-        row = staged(session, world_id, scene_id)
-        return SceneDetail.of(
-            row,
-            **_of_scene(session, row, world),
-            turns=[
-                SceneTurnOut.of(
-                    turn,
-                    seen_by=perceivers(row, turn, turn.seen_by),
-                    heard_by=perceivers(row, turn, turn.heard_by),
-                )
-                for turn in turns_of(session, row.key)
-            ],
-            interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
-            proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
-        )
 
-    return await deps.read(world_id, work)
+def _detail(session: Session, world: WorldView, scene_id: str) -> SceneDetail:
+    row = staged(session, world.id, scene_id)
+    return SceneDetail.of(
+        row,
+        **_of_scene(session, row, world),
+        turns=[
+            SceneTurnOut.of(
+                turn,
+                seen_by=perceivers(row, turn, turn.seen_by),
+                heard_by=perceivers(row, turn, turn.heard_by),
+            )
+            for turn in turns_of(session, row.key)
+        ],
+        interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
+        proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
+    )
 
 
 @router.post("/{scene_id}/turns", status_code=202, responses=_WAITED | describe(409))
@@ -161,6 +162,7 @@ async def speak_turns(
     response: Response,
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
     wait: Wait = False,
 ) -> SceneDetail:
     """Let the scene go on for so many turns; then it stands again. The answer comes at once (202), or, with
@@ -176,7 +178,12 @@ async def speak_turns(
         go_on(session, conversation.worlds, row.key, body.count)
         return row.key
 
-    await _carry_on(deps, await conversation.database.write(work), response, wait=wait)
+    request = Once.of(world_id, asked, is_read_anew=True)
+    try:
+        key = await conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    except Replayed as known:
+        key = ConversationKey(*known.answer)
+    await _carry_on(deps, key, response, wait=wait)
     response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
     return await read_scene_of_world(scene_id, deps, world_id)
 
@@ -191,49 +198,77 @@ async def intervene_in_scene(
     body: InterventionIn,
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
 ) -> InterventionOut:
     """Do something to the scene; it holds from its next turn on. A turn that is being spoken is spoken anew.
 
     `revelation` enters the next thought of one person alone. `long_term_update_request` is answered by one model call,
     also when the scene has ended: see `GET /scenes/{id}/proposals`.
     """
-    conversation = deps.conversation
     effect = _effect(body)
-    key = await conversation.database.read(lambda s: staged(s, world_id, scene_id).key)
     of_past = body.kind == "long_term_update_request"
     if of_past:
         deps.require_models()
-    else:  # what is being said knows nothing of it
+    shown = itemgetter(0 if of_past else 1)
+    request = Once.of(world_id, asked, is_read_anew=of_past, shown=shown)
+    key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id).key)
+    if not of_past:
+        return (await _intervene(deps, key, effect, body.before_turn, request))[1]
+    try:
+        number, _ = await _intervene(deps, key, effect, body.before_turn, request)
+    except Replayed as known:
+        number = known.answer
+
+    def told(session: Session, world: WorldView) -> tuple[bool, InterventionOut]:
+        row = session.get_one(InterventionRow, (*key, number))
+        return "proposed" in row.details, _intervention(world, row)
+
+    is_answered, _ = await deps.read(world_id, told)
+    if not is_answered:
+        await propose(deps.conversation, key, number)
+    return (await deps.read(world_id, told))[1]
+
+
+async def _intervene(
+    deps: Core, key: ConversationKey, effect: SceneEffect, before_turn: int | None, request: Once | None
+) -> tuple[int, InterventionOut]:
+    """Its number among what was done to the scene, and what it is. What is being said knows nothing of it: it is said
+    anew.
+    """
+    worlds, speaks_on = deps.conversation.worlds, effect.kind == "long_term_update_request"
+
+    def work(session: Session) -> tuple[int, InterventionOut]:
+        row = intervene(session, worlds, key, effect, before_turn)
+        return row.number, _intervention(worlds.open(session, key.world_id), row)
+
+    if not speaks_on:
         await deps.runner.drop(key)
     try:
-        number = await conversation.database.write(
-            lambda s: intervene(s, conversation.worlds, key, effect, body.before_turn).number
-        )
+        return await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
     finally:
-        if not of_past:
+        if not speaks_on:
             await deps.runner.interrupt(key)
-    if of_past:
-        await propose(conversation, key, number)
-
-    def told(session: Session, world: WorldView) -> InterventionOut:
-        return _intervention(world, session.get_one(InterventionRow, (*key, number)))
-
-    return await deps.read(world_id, told)
 
 
 @router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(409))
 async def end_scene(
-    scene_id: SceneId, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
+    scene_id: SceneId, response: Response, deps: Serving, world_id: WorldId, asked: AsAsked, wait: Wait = False
 ) -> SceneDetail:
-    """End the scene. Its people remember it as any conversation: each what it perceived."""
-    await intervene_in_scene(scene_id, InterventionIn(kind="end_scene"), deps, world_id)
+    """End the scene. Its people remember it as any conversation: each what it perceived. One that has ended is answered
+    with what came of it.
+    """
     key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id).key)
+    request = Once.of(world_id, asked, is_read_anew=True, shown=itemgetter(0))
+    with suppress(Replayed, SceneOver):
+        await _intervene(deps, key, _effect(InterventionIn(kind="end_scene")), None, request)
     await _carry_on(deps, key, response, wait=wait)
     return await read_scene_of_world(scene_id, deps, world_id)
 
 
 @router.post("/{scene_id}/rewind", responses=describe(409))
-async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, world_id: WorldId) -> RewoundOut:
+async def rewind_scene(
+    scene_id: SceneId, body: SceneRewindIn, deps: Serving, world_id: WorldId, asked: AsAsked
+) -> RewoundOut:
     """Bring the scene back to before a turn, to go on otherwise. It alone goes back: what was learned, felt or promised
     in it after that is no more, while the world and its other scenes stay as they are, also what was said there of what
     was known from this one. As it was all is kept in a snapshot. With `to_world` this world goes on as it was, and
@@ -248,14 +283,20 @@ async def rewind_scene(scene_id: SceneId, body: SceneRewindIn, deps: Serving, wo
     key, followed_by = await conversation.database.read(work)
     if body.to_world is not None:
         moment = PastMoment(conversation_id=key.conversation_id, turn=body.turn)
-        await deps.branch(world_id, body.to_world, None, moment)
+        with suppress(Replayed):
+            request = Once.of(world_id, asked, is_read_anew=True)
+            await deps.branch(world_id, body.to_world, None, moment, request)
         scene = await read_scene_of_world(scene_id, deps, body.to_world)
         return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
     kept = await conversation.database.read(lambda s: _kept_as(s, key, scene_id, body.turn))
     await snapshots.keep(conversation, world_id, kept)
-    await deps.rewrite(world_id, lambda s: snapshots.take_back(s, key, body.turn))
-    scene = await read_scene_of_world(scene_id, deps, world_id)
-    return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
+
+    def go_back(session: Session) -> RewoundOut:
+        snapshots.take_back(session, key, body.turn)
+        scene = _detail(session, conversation.worlds.open(session, world_id), scene_id)
+        return RewoundOut(world_id=world_id, snapshot=kept, followed_by=followed_by, scene=scene)
+
+    return await deps.rewrite(world_id, lambda s: once(s, Once.of(world_id, asked), partial(go_back, s)))
 
 
 @router.get("/{scene_id}/proposals")
@@ -271,6 +312,7 @@ async def judge_proposal(
     body: ProposalIn,
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
 ) -> ProposalOut:
     """Accept a proposal, in other words if need be, or refuse it. What is accepted stands in that person's prompts from
     its next conversation on: an experience or a goal beside those of its author, a memory among its memories.
@@ -283,7 +325,7 @@ async def judge_proposal(
         row = judge(session, conversation.memory, world, key, proposal_id, state, body.text, body.importance)
         return _proposal(world, row)
 
-    found = await conversation.database.write(work)
+    found = await conversation.database.write(lambda s: once(s, Once.of(world_id, asked), partial(work, s)))
     await deps.bring_on(world_id)
     return found
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
@@ -35,12 +35,16 @@ from service.conversation.surveys import (
     summarise,
 )
 from service.conversation.writing import Form, Wanted, write
-from service.core import in_words
+from service.core import Core, in_words
 from service.errors import refuse
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
+from service.store.events import Asked
+from service.store.idempotency import Once, Replayed, once, require_new
 from service.usage import Usage
+
+T = TypeVar("T")
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
@@ -188,15 +192,24 @@ async def ask_many(
     survey = _survey(body)
     deps.require_models()
     people = _asked_of(world, body.people)
-    answers = await deps.survey(world, survey, people, remember=body.remember, asked=asked)
-    out = _out(world, survey, answers, remembered=body.remember, language=language_of(request))
+
+    def told(answers: Sequence[PersonAnswer]) -> SurveyOut:
+        return _out(world, survey, answers, remembered=body.remember, language=language_of(request))
+
+    known_as = Once.of(world.id, asked, is_read_anew=True, shown=told)
+    database = deps.conversation.database
+    try:
+        await database.read(lambda s: require_new(s, known_as, read_anew=True))
+        out = told(await deps.survey(world, survey, people, remember=body.remember, asked=asked, request=known_as))
+    except Replayed as known:
+        out = SurveyOut(**known.answer)
     if form == "csv" or (form is None and (accept or "").startswith("text/csv")):
         return Response(out.csv, media_type="text/csv; charset=utf-8")
     return out
 
 
 @router.post("/people/{person_id}/summary", responses=describe(502))
-async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> SummaryOut:
+async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World, asked: AsAsked) -> SummaryOut:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
     not read; what it keeps secret is. Nothing of it is stored.
@@ -205,7 +218,7 @@ async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, worl
     deps.require_models()
     found = await summarise(deps.conversation, world, person_id, body.question)
     texts = {source: one.text for one in found.memories for source in one.sources}
-    return SummaryOut(
+    answer = SummaryOut(
         person_id=person_id,
         question=body.question,
         language=world.language,
@@ -219,6 +232,15 @@ async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, worl
         model=found.model,
         cost=CostOut.of(found.usage),
     )
+    return await _kept(deps, world, asked, answer)
+
+
+async def _kept(deps: Core, world: WorldView, asked: Asked, answer: T) -> T:
+    """The answer, which costs model calls and changes nothing; the same request again is not asked of them again."""
+    request = Once.of(world.id, asked)
+    if request is not None:
+        await deps.conversation.database.write(lambda s: once(s, request, lambda: answer))
+    return answer
 
 
 def _survey(body: SurveyIn) -> Survey:
@@ -355,14 +377,14 @@ class WrittenOut(CostOut, of=WorldView, shows="language"):
 
 
 @router.post("/people/{person_id}/write")
-async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World) -> WrittenOut:
+async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World, asked: AsAsked) -> WrittenOut:
     """Words in character that are no conversation, by one model call: what the writer does not know does not come into
     them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.
     """
     wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
     deps.require_models()
     answer = await write(deps.conversation, world, wanted)
-    return WrittenOut.of(
+    written = WrittenOut.of(
         answer.usage,
         text=answer.value.text,
         kind=body.kind,
@@ -372,3 +394,4 @@ async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: 
         at=world.now,
         model=answer.model,
     )
+    return await _kept(deps, world, asked, written)

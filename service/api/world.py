@@ -1,5 +1,6 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,7 +13,6 @@ from service.api.dependencies import (
     After,
     AsAsked,
     AtMost,
-    IdempotencyKey,
     Serving,
     Slug,
     World,
@@ -20,7 +20,6 @@ from service.api.dependencies import (
     cut,
     describe,
     link_next,
-    once_of,
 )
 from service.api.events import LIMIT_MAX, page_of_step
 from service.api.people import activity, lived, talking_in
@@ -48,6 +47,7 @@ from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.world_edits import announce, set_weather
 from service.runtime.world_session import WorldSession
+from service.store.idempotency import Once, Replayed
 from service.store.tables import ConversationRow, PersonRow, WorldRow
 from service.store.usage import usage_rows
 from world.time import MINUTES_PER_DAY, WorldTime, iso
@@ -84,7 +84,7 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId, asked: A
 
 
 @router.put("/world/clock", responses=describe(409))
-async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut:
+async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
@@ -92,26 +92,29 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut
     come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop`
     does.
     """
-    await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
+    request = Once.of(world_id, asked, is_read_anew=True)
+    with suppress(Replayed):
+        await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace, request=request)
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
 @router.post("/world/stop")
-async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
+async def stop_world(deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldOut:
     """Let the world stand: at the last minute that is settled, with the clock set to manual.
 
     What was ordered and is not lived yet is taken back, a tick that waits for it answers 409, and model calls in flight
     are let go. What has been lived is kept, and told when the world goes on. Stopping a world that stands changes
     nothing. Where another replica moves the world, it stands within seconds.
     """
-    await deps.clock_scheduler.set(world_id, mode="manual")
+    with suppress(Replayed):
+        await deps.clock_scheduler.set(world_id, mode="manual", request=Once.of(world_id, asked, is_read_anew=True))
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
-async def delete_world(deps: Serving, world_id: WorldId) -> None:
+async def delete_world(deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
-    await deps.forget_world(world_id)
+    await deps.forget_world(world_id, Once.of(world_id, asked))
 
 
 @router.post(
@@ -126,7 +129,7 @@ async def tick(
     response: Response,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey = None,
+    asked: AsAsked,
     kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
     person_id: Annotated[Slug | None, Query(description="Only that person's events")] = None,
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX, description="At most so many events, the first")] = LIMIT_MAX,
@@ -139,7 +142,7 @@ async def tick(
     tells them as the clock passes them; `GET /world` shows how far it is. A key that is sent again may ask for the
     events of the same tick in another way.
     """
-    step = await deps.world_runner.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
+    step = await deps.world_runner.tick(world_id, body.ticks, Once.of(world_id, asked, is_read_anew=True))
     if not body.wait:
         now = await deps.read(world_id, lambda _, world: world.now)
         response.status_code = 202

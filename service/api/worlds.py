@@ -12,6 +12,7 @@ from sqlmodel import Session, col, func, select
 from service.api import views
 from service.api.dependencies import (
     KNOWN_QUERY,
+    AsAsked,
     In,
     Out,
     Serving,
@@ -27,7 +28,9 @@ from service.errors import refuse
 from service.runtime import snapshots
 from service.runtime.compare import Comparison, compare
 from service.runtime.rewind import PastMoment
+from service.store.idempotency import Once, once
 from service.store.tables import ConversationRow, SnapshotRow, WorldRow
+from world.time import WorldTime
 
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
@@ -83,11 +86,12 @@ class BranchOut(Out):
 
 
 @router.post("/world/snapshots", status_code=201, responses=describe(404, 409))
-async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> SnapshotOut:
+async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> SnapshotOut:
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
-    return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name))
+    request = Once.of(world_id, asked, shown=SnapshotOut.of)
+    return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name, request=request))
 
 
 @router.get("/world/snapshots")
@@ -100,25 +104,28 @@ async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
 
 
 @router.delete("/world/snapshots/{name}", status_code=204)
-async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> None:
+async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> None:
     """Let go of a snapshot; the world stays as it is."""
-    await deps.conversation.database.write(lambda s: snapshots.remove(s, world_id, name))
+    request = Once.of(world_id, asked)
+    await deps.conversation.database.write(lambda s: once(s, request, lambda: snapshots.remove(s, world_id, name)))
 
 
 @router.post("/world/restore", responses=describe(404, 409))
-async def restore_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> RestoredOut:
+async def restore_world(body: SnapshotIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
     so does what was paid. Who follows conversations is told `world.restored`, and `timeline` of `GET /world/events` is
     another one.
     """
-    await deps.restore(world_id, body.name)
-    now = await deps.read(world_id, lambda _, world: world.now)
-    return RestoredOut(world_id=world_id, name=body.name, now=now)
+
+    def told(now: WorldTime) -> RestoredOut:
+        return RestoredOut(world_id=world_id, name=body.name, now=now)
+
+    return told(await deps.restore(world_id, body.name, Once.of(world_id, asked, shown=told)))
 
 
 @router.post("/world/branch", status_code=201, responses=describe(404, 409))
-async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> BranchOut:
+async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> BranchOut:
     """Begin another world that is this one up to a moment, and goes on by itself from there; this one goes on as it
     did.
 
@@ -126,9 +133,12 @@ async def branch_world(body: BranchIn, deps: Serving, world_id: WorldId) -> Bran
     there. What is not written down minute by minute begins anew in it: what characters were doing, needed and had
     planned; whoever was talking then goes on with its talk, as one that a client has started.
     """
-    await deps.branch(world_id, body.to_world, body.snapshot, _moment(body))
-    now = await deps.read(body.to_world, lambda _, world: world.now)
-    return BranchOut(world_id=body.to_world, branched_from=world_id, branched_at=now)
+
+    def told(now: WorldTime) -> BranchOut:
+        return BranchOut(world_id=body.to_world, branched_from=world_id, branched_at=now)
+
+    request = Once.of(world_id, asked, shown=told)
+    return told(await deps.branch(world_id, body.to_world, body.snapshot, _moment(body), request))
 
 
 def _moment(body: BranchIn) -> PastMoment | None:

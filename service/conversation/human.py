@@ -80,9 +80,7 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     if known is not None:
         if known.text != text:
             raise Invalid(field="message_id", reason=Phrase("answers.invalid_fields.other_words"))
-        if row.phase == Phase.RUNNING and row.awaits == known.speaker_id and turns_of(session, key)[-1] is known:
-            take_back_answer(session, world, row)  # no model could answer it
-        return known
+        return _answered_after_all(session, row, world, known)
     if not text:
         raise Invalid(field="text", reason=Phrase("answers.invalid_fields.nothing_said"))
     require(row, Phase.RUNNING)
@@ -111,6 +109,26 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     )
     commit_words(session, world, said, turn)
     return turn
+
+
+def said_before(session: Session, worlds: WorldRepository, key: ConversationKey, turn: int) -> TurnRow:
+    """What was said as that turn, by a request that is sent again; what no model could answer is to be answered after
+    all. The caller commits, and has the conversation carried on.
+
+    Raises:
+        NotFound: no such conversation; or what was said is no more.
+    """
+    row, world = held(session, worlds, key)
+    known = session.get(TurnRow, (*key, turn))
+    if known is None:
+        raise NotFound(kind="turn", id=turn)
+    return _answered_after_all(session, row, world, known)
+
+
+def _answered_after_all(session: Session, row: ConversationRow, world: WorldView, known: TurnRow) -> TurnRow:
+    if row.phase == Phase.RUNNING and row.awaits == known.speaker_id and turns_of(session, row.key)[-1] is known:
+        take_back_answer(session, world, row)  # no model could answer it
+    return known
 
 
 def plain(text: str) -> str:

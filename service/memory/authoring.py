@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 from sqlmodel import Session, col, select
@@ -33,6 +34,7 @@ from service.memory.record import (
 )
 from service.memory.telling import ref_of
 from service.people.worlds import WorldRepository, WorldView
+from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.session import Database
 from service.store.tables import MemoryAuditRow, MemoryRow
@@ -102,6 +104,7 @@ async def change_memory(
     wanted: str,
     change: Change | None,
     author: Author,
+    request: Once | None = None,
 ) -> Item | None:
     """Change one memory of a person, or delete it (`change` None); answers what it is then.
 
@@ -112,10 +115,11 @@ async def change_memory(
         NotFound: there is no such memory.
         Invalid: it cannot be changed so.
         GraphUnavailable.
+        Replayed, KeyReused: as `once`.
     """
     while True:
         with suppress(_Moved):  # it is read anew, so that nothing is overwritten
-            return await _change_once(database, worlds, memory, group, wanted, change, author)
+            return await _change_once(database, worlds, memory, group, wanted, change, author, request)
 
 
 async def _change_once(
@@ -126,6 +130,7 @@ async def _change_once(
     wanted: str,
     change: Change | None,
     author: Author,
+    request: Once | None,
 ) -> Item | None:
     """Raises: _Moved: something was learned or changed meanwhile."""
     state, world = await database.read(lambda s: (state_of(s, group), worlds.open(s, group.world_id)))
@@ -149,7 +154,7 @@ async def _change_once(
         audit(session, world, group.person_id, author, change.action, item, after=shown(after))
         return after
 
-    return await database.write(work)
+    return await database.write(lambda s: once(s, request, partial(work, s)))
 
 
 def audit(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from math import isfinite
 from typing import Literal
 
@@ -28,6 +29,7 @@ from service.runtime.world_clock import (
     stop_for_budget,
 )
 from service.runtime.world_runner import WorldRunner
+from service.store.idempotency import Once, once
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
@@ -160,18 +162,25 @@ class ClockScheduler:
         )
 
     async def set(
-        self, world_id: str, *, mode: ClockMode | None = None, speed: float | None = None, pace: ClockPace | None = None
+        self,
+        world_id: str,
+        *,
+        mode: ClockMode | None = None,
+        speed: float | None = None,
+        pace: ClockPace | None = None,
+        request: Once | None = None,
     ) -> None:
         """Let the world's clock run, or stand; None: as it was. A clock that is set to manual stops the world: what was
         ordered and is not lived yet is taken back.
 
         Raises:
             Invalid: a speed that is none.
+            Replayed, KeyReused: as `once`.
         """
         if speed is not None and not (isfinite(speed) and 0 < speed <= FASTEST):
             raise Invalid(field="speed", reason=Phrase("answers.invalid_fields.speed", speed=speed, most=FASTEST))
 
-        def work(session: Session) -> WorldRow:
+        def work(session: Session) -> str:
             self._worlds.open(session, world_id, lock=True)
             row = session.get_one(WorldRow, world_id)
             row.clock_mode = mode or row.clock_mode
@@ -180,13 +189,13 @@ class ClockScheduler:
             row.clock_pace = pace or row.clock_pace
             if mode == "manual":
                 row.target = None
-            return row
+            return row.clock_pace
 
-        row = await self._database.write(work)
+        paced = await self._database.write(lambda s: once(s, request, partial(work, s)))
         if mode == "manual":
             await self.forget(world_id)
             await self._world_runner.world(world_id).halt()
-        elif row.clock_pace != "realtime":
+        elif paced != "realtime":
             await self._world_runner.world(world_id).wait_for_models()
         if self._job is not None:
             self._job.modify(next_run_time=datetime.now(self._forward))

@@ -58,6 +58,8 @@ def forget_world(session: Session, world_id: str) -> None:
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
     held = held_by_graph(session, world_id)
     delete_rows(session, [world_id], everything=True)
+    named = (col(IdempotencyRow.world_id) == world_id, col(IdempotencyRow.kept_until).is_(None))
+    session.execute(delete(IdempotencyRow).where(*named))
     session.expire_all()
     for group in held:
         next_epoch(session, group)

@@ -20,6 +20,7 @@ from service.locales import Phrase
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.store.client_event_kinds import WorldRestored
+from service.store.idempotency import Once, once
 from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
 from service.store.tables import (
@@ -52,9 +53,14 @@ class WorldSnapshot:
     size: int
 
 
-async def keep(deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False) -> WorldSnapshot:
+async def keep(
+    deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False, request: Once | None = None
+) -> WorldSnapshot:
     """Keep the world as it stands now, in the place of what was kept under that name; one to which nothing was written
     yet begins. Nothing of it stops meanwhile.
+
+    Raises:
+        Replayed, KeyReused: as `once`.
     """
     await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
 
@@ -75,7 +81,7 @@ async def keep(deps: ConversationDependencies, world_id: str, name: str, *, auto
         session.add(row)
         return _snapshot(row, 0)
 
-    return await deps.database.write(mark)
+    return await deps.database.write(lambda s: once(s, request, partial(mark, s)))
 
 
 async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from sqlalchemy.exc import OperationalError
@@ -37,7 +37,7 @@ from service.runtime.world_clock import (
 )
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked, log_command
-from service.store.idempotency import Once, once
+from service.store.idempotency import Once, Replayed, once
 from service.store.ids import new_id
 from service.store.session import is_full
 from service.store.tables import WorldRow
@@ -121,19 +121,19 @@ class WorldRunner:
         return world.run if world is not None else None
 
     async def tick(self, world_id: str, ticks: int, request: Once | None = None) -> Tick:
-        """Tell the world to go on by `ticks`, and set it moving. A replayed request gets its first answer.
+        """Tell the world to go on by `ticks`, and set it moving; the same request again gets the same tick.
 
         Raises:
             TickTooLong, Invalid: as `order_ticks`.
             KeyReused.
         """
 
-        def work(session: Session) -> dict[str, Any]:
-            return once(session, request, lambda: asdict(self._order(session, world_id, ticks)))
-
-        ordered = await self._database.write(work)
+        try:
+            ordered = await self._database.write(lambda s: once(s, request, partial(self._order, s, world_id, ticks)))
+        except Replayed as known:
+            ordered = Tick(**known.answer)
         self.world(world_id).move()
-        return Tick(**ordered)
+        return ordered
 
     async def tick_of_clock(self, world_id: str, ticks: int) -> Tick | None:
         """The same for the world's own clock; None: it was stopped meanwhile, or another process runs it.
@@ -181,21 +181,25 @@ class WorldRunner:
         *,
         keeps_decisions: bool = False,
         asked: Asked | None = None,
+        request: Once | None = None,
     ) -> T:
         """Change the world at the next minute at which everybody stands, in one transaction with its living state. A
         world that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
 
         `keeps_decisions`: it changes nothing that a decision of others depends on but what they see. What they are
         asked then stays asked; so it does where the command is refused. `asked` is the request, which the world's log
-        keeps (None: the work itself sees to that).
+        keeps (None: the work itself sees to that); it is done once, and so is `request`.
 
         Raises:
+            Replayed, KeyReused: as `once`.
             WorldMoves: it does not come there soon, or another replica moves it and does not make way.
             RunInterrupted: the store failed on the way there.
         """
 
+        request = request or Once.of(world_id, asked)
+
         def logged(session: Session, world_session: WorldSession) -> T:
-            answer = work(session, world_session)
+            answer = once(session, request, partial(work, session, world_session))
             if asked is not None:
                 log_command(session, world_id, world_session.world.now, "request", asdict(asked))
             return answer

@@ -68,6 +68,8 @@ class Policy:
     """columns of the moment, in a row that stays"""
     copied: bool = True
     """it is part of the world's story, which is kept, restored and branched"""
+    outlives: bool = False
+    """it stays when its world is forgotten"""
     exported: bool = True
     """an export holds it; else it is made anew where one is read in"""
     unexported: dict[str, str] = field(default_factory=dict)

@@ -1108,12 +1108,17 @@ class KeptRow(_OfWorld, table=True):
     row: str | None = None
 
 
-@Policy(copied=False)
+@Policy(copied=False, outlives=True)
 class IdempotencyRow(_OfWorld, table=True):
-    """The first answer to a request that may be sent again."""
+    """The first answer to a request that may be sent again; its world's row may be gone since."""
 
     __tablename__ = "idempotency_keys"
 
     key: str = Field(primary_key=True)
     fingerprint: str
-    answer: dict[str, Any] = _json()
+    answer: Any = Field(default=None, sa_column=Column(JSON))
+    """what the request was answered; None: with nothing"""
+    is_read_anew: bool
+    """what it was answered is read anew, by `answer`"""
+    kept_until: float | None = Field(default=None, index=True)
+    """machine time, seconds since 1970; None: as long as its world"""

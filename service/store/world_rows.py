@@ -66,7 +66,8 @@ def delete_rows(session: Session, world_ids: Collection[str], *, everything: boo
     if everything:  # the snapshots first: nothing is to be kept for them of what goes
         session.execute(delete(SnapshotRow).where(col(SnapshotRow.world_id).in_(world_ids)))
     for table in reversed(SQLModel.metadata.sorted_tables):
-        if POLICIES[table.name].copied or (everything and "world_id" in table.c):
+        policy = POLICIES[table.name]
+        if policy.copied or (everything and "world_id" in table.c and not policy.outlives):
             session.execute(delete(table).where(world_in(table).in_(world_ids)))
 
 

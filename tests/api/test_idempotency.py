@@ -62,9 +62,25 @@ def test_a_key_is_for_one_operation_and_one_person(client: TestClient) -> None:
     problem(client.post("/world/tick", json={"ticks": 1}, headers=KEY), 422, "idempotency-key-reused")
 
 
-def test_a_default_that_is_spelt_out_is_the_same_request(client: TestClient) -> None:
-    first = client.post("/world/tick", json={}, headers=KEY).json()
-    assert client.post("/world/tick", json={"ticks": 1}, headers=KEY).json() == first
+def test_the_same_request_may_ask_to_be_answered_in_another_way(client: TestClient) -> None:
+    first = client.post("/world/tick", json={"ticks": 2, "wait": False}, headers=KEY)
+    assert first.status_code == 202
+    again = client.post("/world/tick?kind=arrived", json={"ticks": 2}, headers=KEY)
+    assert (again.status_code, again.json()["now"]) == (200, first.json()["until"])
+    assert client.get("/world").json()["now"] == first.json()["until"]
+
+
+def test_a_late_repeat_of_a_restore_or_a_deletion_erases_nothing(client: TestClient) -> None:
+    client.post("/world/snapshots", json={"name": "morning"}).raise_for_status()
+    restored = client.post("/world/restore", json={"name": "morning"}, headers=KEY).json()
+    lived = client.post("/world/tick", json={"ticks": 30}).json()["now"]
+    assert client.post("/world/restore", json={"name": "morning"}, headers=KEY).json() == restored
+    assert client.get("/world").json()["now"] == lived
+    deletion = {"Idempotency-Key": "gone"}
+    assert client.delete("/world", headers=deletion).status_code == 204
+    begun = client.post("/world/tick", json={"ticks": 3}).json()["now"]
+    assert client.delete("/world", headers=deletion).status_code == 204
+    assert client.get("/world").json()["now"] == begun
 
 
 def test_a_request_that_failed_may_be_sent_again_with_its_key(client: TestClient) -> None:

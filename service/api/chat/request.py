@@ -41,7 +41,7 @@ from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, once
+from service.store.idempotency import Once, Replayed, once
 from service.store.ids import new_id
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
@@ -152,7 +152,10 @@ async def begin(deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, req
         BudgetExhausted: the day has no room for another conversation.
     """
     task = _Beginning(deps=deps, world_id=world_id, wanted=wanted, body=body)
-    begun = await deps.conversation.database.write(lambda s: once(s, request, partial(task.begin, s)))
+    try:
+        begun = await deps.conversation.database.write(lambda s: once(s, request, partial(task.begin, s)))
+    except Replayed as known:
+        begun = known.answer
     for key in task.ended:
         deps.conversation.stream.hush(key)
         deps.runner.carry_on(key)

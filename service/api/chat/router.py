@@ -21,12 +21,13 @@ from service.api.chat.schemas import (
     ModelOut,
     choice,
 )
-from service.api.dependencies import IdempotencyKey, Serving, WorldId, describe, once_of
+from service.api.dependencies import AsAsked, Serving, WorldId, describe
 from service.api.problem import language_of, openai_error, problem_of
 from service.api.stream import EventStream, has_left
 from service.errors import KataribeError
 from service.locales import Language
 from service.people.worlds import WorldView
+from service.store.idempotency import Once
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ async def complete_chat(
     request: Request,
     deps: Serving,
     world_id: WorldId,
-    key: IdempotencyKey = None,
+    asked: AsAsked,
 ) -> Response:
     """Talk to somebody with any client of OpenAI's chat completions.
 
@@ -75,7 +76,7 @@ async def complete_chat(
     check(body)
     deps.require_models()
     await let_in(deps, world_id, wanted)
-    begun = await begin(deps, world_id, wanted, body, once_of(world_id, key, "chat", body.model_dump()))
+    begun = await begin(deps, world_id, wanted, body, Once.of(world_id, asked, is_read_anew=True))
     speech = AnswerStream(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))
     if not body.stream:
         spoken = await _unless_gone(request, speech, speech.spoken())

@@ -1,9 +1,10 @@
 """Owns what a process does in the background, one task each: conversations, from running through closing to closed, and
 the reflections that are due.
 
-The row says how far each has come, and that is all that is needed to go on after a crash. A lease on the row keeps
-replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where the turns of a
-conversation take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
+The row says how far each has come, and that is all that is needed to go on after a crash. A process holds the row for
+as long as it lives, which keeps replicas from carrying the same one; see
+docs/decisions/0003-the-row-is-the-workflow.md. Where the turns of a conversation take world time
+(`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
 """
 
 import asyncio
@@ -44,7 +45,6 @@ from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
 from service.runtime.memory_jobs import LOOKS_EVERY_SECONDS, MemoryJobs
 from service.runtime.tasks import cancel, repeat
-from service.store.ids import new_id
 from service.store.lease import Lease
 from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationKey, ConversationRow, ReflectionRow, WorldRow
@@ -53,13 +53,12 @@ from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 
-LEASE_SECONDS = 30.0
 SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
 _GOES_ON = (col(ConversationRow.phase).in_(_DUE), col(ConversationRow.awaits).is_(None), ~stands())
 _IS_DUE = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, *_GOES_ON, ~holds_up())
 _KEY = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
-_CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
+_CARRIES = Lease(holder=ConversationRow.runner)  # type: ignore[arg-type] # a column of the class
 
 
 class ConversationRunner:
@@ -76,7 +75,7 @@ class ConversationRunner:
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
         self._carries = carries
-        self._id = new_id()
+        self._id = deps.database.presence.new_holder()
         self._tasks: dict[ConversationKey, asyncio.Task[None]] = {}
         self._store_failed: dict[ConversationKey, OperationalError] = {}
         self._reopened_on = ""
@@ -84,10 +83,7 @@ class ConversationRunner:
 
     async def start(self) -> None:
         """Take up what a former process left, and look after it from now on."""
-        if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._deps.database.write(lambda s: _CARRIES.give_back(s, *_IS_DUE))
-        # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        jobs = self.memory_jobs
+        jobs = self.memory_jobs  # apart from the sweep: a memory graph that is slow to answer must not hold that up
         works = (self._sweep, jobs.deliver_due) if self._carries else (jobs.deliver_due,)
         sweeps = [
             *(repeat(work, self._sweep_seconds) for work in works),
@@ -160,7 +156,7 @@ class ConversationRunner:
         try:
             tries = {"attempts": col(ConversationRow.attempts) + 1}
             due = (_KEY.in_([key]), *_IS_DUE)
-            if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, LEASE_SECONDS, *due, **tries)):
+            if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, *due, **tries)):
                 if await self._engine.converse(key):
                     await self._engine.close(key)
                     await self.memory_jobs.deliver_conversation(key)
@@ -179,7 +175,8 @@ class ConversationRunner:
             _log.exception("conversation %s could not be carried on", key.conversation_id)
 
     async def _sweep(self) -> None:
-        """Extend the leases of what is carried here, take up what nobody carries, and what waited to be tried again."""
+        """Show that this process lives, take up what nobody carries, and what waited to be tried again."""
+        await asyncio.to_thread(self._deps.database.presence.show)
         await self._reopen_due()
         for key in await self._deps.database.read(silent):
             if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):
@@ -189,9 +186,6 @@ class ConversationRunner:
             if (of := await self._deps.database.write(expired)) is not None:
                 self._deps.stream.tell(of)
                 self.carry_on(of)
-        if self._tasks:
-            mine = _KEY.in_(list(self._tasks))
-            await self._deps.database.write(lambda s: _CARRIES.extend(s, self._id, LEASE_SECONDS, mine))
         for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
 
@@ -210,7 +204,7 @@ class ConversationRunner:
 
 def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
     """Conversations with work due that no living runner holds, or that this one does."""
-    query = select(ConversationRow.world_id, ConversationRow.id).where(*_IS_DUE, _CARRIES.is_open_to(runner))
+    query = select(ConversationRow.world_id, ConversationRow.id).where(*_IS_DUE, _CARRIES.is_open_to(session, runner))
     return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
 
 
@@ -233,21 +227,16 @@ def _reopen(session: Session, waited: SelectOfScalar[ConversationRow]) -> None:
 LOOK_SECONDS = 0.05
 MOST_MEMORIES_READ = 200
 _OF_REFLECTION = tuple_(col(ReflectionRow.world_id), col(ReflectionRow.person_id), col(ReflectionRow.at))
-_MAKES = Lease(holder=ReflectionRow.runner, until=ReflectionRow.lease_until)  # type: ignore[arg-type] # columns
+_MAKES = Lease(holder=ReflectionRow.runner)  # type: ignore[arg-type] # a column of the class
 
 
 class Reflections:
-    """Makes the reflections of this process. A lease on the row keeps replicas from paying for the same one."""
+    """Makes the reflections of this process. Who makes one holds its row, so that no two replicas pay for it."""
 
     def __init__(self, deps: ConversationDependencies) -> None:
         self._deps = deps
-        self._id = new_id()
+        self._id = deps.database.presence.new_holder()
         self._tasks: dict[ReflectionKey, asyncio.Task[None]] = {}
-
-    async def start(self) -> None:
-        """On SQLite there is one process: whoever held a reflection is gone."""
-        if self._deps.database.is_sqlite:
-            await self._deps.database.write(lambda s: _MAKES.give_back(s, col(ReflectionRow.phase) == DUE))
 
     async def stop(self) -> None:
         """Let go of all of them; the rows say what is still to be made."""
@@ -262,17 +251,14 @@ class Reflections:
         return self._tasks[key]
 
     async def sweep(self) -> None:
-        """Hold on to what is being made here, and take up what nobody makes."""
-        if self._tasks:
-            mine = _OF_REFLECTION.in_(list(self._tasks))
-            await self._deps.database.write(lambda s: _MAKES.extend(s, self._id, LEASE_SECONDS, mine))
+        """Take up what nobody makes."""
         for key in await self._deps.database.read(due_reflections):
             self.submit(key)
 
     async def _carry(self, key: ReflectionKey) -> None:
         try:
             due = (_OF_REFLECTION.in_([key]), col(ReflectionRow.phase) == DUE)
-            while not await self._deps.database.write(lambda s: _MAKES.take(s, self._id, LEASE_SECONDS, *due)):
+            while not await self._deps.database.write(lambda s: _MAKES.take(s, self._id, *due)):
                 if await self._deps.database.read(lambda s: lived_through(s, key)) is None:
                     return
                 await asyncio.sleep(LOOK_SECONDS)  # another process makes it, or has died over it

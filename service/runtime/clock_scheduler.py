@@ -1,7 +1,7 @@
 """Owns the running clock: it lets worlds go on by themselves, at a speed of their own, beside the commands of clients.
 
 At pace exact the clock waits for the models, and the story is the same as by ticks. At pace realtime it does not wait.
-What the clock does is in the world's row, which every process looks at; the one that holds the clock's lease runs it.
+What the clock does is in the world's row, which every process looks at; the one that holds the clock runs it.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
 
 
 class ClockScheduler:
-    """Runs the clocks of the worlds whose lease this process holds."""
+    """Runs the clocks that this process holds."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class ClockScheduler:
         if self._job is not None:
             self._job.remove()
             self._job = None
-            async with self._looking:  # else a look that is under way would take a lease again
+            async with self._looking:  # else a look that is under way would take a clock again
                 self._scheduler.shutdown(wait=False)
                 await asyncio.sleep(0)  # it shuts down on the loop's next round
         fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
@@ -229,12 +229,12 @@ class ClockScheduler:
                 self._let_pass(row)
 
     async def _holds(self, row: WorldRow) -> bool:
-        """Whether this process runs the clock: it holds the lease, or can take it."""
-        runner_id, seconds = self._world_runner.id, self._world_runner.lease_seconds
-        if row.clock_runner == runner_id and row.clock_lease_until > time.time() + seconds / 2:
+        """Whether this process runs the clock: it holds it, or can take it."""
+        runner_id = self._world_runner.id
+        if row.clock_runner == runner_id:
             return True
         running = (col(WorldRow.id) == row.id, col(WorldRow.clock_mode) == "running")
-        return await self._database.write(lambda s: RUNS_CLOCK.take(s, runner_id, seconds, *running)) == 1
+        return await self._database.write(lambda s: RUNS_CLOCK.take(s, runner_id, *running)) == 1
 
     async def _stop_for_budget(self, world_id: str) -> bool:
         """Let the world stand if no model may be asked any more today and somebody there would ask one."""

@@ -56,10 +56,9 @@ class HeldWorld:
         holder_id: str,
         reflections: Reflections,
         *,
-        lease_seconds: float,
         patience_seconds: float,
     ) -> None:
-        """The store's lease on the world is `holder_id`'s. Commands wait for a run for `patience_seconds` at most."""
+        """It is held as `holder_id`. Commands wait for a run for `patience_seconds` at most."""
         self.world_id = world_id
         self.lock = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
@@ -79,7 +78,6 @@ class HeldWorld:
         self._worlds = deps.conversation.worlds
         self._holder_id = holder_id
         self._reflections = reflections
-        self._lease_seconds = lease_seconds
         self._patience_seconds = patience_seconds
         self._session: WorldSession | None = None
         self._run_began = 0.0  # by the loop's clock
@@ -152,7 +150,7 @@ class HeldWorld:
             if changed is not None:
                 self._session = None  # a second try: the first has changed it
             row = self._worlds.read(session, self.world_id, lock=True)
-            require_open(row, self._holder_id)  # the row is locked: what is done in one transaction needs no lease
+            require_open(session, row, self._holder_id)  # the row is locked: for one transaction it need not be held
             changed = self._read(session, self._worlds.as_world(session, row))
             if changed.reached > changed.world.now:
                 raise LivedAhead(changed.reached)
@@ -197,7 +195,7 @@ class HeldWorld:
             day = session.world.day
             await RealtimeStep(self._deps, session, self.calls, until).run()
             await self._keep_day(session, day)
-            await self._release_lease()
+            await self._let_go()
 
     async def clock_and_target(self) -> tuple[WorldTime, WorldTime]:
         """The world's clock, and how far it is to go."""
@@ -257,7 +255,7 @@ class HeldWorld:
         row = await self._row()
         if is_wanted(row):
             await self.decisions.drop()
-            await self._release_lease()
+            await self._let_go()
             while is_wanted(row):
                 await asyncio.sleep(LOOK_SECONDS)
                 row = await self._row()
@@ -277,7 +275,7 @@ class HeldWorld:
             self._is_told_again = False
             _, target = await self.clock_and_target()
             if session is None or target <= session.world.now:
-                await self._release_lease()
+                await self._let_go()
                 return self._is_told_again
             await self._deps.end_dropped(session)
             await self._drop_realtime_calls()
@@ -324,10 +322,10 @@ class HeldWorld:
 
     @asynccontextmanager
     async def _lived(self) -> AsyncIterator[WorldSession | None]:
-        """The world as it stands, with its lock and its lease; None: it has no row."""
+        """The world as it stands, with its lock, held for the process; None: it has no row."""
 
         def claimed(session: Session) -> WorldSession | None:
-            if not claim_if_there(session, self._holder_id, self.world_id, self._lease_seconds):
+            if not claim_if_there(session, self._holder_id, self.world_id):
                 return None
             known = None if self.looks else self._session
             world_session = known or self._look(session)
@@ -359,7 +357,7 @@ class HeldWorld:
         self._deps.engine.begin_anew(world.id)
         return load(session, self._worlds, world.id, models_missing=missing)
 
-    async def _release_lease(self) -> None:
+    async def _let_go(self) -> None:
         mine = (col(WorldRow.runner) == self._holder_id, col(WorldRow.id) == self.world_id)
         await self._database.write(lambda s: MOVES.give_back(s, *mine))
 

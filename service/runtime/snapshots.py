@@ -217,17 +217,17 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         "revision": max(world["revision"], was["revision"]) + 1,
         "timeline": max(was["timeline"] + 1, fresh),
         **dict.fromkeys(("runner", "clock_runner")),
-        **dict.fromkeys(("lease_until", "wanted_until", "clock_lease_until"), 0.0),
+        "wanted_until": 0.0,
     }
     known = {row["id"]: row for row in before.get(name_of(ConversationRow), ())}
     for row in rows[name_of(ConversationRow)]:
         was_there = known.get(row["id"], row)
         if row["phase"] == was_there["phase"] == Phase.CLOSED:
             continue  # nobody works on it
-        row |= {"runner": None, "lease_until": 0.0, "attempts": max(row["attempts"], was_there["attempts"]) + 1}
+        row |= {"runner": None, "attempts": max(row["attempts"], was_there["attempts"]) + 1}
         row["silent_at"] += passed if row["silent_at"] else 0.0
     for row in rows[name_of(ReflectionRow)]:
-        row |= {"runner": None, "lease_until": 0.0}
+        row["runner"] = None
     for row in rows[name_of(ActionCallRow)]:
         row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0
     owned = {row["person_id"]: row for row in before.get(_OWNERS, ())}

@@ -1,5 +1,5 @@
 """Owns what a world's row says of its clock and of who has it: how far it is told to go, what time alone brings, why it
-is stopped; and the two leases on it: which process moves it, and which runs its clock.
+is stopped; and which process moves it, and which runs its clock.
 
 Whoever finds a world short of where it was told to go goes on; who waits for it says so.
 """
@@ -119,30 +119,31 @@ def _begin_day(session: Session, world: WorldView, now: WorldTime) -> None:
         schedule_event(session, world.id, began, DayBegan(day=iso(began)[:10]))
 
 
-LEASE_SECONDS = 20.0
-"""Of machine time: what a process that died has held is another's by then."""
 WANTED_SECONDS = 1.0
 """For so long whoever moves a world makes way for who said that it waits for it, and has said no more."""
 
-MOVES = Lease(holder=WorldRow.runner, until=WorldRow.lease_until)  # type: ignore[arg-type] # columns of the class
+MOVES = Lease(holder=WorldRow.runner)  # type: ignore[arg-type] # a column of the class
 """Which process moves a world."""
-RUNS_CLOCK = Lease(holder=WorldRow.clock_runner, until=WorldRow.clock_lease_until)  # type: ignore[arg-type]
+RUNS_CLOCK = Lease(holder=WorldRow.clock_runner)  # type: ignore[arg-type]
 """Which process runs its clock."""
 
 
-def require_open(row: WorldRow, holder_id: str) -> None:
+def require_open(session: Session, row: WorldRow, holder_id: str) -> None:
     """Raises: WorldMoves: another replica moves it."""
-    if row.runner not in (None, holder_id) and row.lease_until >= time.time():
+    if row.runner in (None, holder_id):
+        return
+    is_open = select(WorldRow.id).where(WorldRow.id == row.id, MOVES.is_open_to(session, holder_id))
+    if session.exec(is_open).first() is None:
         raise moves(row)
 
 
-def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: float) -> bool:
+def claim_if_there(session: Session, holder_id: str, world_id: str) -> bool:
     """Hold a world that may have no row: whether it has. Raises: WorldMoves: another replica moves it."""
     row = session.get(WorldRow, world_id, with_for_update=True)
     if row is None:
         return False
-    require_open(row, holder_id)
-    row.runner, row.lease_until = holder_id, time.time() + seconds
+    require_open(session, row, holder_id)
+    row.runner = holder_id
     return True
 
 
@@ -159,5 +160,5 @@ def is_wanted(row: WorldRow | None) -> bool:
 
 def abandoned(session: Session, holder_id: str) -> list[str]:
     """Worlds that have not come to where they were told to go, and that no other living process holds."""
-    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), MOVES.is_open_to(holder_id))
+    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), MOVES.is_open_to(session, holder_id))
     return list(session.exec(due.order_by(col(WorldRow.id))))

@@ -24,9 +24,7 @@ from service.runtime.pace import ExactRun
 from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_clock import (
-    LEASE_SECONDS,
     MOVES,
-    RUNS_CLOCK,
     Tick,
     abandoned,
     cancel_orders,
@@ -38,13 +36,13 @@ from service.runtime.world_clock import (
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked, log_command
 from service.store.idempotency import Once, Replayed, once
-from service.store.ids import new_id
 from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import WorldTime, iso
 
 T = TypeVar("T")
 
+SWEEP_SECONDS = 2.0
 PATIENCE_SECONDS = 5.0
 """How long a command waits for a world that moves to stand, in machine time."""
 MOST_HELD = 64
@@ -58,21 +56,18 @@ class WorldRunner:
         self,
         deps: WorldDependencies,
         *,
-        sweep_seconds: float = LEASE_SECONDS / 4,
-        lease_seconds: float = LEASE_SECONDS,
+        sweep_seconds: float = SWEEP_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
         most_held: int = MOST_HELD,
     ) -> None:
         """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move.
 
-        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for
-        a world that moves for `patience_seconds` at most, and for one another as long as that takes.
+        Commands wait for a world that moves for `patience_seconds` at most, and for one another as long as that takes.
         Of worlds that stand no more than `most_held` are held in memory, those used last.
         """
         self.deps = deps
-        self.id = new_id()
+        self.id = deps.conversation.database.presence.new_holder()
         self._reflections = Reflections(deps.conversation)
-        self.lease_seconds = lease_seconds
         self._database = deps.conversation.database
         self._sweep_seconds = sweep_seconds
         self._patience_seconds = patience_seconds
@@ -84,10 +79,6 @@ class WorldRunner:
 
     async def start(self) -> None:
         """Go on with every world that a former process left short of where it was told to go."""
-        if self._database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._database.write(MOVES.give_back)
-            await self._database.write(RUNS_CLOCK.give_back)
-        await self._reflections.start()
         self._sweeper = asyncio.create_task(repeat(self._sweep, self._sweep_seconds))
 
     async def stop(self) -> None:
@@ -105,8 +96,9 @@ class WorldRunner:
         """The world as this process holds it; too many are held: the one that was used longest ago is let go."""
         world = self._worlds.get(world_id)
         if world is None:
-            seconds = {"lease_seconds": self.lease_seconds, "patience_seconds": self._patience_seconds}
-            world = self._worlds[world_id] = HeldWorld(world_id, self.deps, self.id, self._reflections, **seconds)
+            world = self._worlds[world_id] = HeldWorld(
+                world_id, self.deps, self.id, self._reflections, patience_seconds=self._patience_seconds
+            )
         self._held[world_id] = world
         self._held.move_to_end(world_id)
         if len(self._held) > self._most_held:
@@ -236,7 +228,7 @@ class WorldRunner:
         """
 
         def change(session: Session) -> T:
-            claim_if_there(session, self.id, world_id, self.lease_seconds)
+            claim_if_there(session, self.id, world_id)
             return work(session)
 
         deadline = asyncio.get_running_loop().time() + self._patience_seconds
@@ -280,14 +272,10 @@ class WorldRunner:
         return order_ticks(session, self.deps.conversation.worlds, world_id, ticks)
 
     async def _sweep(self) -> None:
-        """Extend the leases on what moves here, halt what was called off elsewhere, and move what nobody moves: its
-        process died, or its store was away. Make the reflections that are due.
+        """Halt what was called off elsewhere, and move what nobody moves: its process died, or its store was away. Make
+        the reflections that are due.
         """
         moving = {i: world for i, world in self._worlds.items() if world.lock.locked()}
-        if moving:
-            await self._database.write(
-                lambda s: MOVES.extend(s, self.id, self.lease_seconds, col(WorldRow.id).in_(moving))
-            )
         for world in moving.values():
             _, target = await world.clock_and_target()
             if world.run is not None and target < world.run.until:

@@ -28,6 +28,7 @@ from sqlmodel import Session
 from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured, system_reason
 from service.locales import Phrase
 from service.settings import Settings
+from service.store.lease import Presence
 from service.store.world_rows import keep_what_changes
 
 if sys.platform == "win32":
@@ -77,6 +78,8 @@ class Database:
         threads = SQLITE_READERS if self.is_sqlite else threads
         self.engine = _engine(self.url, threads)
         self._writing = self.engine.execution_options(kataribe_write=True)
+        self.presence = Presence(self.url)
+        """This process, as others see it that share the database."""
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
         # SQLite has one writer at a time: one thread queues for it, so that no thread waits on a lock.
         writers = 1 if self.is_sqlite else threads
@@ -168,6 +171,7 @@ class Database:
         self._readers.shutdown()
         self._late.shutdown()
         self._writers.shutdown()
+        self.presence.close()
         self.engine.dispose()
 
 

@@ -81,7 +81,6 @@ class OfPerson(_OfWorld):
 
 class _Leased(SQLModel):
     runner: str | None = None
-    lease_until: float = 0.0
 
 
 class _Spent(SQLModel):
@@ -135,9 +134,8 @@ class WorldRow(_Leased, table=True):
     `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
     at run time (0: never): no two casts of any world bear the same. `timeline` changes where the world is brought back
     to what it was: what was asked before is of no use any more. `branched_from` is the world that this one was until
-    its minute `branched_at` (None: it began by itself). `lease_until` is machine time: until then the process named in
-    `runner` moves it; until `wanted_until` another one waits for the world to stand, to change it. `clock_runner` and
-    `clock_lease_until` say of the process that runs its clock what `runner` and `lease_until` say.
+    its minute `branched_at` (None: it began by itself). `runner` is who moves it, as long as that process lives; until
+    `wanted_until` (machine time) another one waits for the world to stand, to change it. `clock_runner` runs its clock.
     """
 
     __tablename__ = "worlds"
@@ -169,7 +167,6 @@ class WorldRow(_Leased, table=True):
     """up to this world time they are the same; null: it began by itself"""
     wanted_until: float = 0.0
     clock_runner: str | None = None
-    clock_lease_until: float = 0.0
 
 
 @Policy(whose="person_id", goes=GoesWith.PERSON, passing_columns=("life", "agent_state"))
@@ -264,27 +261,26 @@ class MovementRow(_OfWorld, table=True):
         "holds_clock",
         "stands_at",
         "runner",
-        "lease_until",
     ),
 )
 class ConversationRow(_Leased, _Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of the
-    living world. `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works on
-    it. `awaits`: the person whose words a human is to find next (None: nobody waits for a human); silence ends it at
-    `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often somebody set
-    about its next turn, or its closing. `chat_idle_minutes` (of the machine) is set where it is a chat client's: so
-    long may its user be silent. `holds_clock`: the world's clock stands while it runs. `told` is what the game said was
-    going on when it began, line by line. `actions`: ids of all that may be asked of the game in it (None: what the
-    content allows). `choices`: so many lines are suggested to the player after each turn of a model. `opened_for`: why
-    somebody spoke to a player first, by the world's rule (phase.OpenedFor; None: a client began it, or the living
-    world), and `matter` what of. `form`: what a turn is made of, `turn_policy`: who is next, `modulator`: who perceives
-    a turn (all in store/phase.py); before its turn a speaker is shown the newest `perceptions` of what it has perceived
-    since its last. `place`: in words, where it is at no node of the map.
-    `stands_at`: before that turn it stands until somebody lets it go on (None: it goes on by itself). Of a scene that a
-    writer set up `definition` is what was in its file and `scene_id` the file's id, with a number behind it where it
-    was played before (`S001.2`); `carried` is the summary of the scene before it.
+    living world. `runner` works on it, as long as that process lives. `awaits`: the person whose words a human is to
+    find next (None: nobody waits for a human); silence ends it at `silent_at` (machine time) or at the world time
+    `silent_at_minute`, 0: never. `attempts`: how often somebody set about its next turn, or its closing.
+    `chat_idle_minutes` (of the machine) is set where it is a chat client's: so long may its user be silent.
+    `holds_clock`: the world's clock stands while it runs. `told` is what the game said was going on when it began, line
+    by line. `actions`: ids of all that may be asked of the game in it (None: what the content allows). `choices`: so
+    many lines are suggested to the player after each turn of a model. `opened_for`: why somebody spoke to a player
+    first, by the world's rule (phase.OpenedFor; None: a client began it, or the living world), and `matter` what of.
+    `form`: what a turn is made of, `turn_policy`: who is next, `modulator`: who perceives a turn (all in
+    store/phase.py); before its turn a speaker is shown the newest `perceptions` of what it has perceived since its
+    last. `place`: in words, where it is at no node of the map. `stands_at`: before that turn it stands until somebody
+    lets it go on (None: it goes on by itself). Of a scene that a writer set up `definition` is what was in its file and
+    `scene_id` the file's id, with a number behind it where it was played before (`S001.2`); `carried` is the summary of
+    the scene before it.
     """
 
     __tablename__ = "conversations"
@@ -705,15 +701,15 @@ class MemoryOwnerRow(OfPerson, table=True):
     known="at",
     ended="known_at",
     unended={"phase": "due", "dropped": [], "failure": None},
-    here=("runner", "lease_until"),
+    here=("runner",),
 )
 class ReflectionRow(_Leased, OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
 
     The row is the workflow: `phase` is due, done or failed (`failure` says why). What comes of it is known from
-    `known_at`. `dropped` are the insights that were kept out, and why. `lease_until` is machine time: until then the
-    process named in `runner` works on it.
+    `known_at`. `dropped` are the insights that were kept out, and why. `runner` works on it, as long as that process
+    lives.
     """
 
     __tablename__ = "reflections"

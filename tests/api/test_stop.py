@@ -55,7 +55,7 @@ def moving(client: TestClient, model: Hanging) -> Iterator[TestClient]:
 
 def rows(app: FastAPI) -> dict[str, list[Any]]:
     """All that is stored, the leases aside."""
-    leases = {"runner", "lease_until"}
+    leases = {"runner"}
 
     def read(session: Session) -> dict[str, list[Any]]:
         return {

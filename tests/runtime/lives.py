@@ -25,7 +25,6 @@ from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
-from service.runtime.world_clock import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import QualitySettings, Settings
 from service.store.budget import DailyBudget, utc_now
@@ -125,7 +124,7 @@ class House:
         return {
             "events": [event for event in told if event["audience"] == Audience.WORLD],
             "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
-            "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
+            "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner"})),
             "participants": rows(ParticipantRow, ParticipantRow.conversation_id, ParticipantRow.seat),
             "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.person_id),
             "attitudes": rows(
@@ -150,7 +149,6 @@ async def house(
     at_once: int = 8,
     sweep_seconds: float = 10,
     patience_seconds: float = PATIENCE_SECONDS,
-    lease_seconds: float = LEASE_SECONDS,
     url: str | None = None,
     llm: dict[str, Any] | None = None,
     now: Callable[[], datetime] = utc_now,
@@ -196,9 +194,7 @@ async def house(
         quality=DecisionChecks(quality, models) if quality else None,
     )
     deps = WorldDependencies(conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room))
-    world_runner = WorldRunner(
-        deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds, lease_seconds=lease_seconds
-    )
+    world_runner = WorldRunner(deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await world_runner.start()
     try:
         yield House(room=room, world_runner=world_runner)

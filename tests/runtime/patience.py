@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 PATIENCE_SECONDS = 25
-"""Far longer than what is waited for takes, for the machine may be busy; shorter than a conversation's lease."""
+"""Far longer than what is waited for takes, for the machine may be busy."""
 
 
 async def until(done: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:

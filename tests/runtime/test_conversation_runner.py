@@ -1,7 +1,6 @@
 """Owns the tests of who carries which conversation, whatever stops on the way."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,7 +9,8 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from sqlmodel import Session
+from sqlalchemy import text
+from sqlmodel import Session, col
 
 from service.conversation.closing import machine_time, reopen
 from service.conversation.dependencies import ConversationDependencies
@@ -22,14 +22,17 @@ from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
-from service.runtime.carried import LEASE_SECONDS, ConversationRunner
+from service.runtime.carried import ConversationRunner
 from service.runtime.memory_jobs import MemoryJobs
+from service.store.lease import Lease, Presence
 from service.store.phase import Audience, EndReason, Phase
+from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
     SummaryRow,
     UsageRow,
+    WorldRow,
 )
 from tests.conversation.live import Recorded
 from tests.conversation.scenes import acts, begin_scene
@@ -174,7 +177,7 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
         asyncio.run((Engine(room).converse if committed < 4 else Engine(room).close)(main(conversation_id)))
     assert len(turns(room, conversation_id)) == committed
     assert talk(room, conversation_id).phase == (Phase.RUNNING if committed < 4 else Phase.CLOSING)
-    _set(room, conversation_id, runner="a process that is gone", lease_until=time.time() - 1)
+    _set(room, conversation_id, runner="1-a process that is gone")
     script.enqueue(*words[committed:])
 
     async def run() -> None:
@@ -190,43 +193,25 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
     assert script.unused == 0
 
 
-def test_what_a_former_process_left_is_taken_up_at_once_where_there_is_one_process(
-    room: ConversationDependencies, script: ScriptedModel
-) -> None:
-    conversation_id = meet(room)
-    _set(room, conversation_id, runner="the process before", lease_until=time.time() + 3600)
-    script.enqueue(*talk_of_family())
-
-    async def run() -> str:
-        async with _running(room) as runner:
-            if not room.database.is_sqlite:
-                await asyncio.sleep(0.1)
-                return talk(room, conversation_id).phase
-            await runner.wait(main(conversation_id))
-            return talk(room, conversation_id).phase
-
-    # With PostgreSQL it may be a living replica: its lease counts.
-    assert asyncio.run(run()) == (Phase.CLOSED if room.database.is_sqlite else Phase.RUNNING)
-
-
-def test_a_living_lease_is_left_alone_and_an_expired_one_is_taken(
+def test_what_a_living_process_holds_is_left_alone_and_taken_up_as_soon_as_that_is_gone(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     script.enqueue(*talk_of_family())
+    other = Presence(room.database.url)
 
     async def run() -> tuple[int, str]:
         async with _running(room) as runner:
             conversation_id = meet(room)
-            _set(room, conversation_id, runner="another replica", lease_until=time.time() + 3600)
+            _set(room, conversation_id, runner=other.new_holder())
             runner.submit(main(conversation_id))
             await asyncio.sleep(0.15)
             asked = len(script.history)
-            _set(room, conversation_id, lease_until=time.time() - 1)
+            other.close()
             await runner.wait(main(conversation_id))
             return asked, conversation_id
 
     asked, conversation_id = asyncio.run(run())
-    assert asked == 0
+    assert asked == 0 or room.database.is_sqlite  # which is one process's: whoever else held it is gone
     assert _texts(room, conversation_id) == WHOLE
 
 
@@ -247,20 +232,28 @@ def test_two_replicas_carry_a_conversation_once(room: ConversationDependencies, 
     assert len(script.history) == 5
 
 
-def test_the_lease_is_extended_while_the_model_thinks(room: ConversationDependencies, script: ScriptedModel) -> None:
-    script.latency_seconds = 10
-    script.enqueue(*talk_of_family())
+@pytest.mark.server
+def test_a_process_whose_connection_is_lost_shows_itself_again(postgres_url: str) -> None:
+    one, other = Database(postgres_url), Database(postgres_url)
+    one.migrate()
+    holder = one.presence.new_holder()
 
-    async def run() -> float:
-        async with _running(room) as runner:
-            conversation_id = meet(room)
-            runner.submit(main(conversation_id))
-            await until(lambda: bool(script.history))
-            _set(room, conversation_id, lease_until=time.time() + 1)
-            await until(lambda: talk(room, conversation_id).lease_until > time.time() + 20)
-            return talk(room, conversation_id).lease_until - time.time()
+    def is_gone() -> bool:
+        held = Lease(holder=WorldRow.runner)  # type: ignore[arg-type] # a column of the class
+        mine = other.presence.new_holder()
+        return other.write_now(lambda s: held.take(s, mine, col(WorldRow.id) == "main")) == 1
 
-    assert asyncio.run(run()) <= LEASE_SECONDS
+    other.write_now(lambda s: s.add(WorldRow(id="main", language="en", started_at=0, now=0, runner=holder)))
+    assert not is_gone()
+    ends = """SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+        WHERE locktype = 'advisory' AND classid = 7203916 AND datname = current_database()"""
+    other.presence.close()
+    other.write_now(lambda s: s.execute(text(ends)))
+    one.presence.show()
+    assert not is_gone()
+    one.close()
+    assert is_gone()
+    other.close()
 
 
 def test_conversations_of_others_go_on_beside(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -357,7 +350,7 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(
 
     conversation_id = asyncio.run(stopped_midway())
     left = talk(room, conversation_id)
-    assert (left.phase, left.runner) == (Phase.RUNNING, None)  # no lease to wait for
+    assert (left.phase, left.runner) == (Phase.RUNNING, None)  # nobody is to wait for it
     assert _texts(room, conversation_id) == WHOLE[:2]
     script.enqueue(*words[2:])
 
@@ -379,7 +372,7 @@ def test_what_the_living_world_holds_is_left_to_it(
     if phase == Phase.CLOSING:
         asyncio.run(Engine(room).converse(main(held)))
     asked = len(script.history)
-    _set(room, held, clock_policy="minute", talk_id="aoi@1", runner="somebody", lease_until=time.time() - 1)
+    _set(room, held, clock_policy="minute", talk_id="aoi@1", runner="1-somebody")
 
     async def run() -> None:
         async with _running(room) as runner:
@@ -394,7 +387,7 @@ def test_what_the_living_world_holds_is_left_to_it(
 
     asyncio.run(run())
     row = talk(room, held)
-    assert (row.phase, row.runner) == (phase, "somebody")
+    assert (row.phase, row.runner) == (phase, "1-somebody")
     assert len(script.history) == asked + 3, "only the other talk's two utterances and closing"
 
 

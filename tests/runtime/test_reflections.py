@@ -201,9 +201,8 @@ def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: Sc
         (key,) = await room.database.read(due_reflections)
         with pytest.raises(Died):
             await died.submit(key)
-        await room.database.write(_lease_runs_out)
+        await room.database.write(_its_process_is_gone)
         again = Reflections(room)
-        await again.start()
         await asyncio.gather(again.submit(key), again.submit(key))
         await again.submit(key)
         await again.stop()
@@ -215,8 +214,8 @@ def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: Sc
     assert script.unused == 0
 
 
-def _lease_runs_out(session: Session) -> None:
-    session.execute(update(ReflectionRow).values(lease_until=0.0))
+def _its_process_is_gone(session: Session) -> None:
+    session.execute(update(ReflectionRow).values(runner="1-a process that is gone"))
 
 
 class _Dies:

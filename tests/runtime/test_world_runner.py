@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import logging
-import time
 from pathlib import Path
 
 import pytest
@@ -76,9 +75,10 @@ def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Conte
     assert HOLD not in found
 
 
-def _held_by_another(session: Session, until: float) -> None:
-    held = update(WorldRow).where(col(WorldRow.id) == "main")
-    session.execute(held.values(runner="another", lease_until=until))
+def _hold(home: House, runner: str | None) -> None:
+    """Let another part of this process, which lives, move the world; None: nobody does."""
+    held = update(WorldRow).where(col(WorldRow.id) == "main").values(runner=runner)
+    home.room.database.write_now(lambda s: s.execute(held))
 
 
 def test_who_waits_while_another_replica_moves_the_world_waits_without_a_word_in_the_log(
@@ -87,7 +87,8 @@ def test_who_waits_while_another_replica_moves_the_world_waits_without_a_word_in
     async def live() -> None:
         async with house(village, tmp_path, rehearsal()) as home:
             await home.live(1)
-            home.room.database.write_now(lambda s: _held_by_another(s, time.time() + 0.3))
+            _hold(home, home.room.database.presence.new_holder())
+            asyncio.get_running_loop().call_later(0.3, _hold, home, None)
             await home.live(1)
 
     with caplog.at_level(logging.WARNING):
@@ -99,7 +100,7 @@ def test_a_world_that_another_replica_moves_is_not_changed_here(village: Content
     async def live() -> None:
         async with house(village, tmp_path, rehearsal()) as home:
             await home.live(1)
-            home.room.database.write_now(lambda s: _held_by_another(s, 4e9))
+            _hold(home, home.room.database.presence.new_holder())
             with pytest.raises(WorldMoves):
                 await home.world_runner.command("main", lambda *_: None)
 

@@ -34,9 +34,6 @@ from world.time import WorldTime
 
 NAMES = {"en": "Village", "ja": "村"}
 
-LEASE_SECONDS = 1.0
-"""After so long a world is taken from who was killed, where others may hold it."""
-
 
 def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
     """The story of the world as lines; what it is called is left out."""
@@ -84,7 +81,7 @@ async def walk(seed: int, content: Content, directory: Path, *, url: str | None 
     rng = random.Random(seed)
     model = Slow(rehearsal(), seed=seed, longest_seconds=0.002)
     known, worlds, saves, again = dict[tuple[str, WorldTime], str](), ["main"], list[tuple[str, str]](), 0
-    place: dict[str, Any] = {"url": url, "lease_seconds": LEASE_SECONDS, "daily_snapshots": 0}
+    place: dict[str, Any] = {"url": url, "daily_snapshots": 0}
     begun = partial(house, hamlet(content), directory, model, **place)
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(begun())

@@ -136,7 +136,7 @@ def _live(room: ConversationDependencies, script: ScriptedModel) -> None:
         command(room, lambda s, world_session: put_person(s, room.worlds, world_session, mika), world_id)  # noqa: B023
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
-        room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
+        room.database.write_now(lambda s: once(s, Once(world_id=world_id, key="k", fingerprint="x"), dict))  # noqa: B023 - run here
         asyncio.run(keep(room, world_id, "before"))
         room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
 

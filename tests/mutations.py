@@ -1,5 +1,5 @@
 """Owns thirty mutations of the code, each with the tests that must fail for it: `python -m tests.mutations` puts one
-after the other into the checkout, runs its tests, and takes it out again.
+after the other into the checkout, runs its tests, and takes it out again; `python -m tests.mutations 4 6` those two.
 
 A mutation is a file, the text that is changed (once in the file), what it becomes, and where the tests stand.
 """
@@ -28,7 +28,7 @@ MUTATIONS = (
         "service/conversation/context_selection.py",
         "each.score >= near_best * best",
         "each.score >= 0 * best",
-        "tests/conversation",
+        "tests/conversation/test_reminding.py",
     ),
     (
         "service/memory/secrets.py",
@@ -40,7 +40,7 @@ MUTATIONS = (
         "service/memory/record.py",
         "hands = 0 if self.is_bare or self.kind is Kind.SELF else 1 + len(self.via)",
         "hands = 0",
-        "tests/memory",
+        "tests/api/test_memory.py",
     ),
     (
         "service/memory/telling.py",
@@ -199,7 +199,9 @@ def caught(file: str, text: str, becomes: str, tests: str) -> bool:
 
 if __name__ == "__main__":
     escaped = 0
-    for number, mutation in enumerate(MUTATIONS, 1):
+    asked = [int(number) for number in sys.argv[1:]] or range(1, len(MUTATIONS) + 1)
+    for number in asked:
+        mutation = MUTATIONS[number - 1]
         is_caught = caught(*mutation)
         escaped += not is_caught
         print(f"{number:2} {'caught' if is_caught else 'ESCAPED'}  {mutation[0]}: {mutation[2].strip()}", flush=True)

@@ -22,7 +22,7 @@ from service.api.dependencies import (
     describe,
     once_of,
 )
-from service.api.schemas import ActingOut, CommitmentIn, CommitmentOut, Page
+from service.api.schemas import CommitmentIn, CommitmentOut, Page
 from service.decision.options import action_name, option_line, why
 from service.errors import CommitmentOver, NotFound
 from service.locales import language_accepted
@@ -85,7 +85,7 @@ class MovedOut(Out, of=Segment, shows="path"):
     minutes: int = Field(description="world minutes the whole way takes")
 
 
-class DoingOut(ActingOut):
+class DoingOut(Out, of=Option, shows="action_id facility_id"):
     """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
     it.
     """
@@ -99,7 +99,7 @@ class DoingOut(ActingOut):
 ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
 
 
-class _NamedAction(ActingOut, of=Refusal, shows="target_id"):
+class _NamedAction(Out, of=Refusal, shows="action_id facility_id target_id"):
     name: str = Field(description="the action's name, in the reader's language")
     facility_name: str | None = Field(description="that facility's name; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")

@@ -41,6 +41,7 @@ from service.people.attitude import Attitude
 from service.people.worlds import Notice, WorldView
 from service.runtime.world_session import DecidingBy
 from service.settings import ContextTokens
+from service.store.client_event_kinds import SuggestedLine
 from service.store.event_kinds import DayBlock, FactRejected, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
@@ -49,12 +50,11 @@ from service.store.tables import (
     ConversationRow,
     EventRow,
     MemoryRow,
-    Suggestion,
     SummaryRow,
     TurnRow,
     UsageRow,
 )
-from service.usage import Usage
+from service.store.usage import CostOut
 from world.actions import Option
 from world.life import Position
 from world.needs import Need
@@ -306,10 +306,6 @@ class ClockOut(Out):
     )
 
 
-class AnnouncementOut(Out, of=Notice, shows="text at until"):
-    """Something everybody knows of from `at` until before `until`."""
-
-
 class WorldIn(
     ChangeIn,
     examples={
@@ -344,10 +340,6 @@ class GoalOut(Out, of=Goal, shows="goal success_criteria"):
     given: bool = Field(description="False: the character set it itself")
 
 
-class SuggestionOut(Out, of=Suggestion, shows="id text"):
-    """A line that a human may say next."""
-
-
 def _known(emotion: object) -> object:
     return emotion if emotion in get_args(Emotion) else "neutral"
 
@@ -370,7 +362,7 @@ class TurnOut(
     emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
         description="how the speaker shows itself while saying it"
     )
-    choices: list[SuggestionOut] = Field(
+    choices: list[SuggestedLine] = Field(
         validation_alias="suggestions",
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
     )
@@ -393,10 +385,6 @@ class FailureOut(Out):
         description="of a closing, or of a talk whose model is away: when it is tried again by itself (the machine's "
         "time, in UTC); null: it is not",
     )
-
-
-class CostOut(Out, of=Usage, shows="calls prompt_tokens completion_tokens"):
-    """Model calls and tokens."""
 
 
 class StepOut(Out):
@@ -477,32 +465,26 @@ class TowardsChangesOut(Out):
     attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
 
 
-class _TakenAway(Out):
+class TakenOut(Out):
+    """What one of more than two takes away: of what it perceived alone."""
+
     summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
     topics: list[str] = Field(description="what was talked about, a few words each")
     facts: list[KeptFactOut] = Field(description="what it now remembers")
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
     rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
-
-
-class PartnerChangesOut(_TakenAway, TowardsChangesOut):
-    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
-
-
-class _FeltOut(_TakenAway):
     mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
     learned_facts: list[KeptFactOut] = Field(
         description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
     )
-
-
-class TakenOut(_FeltOut):
-    """What one of more than two takes away: of what it perceived alone."""
-
     towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
 
 
-class ChangesOut(PartnerChangesOut, _FeltOut):
+class PartnerChangesOut(TowardsChangesOut, of=TakenOut, shows="summary topics facts mid_term rejected"):
+    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
+
+
+class ChangesOut(PartnerChangesOut, of=TakenOut, shows="mood learned_facts"):
     """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
     """
@@ -559,14 +541,10 @@ class ConversationOut(
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
-class MessageOut(Out, of=Message, shows="role content"):
-    """One message of a prompt. `assistant` is what the speaker itself said before."""
-
-
-class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"):
+class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model", use_attribute_docstrings=True):
     """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
 
-    messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
+    messages: list[Message] = Field(description="the messages in the order in which they were sent")
 
 
 class ActionCallOut(
@@ -657,10 +635,6 @@ class PositionOut(Out, of=Position, shows="node_id toward progress"):
     )
 
 
-class ActingOut(Out, of=Option, shows="action_id facility_id"):
-    """An action, and where it is done."""
-
-
 class NeedOut(Out, of=Need, shows="name lowest highest critical"):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
@@ -668,7 +642,7 @@ class NeedOut(Out, of=Need, shows="name lowest highest critical"):
     level: float = Field(description="how full it is now")
 
 
-class ActivityOut(ActingOut):
+class ActivityOut(Out, of=Option, shows="action_id facility_id"):
     """What a character does now."""
 
     name: str = Field(description="as the author calls it, in the world's language")
@@ -709,7 +683,12 @@ class WorldNow(Out, of=WorldView, shows="id language now"):
     conversations_running: int = Field(description="how many conversations are being spoken now")
 
 
-class WorldOut(WorldNow, of=WorldView, shows="started_at label weather decision context_tokens circumstances"):
+class WorldOut(
+    WorldNow,
+    of=WorldView,
+    shows="started_at label weather decision context_tokens circumstances",
+    use_attribute_docstrings=True,
+):
     """A world's clock and how it is played."""
 
     tick_minutes: int = Field(description="how many world minutes a tick is")
@@ -723,17 +702,13 @@ class WorldOut(WorldNow, of=WorldView, shows="started_at label weather decision 
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
-    announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
+    announcements: list[Notice] = Field(description="what everybody knows of now")
 
 
 class NodeOut(Out, of=Node, shows="id map_id name x y"):
     """A place to stand on."""
 
     closed: bool = Field(description="true: an NPC stands there, nobody else can")
-
-
-class EdgeOut(Out, of=Edge, shows="a b minutes"):
-    """A way, walked in `minutes` in either direction."""
 
 
 class FacilityOut(Out, of=Facility, shows="id map_id name node_ids"):
@@ -744,12 +719,12 @@ class FacilityOut(Out, of=Facility, shows="id map_id name node_ids"):
     open_now: bool = Field(description="true: it is open at the world's clock")
 
 
-class MapOut(Out):
+class MapOut(Out, use_attribute_docstrings=True):
     """All maps of the world."""
 
     maps: dict[str, str] = Field(description="each map's name by its id")
     nodes: list[NodeOut] = Field(description="the places to stand on")
-    edges: list[EdgeOut] = Field(description="the ways between nodes")
+    edges: list[Edge] = Field(description="the ways between nodes")
     facilities: list[FacilityOut] = Field(description="the shops, fields and houses")
     posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 

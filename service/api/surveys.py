@@ -24,12 +24,13 @@ from service.api.dependencies import (
     describe,
 )
 from service.api.problem import language_of
-from service.api.schemas import CostOut, FailureOut
+from service.api.schemas import FailureOut
 from service.conversation.surveys import (
     AnswerForm,
     AnswerKind,
+    MemorySummary,
     PersonAnswer,
-    Scan,
+    RestsOn,
     Survey,
     require_actor,
     summarise,
@@ -40,6 +41,7 @@ from service.errors import refuse
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
+from service.store.usage import CostOut
 from service.usage import Usage
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -93,19 +95,12 @@ class SurveyIn(
     )
 
 
-class RestsOnOut(Out):
-    """A memory that something rests on."""
-
-    refs: list[str] = Field(description="what it is: `memory:…`, `turn:…`, `talk:…`, `promise:…`")
-    text: str = Field(description="as the prompt showed it")
-
-
 class PersonAnswerOut(Out, of=PersonAnswer, shows="person_id answer because"):
     """What one answered."""
 
     name: str = Field(description="its name")
     kind: Literal["character", "npc"] = Field(description="what it is")
-    rests_on: list[RestsOnOut] = Field(description="the memories it named, of those it was shown; empty: none")
+    rests_on: list[RestsOn] = Field(description="the memories it named, of those it was shown; empty: none")
     failure: FailureOut | None = Field(description="why it answered nothing, in the request's language; null: it did")
 
 
@@ -140,25 +135,6 @@ class SummaryIn(In, examples={"whom she trusts": {"question": "Whom does she tru
     """What is to be summed up."""
 
     question: Question = Field(description="what it is about", examples=["Whom does she trust, and why?"])
-
-
-class SentenceOut(Out):
-    """A sentence of a summary."""
-
-    text: str = Field(description="the sentence, in the world's language")
-    rests_on: list[RestsOnOut] = Field(description="the memories it rests on; at least one")
-
-
-class SummaryOut(Out, of=Scan, shows="parts model"):
-    """What a person knows of a question, out of all that it remembers."""
-
-    person_id: str = Field(description="id of the person")
-    question: str = Field(description="as it was asked")
-    language: Language = Field(description="the language of the summary")
-    at: WorldTimeText = Field(description="the world time")
-    sentences: list[SentenceOut] = Field(description="the summary; empty: nothing bears on the question")
-    memories: int = Field(description="how many memories were read: all that it has and holds true")
-    cost: CostOut = Field(description="what the model calls came to")
 
 
 @router.post(
@@ -196,29 +172,14 @@ async def ask_many(
 
 
 @router.post("/people/{person_id}/summary", responses=describe(502))
-async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> SummaryOut:
+async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World) -> MemorySummary:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
     not read; what it keeps secret is. Nothing of it is stored.
     """
     require_actor(world, person_id)
     deps.require_models()
-    found = await summarise(deps.conversation, world, person_id, body.question)
-    texts = {source: one.text for one in found.memories for source in one.sources}
-    return SummaryOut(
-        person_id=person_id,
-        question=body.question,
-        language=world.language,
-        at=world.now,
-        sentences=[
-            SentenceOut(text=one.text, rests_on=[RestsOnOut(refs=[ref], text=texts[ref]) for ref in one.sources])
-            for one in found.sentences
-        ],
-        memories=len(found.memories),
-        parts=found.parts,
-        model=found.model,
-        cost=CostOut.of(found.usage),
-    )
+    return await summarise(deps.conversation, world, person_id, body.question)
 
 
 def _survey(body: SurveyIn) -> Survey:
@@ -277,7 +238,7 @@ def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> Pers
         kind=person.kind,
         answer=one.answer,
         because=one.because,
-        rests_on=[RestsOnOut(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
+        rests_on=[RestsOn(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
         failure=wrong and FailureOut(type=wrong.slug, role=person.kind, detail=wrong.sentence(language)),
     )
 

@@ -31,7 +31,7 @@ from service.store.client_event_kinds import (
 from service.store.event_kinds import Payload
 from service.store.events import last_of_an_utterance, tell_clients
 from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker
-from service.store.tables import ActionCallRow, ConversationRow, Suggestion, TurnRow
+from service.store.tables import ActionCallRow, ConversationRow, TurnRow
 
 
 def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
@@ -130,12 +130,11 @@ def tell_said(
     )
 
 
-def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines: Sequence[Suggestion]) -> None:
+def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines: Sequence[SuggestedLine]) -> None:
     """Tell clients which lines the last speaker suggested for the answer."""
     last = last_of_an_utterance(session, row.key) if lines and row.has_human else None
     if last is not None:
-        suggested = tuple(SuggestedLine(id=line.id, text=line.text) for line in lines)
-        _tell(session, row, world, Choices(utterance_id=last.data["utterance_id"], choices=suggested))
+        _tell(session, row, world, Choices(utterance_id=last.data["utterance_id"], choices=tuple(lines)))
 
 
 def tell_asked(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:

@@ -33,6 +33,7 @@ from service.memory.record import (
 from service.people.commitments import as_commitment, commitment_line
 from service.people.worlds import WorldView
 from service.store.session import Database
+from service.store.shown import ToldWorldTime
 from service.store.tables import CommitmentRow, MemoryRow, SummaryRow, TurnRow
 from world.time import WorldTime
 
@@ -258,7 +259,7 @@ class MemoryKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remembered:
-    """What a reference leads to. `text`, `at` and where it comes from are None where it is not there any more."""
+    """What a reference leads to. `text`, `at` and where it comes from are null where it is not there any more."""
 
     kind: MemoryKind
     """memory: something it remembers; turn: of a conversation; talk: the summary of one; promise: by it or to it; lore:
@@ -267,7 +268,7 @@ class Remembered:
     """id of the memory; of a turn its conversation, a slash and its number"""
     text: str | None = None
     """the memory in words; null: it is not there any more"""
-    at: WorldTime | None = None
+    at: ToldWorldTime | None = None
     """the world time since when it is remembered; null: it is gone"""
     conversation_id: str | None = None
     """the conversation it comes of; null: of none, or it is gone"""

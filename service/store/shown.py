@@ -13,7 +13,7 @@ from itertools import pairwise
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, Union, Unpack, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from world.time import WorldTime, iso
 
@@ -26,6 +26,10 @@ WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-
 """A world time as text; rows and values have it in minutes."""
 
 
+ToldWorldTime = Annotated[WorldTime, PlainSerializer(iso, return_type=str)]
+"""A world time of a value that travels as it is: a client is told it as text."""
+
+
 WorldMinute = Annotated[int, "world time"]
 """A world time as rows have it."""
 
@@ -34,7 +38,8 @@ class Out(BaseModel, from_attributes=True):
     """What a client is answered. Rows and values become it by their attributes, those within it too.
 
     `class NodeOut(Out, of=Node, shows="id name")` has the fields `id` and `name` as Node has them: with their types,
-    where world times are text, and with the sentence under each of them as its description. `id?` may be null.
+    where world times are text, and with the sentence under each of them as its description. `id?` may be null. A
+    dataclass all of whose fields travel needs no such class: with `use_attribute_docstrings` it is a field's type.
     """
 
     def __init_subclass__(cls, of: type | None = None, shows: str = "", **config: Unpack[ConfigDict]) -> None:

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.dependencies import (
@@ -23,7 +23,6 @@ from service.content.profile import (
     CharacterProfile,
     Decides,
     Emotion,
-    Importance,
     Mood,
     PersonaLine,
     PersonKind,
@@ -35,14 +34,15 @@ from service.conversation.human import MESSAGE_MAX, WORDS_MAX
 from service.conversation.prompt import Goal
 from service.llm.chat import Message
 from service.locales import Language
-from service.memory.mind import OnMind
+from service.memory.closing.write import Changes
+from service.memory.mind import MidTerm
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
 from service.people.worlds import Notice, WorldView
 from service.runtime.world_session import DecidingBy
 from service.settings import ContextTokens
 from service.store.client_event_kinds import SuggestedLine
-from service.store.event_kinds import DayBlock, FactRejected, Payload, Stopped, for_every_kind
+from service.store.event_kinds import DayBlock, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
 from service.store.tables import (
     ActionCallRow,
@@ -387,43 +387,6 @@ class FailureOut(Out):
     )
 
 
-class StepOut(Out):
-    """A number or word before and after."""
-
-    before: int | str = Field(description="as it was before the conversation")
-    after: int | str = Field(description="as it is after the conversation")
-
-
-class KeptFactOut(Out):
-    """A fact that was stored, with the turn it was said in."""
-
-    id: str = Field(description="id of the fact in the long-term memory")
-    statement: str = Field(description="the fact, as a sentence")
-    line: str = Field(description="as the person is told of it, with who told it: true whatever is the case")
-    turn: int = Field(description="the turn it was said in, counted from 0")
-
-
-class MidTermOut(Out, of=OnMind, shows="content expires_at"):
-    """Something that affects the person's next days; an open promise, by it or to it, is among that."""
-
-    ref: str | None = Field(
-        default=None,
-        description="what it is: `memory:` or `promise:` and its id; null: not told",
-        examples=["memory:9f0a3c52", "promise:1c77"],
-    )
-    importance: Importance = Field(
-        validation_alias=AliasChoices("importance", "level"), description="how much it matters, and how long it lasts"
-    )
-    created_at: WorldTimeText | None = Field(
-        default=None,
-        validation_alias=AliasChoices("created_at", "since"),
-        description="the world time it came up at; null: not known",
-    )
-    partner_id: Annotated[str | None, BeforeValidator(lambda id_: id_ or None)] = Field(
-        default=None, description="of whom, or with whom, it came"
-    )
-
-
 class CommitmentIn(In, examples={"it was kept": {"state": "kept"}}):
     """What became of a promise."""
 
@@ -441,60 +404,6 @@ class CommitmentOut(
     """A promise. What was not said is empty, or null."""
 
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
-
-
-class RejectedOut(Out, of=FactRejected, shows="statement turn reason"):
-    """Something the model claimed that was not stored, and why."""
-
-
-class AttitudeOut(Out):
-    """How one stands to the other, each -3 to 3."""
-
-    power: int = Field(description="-3: submits, 3: has the say")
-    intimacy: int = Field(description="-3: closed, 3: as close as can be")
-    task_oriented: int = Field(description="-3: company alone, 3: the matter at hand alone")
-
-
-class TowardsChangesOut(Out):
-    """What a conversation has changed about how one who took part stands to another."""
-
-    affinity: StepOut = Field(description="how much it likes that one, -100..100")
-    stance: str = Field(
-        description="how it stands to that one from now on, in a sentence said to it; empty: nothing stands out"
-    )
-    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
-
-
-class TakenOut(Out):
-    """What one of more than two takes away: of what it perceived alone."""
-
-    summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
-    topics: list[str] = Field(description="what was talked about, a few words each")
-    facts: list[KeptFactOut] = Field(description="what it now remembers")
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
-    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
-    mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
-    learned_facts: list[KeptFactOut] = Field(
-        description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
-    )
-    towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
-
-
-class PartnerChangesOut(TowardsChangesOut, of=TakenOut, shows="summary topics facts mid_term rejected"):
-    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
-
-
-class ChangesOut(PartnerChangesOut, of=TakenOut, shows="mood learned_facts"):
-    """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
-    other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
-    """
-
-    partner: PartnerChangesOut | None = Field(
-        default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
-    )
-    people: dict[str, TakenOut] | None = Field(
-        default=None, description="of more than two: what each takes away, by person id; null: they were two"
-    )
 
 
 class HeldOut(
@@ -573,7 +482,7 @@ class ConversationDetail(ConversationOut):
 
     turns: list[TurnOut] = Field(description="all that was said so far, in order")
     actions: list[ActionCallOut] = Field(description="what was asked of the game so far, in order")
-    changes: ChangesOut | None = Field(description="what it has changed; null: it is not closed yet")
+    changes: Changes | None = Field(description="what it has changed; null: it is not closed yet")
 
 
 class Paged(Out):
@@ -820,7 +729,7 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     last_conversation_at: WorldTimeText | None = Field(
         description="the world time of its last conversation; null: it has had none"
     )
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    mid_term: list[MidTerm] = Field(description="what is on its mind for the next days")
     today: list[MeetingOut] = Field(description="its conversations of the current day")
     items: list[str] = Field(description="things it carries, in words")
     busy: bool = Field(description="of a player: nobody speaks to it first")
@@ -893,7 +802,7 @@ class MemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
         description="what it has come to think: with a query of what bears on it, with `about` of what names that one; "
         "at most ten"
     )
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    mid_term: list[MidTerm] = Field(description="what is on its mind for the next days")
     today: list[MeetingOut] = Field(description="its conversations of the current day")
     long_term_available: bool = Field(
         description="false: the memory graph is away, and `facts` is empty for that reason"

@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from service.content.profile import Profile
 from service.conversation.turn_taking import hears, sees
+from service.memory.closing.write import TakenAway
 from service.people.worlds import WorldView
 from service.store.client_event_kinds import (
     ActionCallDone,
@@ -194,23 +195,21 @@ def tell_failed(session: Session, row: ConversationRow, world: WorldView, failur
     )
 
 
-def tell_closed(session: Session, row: ConversationRow, world: WorldView, changes: Mapping[str, Any]) -> None:
-    """Tell clients that the conversation is remembered; `changes` are as its row has them. What a player feels is its
+def tell_closed(session: Session, row: ConversationRow, world: WorldView, taken: Mapping[str, TakenAway]) -> None:
+    """Tell clients that the conversation is remembered, and what each has `taken` away. What a player feels is its
     own.
     """
-    sides = (
-        (row.opener_id, row.partner_id, changes["partner"], changes),
-        (row.partner_id, row.opener_id, changes, changes["partner"]),
-    )
     told: list[Payload] = []
-    for person_id, other_id, felt, kept in sides:
+    for person_id, other_id in ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id)):
         if person_id in world.cast.players:
             continue
-        if felt["affinity"]["before"] != felt["affinity"]["after"]:
-            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **felt["affinity"]))
-        if felt["mood"]["before"] != felt["mood"]["after"]:
-            told.append(MoodChanged(person_id=person_id, **felt["mood"]))
-        told.append(MemoryChanged(person_id=person_id, facts=len(kept["facts"]), mid_term=len(kept["mid_term"])))
+        own = taken[person_id]
+        stands = own.towards.get(other_id)
+        if stands is not None and stands.affinity.before != stands.affinity.after:
+            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **stands.affinity.model_dump()))
+        if own.mood.before != own.mood.after:
+            told.append(MoodChanged(person_id=person_id, **own.mood.model_dump()))
+        told.append(MemoryChanged(person_id=person_id, facts=len(own.facts), mid_term=len(own.mid_term)))
     _tell(session, row, world, *told)
 
 

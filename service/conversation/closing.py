@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from sqlmodel import Session
 
@@ -35,7 +34,7 @@ from service.memory.closing.ask import (
 )
 from service.memory.closing.check import CheckedClosing, check
 from service.memory.closing.verify import claims_of, verified, verify_prompt
-from service.memory.closing.write import write_closing
+from service.memory.closing.write import AttitudeDegrees, BeforeAfter, Changes, write_closing
 from service.memory.recall import remembered
 from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.people.commitment import Commitment
@@ -256,7 +255,7 @@ def _settle(
             pay(session, row, world.day, role, spent)
     if row.phase != Phase.CLOSING:
         return row
-    row.changes = write_closing(
+    changes, taken = write_closing(
         session,
         world,
         row,
@@ -267,41 +266,45 @@ def _settle(
         embedded,
         clock.now,
     )
+    row.changes = changes.model_dump(mode="json")
     log_own(session, row, clock, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     closed = ConversationClosed(
         conversation_id=row.id,
         partner_id=row.partner_id,
-        attitudes=_attitudes(row, row.changes),
-        towards=_towards(row.changes),
+        attitudes=_attitudes(row, changes),
+        towards=_towards(changes),
     )
     publish(session, row, row.closed_at, closed, row.opener_id)
-    tell_closed(session, row, clock, row.changes)
+    tell_closed(session, row, clock, taken)
     if row.form != TurnForm.SCENE and not deps.settings.keep_prompts:  # a scene may go on from any of its turns
         drop_prompts(session, row.key, said.turns)
     return row
 
 
-def _towards(changes: Mapping[str, Any]) -> dict[str, dict[str, dict[str, int]]] | None:
+def _towards(changes: Changes) -> dict[str, dict[str, dict[str, int]]] | None:
     """How each of more than two stands to the others now, in numbers; None: they were two."""
-    return {
-        one: {
-            other: {"affinity": stands["affinity"]["after"], **(stands["attitude"] or {})}
-            for other, stands in taken["towards"].items()
-        }
-        for one, taken in changes.get("people", {}).items()
-    } or None
-
-
-def _attitudes(row: ConversationRow, changes: Mapping[str, Any]) -> dict[str, dict[str, int]] | None:
-    """How each of two stands to the other now, in numbers: `affinity` of one's changes is the other's."""
-    if "people" in changes:
+    if changes.people is None:
         return None
-    partners = changes["partner"]
     return {
-        row.opener_id: {"affinity": partners["affinity"]["after"], **(changes["attitude"] or {})},
-        row.partner_id: {"affinity": changes["affinity"]["after"], **(partners["attitude"] or {})},
+        one: {other: _degrees(stands.affinity, stands.attitude) for other, stands in away.towards.items()}
+        for one, away in changes.people.items()
     }
+
+
+def _attitudes(row: ConversationRow, changes: Changes) -> dict[str, dict[str, int]] | None:
+    """How each of two stands to the other now, in numbers: `affinity` of one's changes is the other's."""
+    partners = changes.partner
+    if changes.people is not None or partners is None:
+        return None
+    return {
+        row.opener_id: _degrees(partners.affinity, changes.attitude),
+        row.partner_id: _degrees(changes.affinity, partners.attitude),
+    }
+
+
+def _degrees(affinity: BeforeAfter, attitude: AttitudeDegrees | None) -> dict[str, int]:
+    return {"affinity": int(affinity.after), **(attitude.model_dump() if attitude else {})}
 
 
 def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:

@@ -485,15 +485,13 @@ class ConversationDetail(ConversationOut):
     changes: Changes | None = Field(description="what it has changed; null: it is not closed yet")
 
 
-class Paged(Out):
+NextPage = Annotated[str | None, Field(description="the `after` of the next page; null: this is the last")]
+
+
+class Page(Out, Generic[Item]):
     """A part of a list. `next` is the cursor of the page that follows; null on the last."""
 
-    next: str | None = Field(default=None, description="the `after` of the next page; null: this is the last")
-
-
-class Page(Paged, Generic[Item]):
-    """A part of a list."""
-
+    next: NextPage = None
     items: list[Item] = Field(description="what is on this page")
 
 
@@ -522,11 +520,12 @@ class EventPage(Page[AnyEventOut]):
     )
 
 
-class TickOut(Paged):
+class TickOut(Out):
     """What a step of time brought. `now` is where the clock is, `until` where it goes; `next` is the `after` with which
     `GET /world/events` tells the events that are not here.
     """
 
+    next: NextPage = None
     before: WorldTimeText = Field(description="the world time at which the clock stood before")
     now: Now
     until: WorldTimeText = Field(description="the world time to which the clock goes; `now` where it is there")
@@ -576,30 +575,26 @@ class PersonOut(Out, of=Profile, shows="id name"):
     )
 
 
-class PeopleOut(Paged):
+class PeopleOut(Out):
     """Everybody at one moment, characters first; players who are nowhere are left out."""
 
+    next: NextPage = None
     at: WorldTimeText = Field(description="the world time that is shown")
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldNow(Out, of=WorldView, shows="id language now"):
-    """What is told of a world wherever it is told of."""
+class WorldOut(
+    Out,
+    of=WorldView,
+    shows="id language now started_at label weather decision context_tokens circumstances",
+    use_attribute_docstrings=True,
+):
+    """A world's clock and how it is played."""
 
     name: str = Field(description="the world's name, as its author calls it")
     characters: int = Field(description="how many characters live in it")
     npcs: int = Field(description="how many NPCs stand in it")
     conversations_running: int = Field(description="how many conversations are being spoken now")
-
-
-class WorldOut(
-    WorldNow,
-    of=WorldView,
-    shows="started_at label weather decision context_tokens circumstances",
-    use_attribute_docstrings=True,
-):
-    """A world's clock and how it is played."""
-
     tick_minutes: int = Field(description="how many world minutes a tick is")
     models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
@@ -695,10 +690,6 @@ class SecretOut(Out, of=Secret, shows="fact"):
     tell_from: TellFromOut = Field(description="who may be told")
 
 
-class PersonaLineOut(Out, of=PersonaLine, shows="told weight person"):
-    """Something of a person that is told when the moment asks for it."""
-
-
 class MeetingOut(_WithPartner, of=SummaryRow, shows="conversation_id summary topics at"):
     """A closed conversation, as one of those who took part remembers it."""
 
@@ -712,7 +703,7 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     made: bool = Field(
         description="true: made at run time, and can be changed and removed; false: in a file of content"
     )
-    persona: list[PersonaLineOut] = Field(description="what else its author wrote; told when the moment asks for it")
+    persona: list[PersonaLine] = Field(description="what else its author wrote; told when the moment asks for it")
     goals: list[dict[str, str]] = Field(
         description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
     )
@@ -773,15 +764,14 @@ class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_orien
     )
 
 
-class OfOwner(Out):
-    """Something of a person's memory."""
-
-    person_id: str = Field(description="id of the one who remembers")
+Rememberer = Annotated[str, Field(description="id of the one who remembers")]
 
 
-class MemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
+class MemoryOut(Out, of=WorldView, shows="now"):
     """What a person, NPC or character, remembers. `next` pages the facts."""
 
+    next: NextPage = None
+    person_id: Rememberer
     character_id: str = Field(description="an older name of `person_id`")
     npc_id: str | None = Field(description="an older name of `about`")
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
@@ -813,26 +803,6 @@ class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens estimate
     """Model calls and tokens of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
-
-
-class LeftOut(Out):
-    """A limit a day, how much of it is spent, and how much is left."""
-
-    limit: int = Field(description="how much may be spent a day")
-    spent: int = Field(description="how much is spent today")
-    left: int = Field(description="how much is left today")
-
-
-class BudgetOut(Out):
-    """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
-
-    day: str = Field(examples=["2026-04-01"], description="the day that is counted, by the machine's clock in UTC")
-    renews_at: str = Field(
-        examples=["2026-04-02T00:00:00Z"], description="the moment in UTC from which a new day is counted"
-    )
-    exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
-    calls: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
-    tokens: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
 
 
 class HealthOut(Out):

@@ -4,7 +4,6 @@ for words in character. Nothing is kept of it but by who asks, unless it is to b
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -28,14 +27,16 @@ from service.api.schemas import FailureOut
 from service.conversation.surveys import (
     AnswerForm,
     AnswerKind,
+    Bar,
     MemorySummary,
     PersonAnswer,
     RestsOn,
     Survey,
+    bars_of,
     require_actor,
     summarise,
 )
-from service.conversation.writing import Form, Wanted, write
+from service.conversation.writing import Form, Wanted, Written, write
 from service.core import in_words
 from service.errors import refuse
 from service.locales import Language, Phrase
@@ -47,7 +48,6 @@ from service.usage import Usage
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
-MOST_BARS = 10
 
 Question = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
 Bound = Annotated[float, Field(ge=-100_000, le=100_000)]
@@ -104,13 +104,6 @@ class PersonAnswerOut(Out, of=PersonAnswer, shows="person_id answer because"):
     failure: FailureOut | None = Field(description="why it answered nothing, in the request's language; null: it did")
 
 
-class BarOut(Out):
-    """How many answered so."""
-
-    label: str = Field(description="a choice, a number, or a span of numbers")
-    count: int = Field(description="how many")
-
-
 class SurveyOut(Out, of=Survey, shows="question stimulus"):
     """What all of them answered."""
 
@@ -118,9 +111,7 @@ class SurveyOut(Out, of=Survey, shows="question stimulus"):
     language: Language = Field(description="the language in which they answer")
     at: WorldTimeText = Field(description="the world time")
     answers: list[PersonAnswerOut] = Field(description="each one's, in the order in which they were named")
-    bars: list[BarOut] = Field(
-        description="how often each was answered: every choice, or spans of numbers; words: none"
-    )
+    bars: list[Bar] = Field(description="how often each was answered: every choice, or spans of numbers; words: none")
     mean: float | None = Field(description="of numbers; null: there are none")
     answered: int = Field(description="how many answered")
     failed: int = Field(description="how many did not")
@@ -218,7 +209,7 @@ def _out(
         language=world.language,
         at=world.now,
         answers=told,
-        bars=_bars(survey.form, answers),
+        bars=bars_of(survey.form, answers),
         mean=round(sum(numbers) / len(numbers), 3) if numbers else None,
         answered=sum(one.failure is None for one in answers),
         failed=sum(one.failure is not None for one in answers),
@@ -241,24 +232,6 @@ def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> Pers
         rests_on=[RestsOn(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
         failure=wrong and FailureOut(type=wrong.slug, role=person.kind, detail=wrong.sentence(language)),
     )
-
-
-def _bars(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[BarOut]:
-    """How many answered each choice, each whole number where these are few, else a tenth of the range."""
-    given = [one.answer for one in answers if one.answer is not None]
-    if form.choices:
-        counts = Counter(given)
-        return [BarOut(label=choice, count=counts[choice]) for choice in form.choices]
-    if form.least is None or form.most is None:
-        return []
-    least, width = form.least, (form.most - form.least) / MOST_BARS
-    numbers = [float(one) for one in given]
-    steps = int(form.most - least)
-    if least.is_integer() and form.most.is_integer() and steps < MOST_BARS and all(map(float.is_integer, numbers)):
-        return [BarOut(label=f"{least + step:g}", count=numbers.count(least + step)) for step in range(steps + 1)]
-    places = Counter(min(int((one - least) / width), MOST_BARS - 1) for one in numbers)
-    edges = [f"{least + place * width:g}" for place in range(MOST_BARS + 1)]
-    return [BarOut(label=f"{edges[n]} – {edges[n + 1]}", count=places[n]) for n in range(MOST_BARS)]
 
 
 _COLUMNS = ("person_id", "name", "kind", "answer", "because", "rests_on", "refs", "failure")
@@ -304,32 +277,11 @@ class WriteIn(
     to: Slug | None = Field(default=None, description="id of the person whom a letter is for; only with a letter")
 
 
-class WrittenOut(CostOut, of=WorldView, shows="language"):
-    """What was written. Nothing of it is stored or remembered."""
-
-    text: str = Field(description="the words, in the world's language")
-    kind: Form = Field(description="as it was asked for")
-    person_id: str = Field(description="id of the writer")
-    to: str | None = Field(description="id of the person whom a letter is for; null: it is no letter")
-    at: WorldTimeText = Field(description="the world time at which it was written")
-    model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
-
-
 @router.post("/people/{person_id}/write")
-async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World) -> WrittenOut:
+async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World) -> Written:
     """Words in character that are no conversation, by one model call: what the writer does not know does not come into
     them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.
     """
     wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
     deps.require_models()
-    answer = await write(deps.conversation, world, wanted)
-    return WrittenOut.of(
-        answer.usage,
-        text=answer.value.text,
-        kind=body.kind,
-        person_id=person_id,
-        to=body.to,
-        language=world.language,
-        at=world.now,
-        model=answer.model,
-    )
+    return await write(deps.conversation, world, wanted)

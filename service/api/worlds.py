@@ -21,7 +21,7 @@ from service.api.dependencies import (
     WorldTimeText,
     describe,
 )
-from service.api.schemas import Page, WorldNow
+from service.api.schemas import Page, WorldOut
 from service.core import Core
 from service.errors import refuse
 from service.runtime import snapshots
@@ -141,9 +141,15 @@ WorldState = Literal["standing", "moving", "running", "stopped"]
 stopped it."""
 
 
-class WorldSummary(WorldNow, of=WorldRow, shows="branched_from branched_at"):
+class WorldSummary(Out, of=WorldOut, shows="id language now name characters npcs conversations_running"):
     """A world that has begun; `GET /world` tells more of it."""
 
+    branched_from: str | None = Field(
+        description="the world that it was before they went on apart; null: it began by itself"
+    )
+    branched_at: WorldTimeText | None = Field(
+        description="up to this world time they are the same; null: it began by itself"
+    )
     state: WorldState = Field(
         description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
         "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"

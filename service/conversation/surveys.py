@@ -3,6 +3,7 @@ what somebody knows of a question, out of all that it remembers. One who answers
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -35,6 +36,7 @@ SHOWN_TOKENS = 400
 """Most tokens, by `estimate_tokens`, of the memories that somebody is shown who is asked."""
 BATCH_TOKENS = 2000
 """The same of those that are read at once where all of them are."""
+MOST_BARS = 10
 MERGED = 8
 """So many parts of a summary at most become one."""
 SURVEY_TOKENS, SCAN_TOKENS = 400, 900
@@ -135,6 +137,13 @@ class PersonAnswer:
     failure: ModelError | None = None
     usage: Usage = field(default_factory=Usage)
     model: str = ""
+
+
+class Bar(Out):
+    """How many answered so."""
+
+    label: str = Field(description="a choice, a number, or a span of numbers")
+    count: int = Field(description="how many")
 
 
 class RestsOn(Out):
@@ -253,6 +262,24 @@ async def summarise(deps: ConversationDependencies, world: WorldView, person_id:
         model=model,
         cost=CostOut.of(usage),
     )
+
+
+def bars_of(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[Bar]:
+    """How many answered each choice, each whole number where these are few, else a tenth of the range."""
+    given = [one.answer for one in answers if one.answer is not None]
+    if form.choices:
+        counts = Counter(given)
+        return [Bar(label=choice, count=counts[choice]) for choice in form.choices]
+    if form.least is None or form.most is None:
+        return []
+    least, width = form.least, (form.most - form.least) / MOST_BARS
+    numbers = [float(one) for one in given]
+    steps = int(form.most - least)
+    if least.is_integer() and form.most.is_integer() and steps < MOST_BARS and all(map(float.is_integer, numbers)):
+        return [Bar(label=f"{least + step:g}", count=numbers.count(least + step)) for step in range(steps + 1)]
+    places = Counter(min(int((one - least) / width), MOST_BARS - 1) for one in numbers)
+    edges = [f"{least + place * width:g}" for place in range(MOST_BARS + 1)]
+    return [Bar(label=f"{edges[n]} – {edges[n + 1]}", count=places[n]) for n in range(MOST_BARS)]
 
 
 def require_actor(world: WorldView, person_id: str) -> CharacterProfile | NpcProfile:

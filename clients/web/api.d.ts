@@ -224,7 +224,7 @@ export interface components {
             /** @description what is on its mind for the next days */
             mid_term: components["schemas"]["MidTerm"][];
             /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedStatement"][];
+            rejected: components["schemas"]["Rejected"][];
             /** @description the mood of whose it is; in a talk of two the partner's */
             mood: components["schemas"]["BeforeAfter"];
             /** @description what was told about oneself that was not known as a fact; in a talk of two by the partner */
@@ -824,7 +824,7 @@ export interface components {
             /** @description what is on its mind for the next days */
             mid_term: components["schemas"]["MidTerm"][];
             /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedStatement"][];
+            rejected: components["schemas"]["Rejected"][];
         };
         /** @description Everybody at one moment, characters first; players who are nowhere are left out. */
         PeopleOut: {
@@ -935,9 +935,9 @@ export interface components {
             /** @description as a model reads it; of a relationship, what the other is to it */
             told: string;
             /** @description how much it matters, from 1 to 10 */
-            weight?: number;
+            weight: number;
             /** @description whom it is about: told in its presence alone; null: nobody */
-            person?: string | null;
+            person: string | null;
         };
         /**
          * @description Where a conversation stands.
@@ -967,7 +967,7 @@ export interface components {
             arrives_at?: string | null;
         };
         /** @description Something the model claimed that was not stored, and why. */
-        RejectedStatement: {
+        Rejected: {
             /** @description what was not kept */
             statement: string;
             /** @description the turn it is said to have been said in, from 0; null: none was named */
@@ -1094,7 +1094,7 @@ export interface components {
             /** @description what is on its mind for the next days */
             mid_term: components["schemas"]["MidTerm"][];
             /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedStatement"][];
+            rejected: components["schemas"]["Rejected"][];
             /** @description the mood of whose it is; in a talk of two the partner's */
             mood: components["schemas"]["BeforeAfter"];
             /** @description what was told about oneself that was not known as a fact; in a talk of two by the partner */

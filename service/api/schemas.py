@@ -44,6 +44,7 @@ from service.settings import ContextTokens
 from service.store.client_event_kinds import SuggestedLine
 from service.store.event_kinds import DayBlock, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
+from service.store.shown import OutWithValues
 from service.store.tables import (
     ActionCallRow,
     CommitmentRow,
@@ -450,7 +451,7 @@ class ConversationOut(
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
-class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model", use_attribute_docstrings=True):
+class PromptOut(OutWithValues, of=TurnRow, shows="turn speaker_id speaker_name text model"):
     """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
 
     messages: list[Message] = Field(description="the messages in the order in which they were sent")
@@ -584,10 +585,9 @@ class PeopleOut(Out):
 
 
 class WorldOut(
-    Out,
+    OutWithValues,
     of=WorldView,
     shows="id language now started_at label weather decision context_tokens circumstances",
-    use_attribute_docstrings=True,
 ):
     """A world's clock and how it is played."""
 
@@ -623,7 +623,7 @@ class FacilityOut(Out, of=Facility, shows="id map_id name node_ids"):
     open_now: bool = Field(description="true: it is open at the world's clock")
 
 
-class MapOut(Out, use_attribute_docstrings=True):
+class MapOut(OutWithValues):
     """All maps of the world."""
 
     maps: dict[str, str] = Field(description="each map's name by its id")

@@ -16,6 +16,7 @@ from service.memory.telling import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall
+from service.store.shown import OutWithValues
 from service.store.tables import DecisionRow, TurnRow
 from world.actions import Option
 
@@ -54,9 +55,7 @@ _COST = "model calls prompt_tokens completion_tokens cached_tokens duration_ms"
 """Who answered a prompt, and what that cost."""
 
 
-class TurnWhyOut(
-    Out, of=TurnRow, shows=f"turn speaker_id speaker_name text think act {_COST}", use_attribute_docstrings=True
-):
+class TurnWhyOut(OutWithValues, of=TurnRow, shows=f"turn speaker_id speaker_name text think act {_COST}"):
     """Why somebody said a turn."""
 
     perceived: list[str] = Field(description="what it was shown of what was said and done since its last turn")
@@ -84,7 +83,7 @@ class ImpossibleOut(Out, of=ActionFailed, shows="action_id reason facility_id ta
     """Something that was not possible."""
 
 
-class QuestionOut(Out, of=DecisionRow, shows=_COST, use_attribute_docstrings=True):
+class QuestionOut(OutWithValues, of=DecisionRow, shows=_COST):
     """What a model was asked for a decision, or for a plan of the day, and what its prompt held."""
 
     call: FailedCall = Field(description="decision, or plan")
@@ -105,7 +104,7 @@ class SourceOut(Out):
     text: str | None = Field(description="what was said in that turn; null: no one turn")
 
 
-class EventWhyOut(Out, use_attribute_docstrings=True):
+class EventWhyOut(OutWithValues):
     """Why something happened."""
 
     event: AnyEventOut = Field(description="what happened")

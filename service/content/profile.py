@@ -54,7 +54,13 @@ class Secret(BaseModel, frozen=True, extra="forbid"):
         return partner_id == asked.person or (asked.affinity is not None and affinity >= asked.affinity)
 
 
-class PersonaLine(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class PersonaLine(
+    BaseModel,
+    frozen=True,
+    extra="forbid",
+    use_attribute_docstrings=True,
+    json_schema_serialization_defaults_required=True,
+):
     """Something of a person that is told when the moment asks for it."""
 
     text: str = Field(exclude=True)

@@ -266,13 +266,13 @@ class Remembered:
     what the game's files let it know"""
     id: str
     """id of the memory; of a turn its conversation, a slash and its number"""
-    text: str | None = None
+    text: str | None
     """the memory in words; null: it is not there any more"""
-    at: ToldWorldTime | None = None
+    at: ToldWorldTime | None
     """the world time since when it is remembered; null: it is gone"""
-    conversation_id: str | None = None
+    conversation_id: str | None
     """the conversation it comes of; null: of none, or it is gone"""
-    turn: int | None = None
+    turn: int | None
     """the turn of that conversation, from 0; null: of none"""
 
 
@@ -302,7 +302,8 @@ async def look_up(database: Database, world: WorldView, person_id: str, refs: Se
     for one in world.cast.lore:
         text = one.text.of(world.language)
         found[MemoryKind.LORE, one.id] = _known(MemoryKind.LORE, one.id, text, world.started_at, None)
-    return tuple(found.get(key) or Remembered(kind=key[0], id=key[1]) for key in wanted)
+    gone = {"text": None, "at": None, "conversation_id": None, "turn": None}
+    return tuple(found.get(key) or Remembered(kind=key[0], id=key[1], **gone) for key in wanted)
 
 
 _Key = tuple[MemoryKind, str]

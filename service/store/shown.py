@@ -38,8 +38,7 @@ class Out(BaseModel, from_attributes=True):
     """What a client is answered. Rows and values become it by their attributes, those within it too.
 
     `class NodeOut(Out, of=Node, shows="id name")` has the fields `id` and `name` as Node has them: with their types,
-    where world times are text, and with the sentence under each of them as its description. `id?` may be null. A
-    dataclass all of whose fields travel needs no such class: with `use_attribute_docstrings` it is a field's type.
+    where world times are text, and with the sentence under each of them as its description. `id?` may be null.
     """
 
     def __init_subclass__(cls, of: type | None = None, shows: str = "", **config: Unpack[ConfigDict]) -> None:
@@ -62,6 +61,12 @@ class Out(BaseModel, from_attributes=True):
         names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
         own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}
         return cls.model_validate(own | more)
+
+
+class OutWithValues(Out, use_attribute_docstrings=True):
+    """An answer with fields that are dataclasses: one that travels whole needs no class of its own. The sentences under
+    its fields describe them.
+    """
 
 
 def _travelling(kind: Any) -> Any:

@@ -12,7 +12,7 @@ from sqlmodel import Session, select
 
 from service.memory.authoring import memory_id
 from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_before
-from service.memory.closing.check import CheckedClosing, CheckedSide
+from service.memory.closing.check import CheckedClosing, CheckedSide, Rejected
 from service.memory.memory_store import MemoryStore
 from service.memory.mind import REFLECTS_AT, MidTerm, begin_reflections, tell_over
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
@@ -47,10 +47,6 @@ class KeptFact(Out):
     turn: int = Field(description="the turn it was said in, counted from 0")
 
 
-class RejectedStatement(Out, of=FactRejected, shows="statement turn reason"):
-    """Something the model claimed that was not stored, and why."""
-
-
 class AttitudeDegrees(Out):
     """How one stands to the other, each -3 to 3."""
 
@@ -78,9 +74,7 @@ class TakenAway(Out):
     topics: list[str] = Field(description="what was talked about, a few words each")
     facts: list[KeptFact] = Field(description="what it now remembers")
     mid_term: list[MidTerm] = Field(description="what is on its mind for the next days")
-    rejected: list[RejectedStatement] = Field(
-        description="what the model wanted it to remember and was kept out, and why"
-    )
+    rejected: list[Rejected] = Field(description="what the model wanted it to remember and was kept out, and why")
     mood: BeforeAfter = Field(description="the mood of whose it is; in a talk of two the partner's")
     learned_facts: list[KeptFact] = Field(
         description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
@@ -310,7 +304,7 @@ def _felt(
             for each in one.memories
             if each.expires_at is not None
         ],
-        rejected=[RejectedStatement.model_validate(each) for each in one.side.rejected],
+        rejected=list(one.side.rejected),
         mood=BeforeAfter(before=was, after=now),
         learned_facts=_told(world, one, Kind.SELF),
         towards={change.other_id: _changed(world, change, before) for change in attitudes},

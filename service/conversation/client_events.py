@@ -204,9 +204,9 @@ def tell_closed(session: Session, row: ConversationRow, world: WorldView, taken:
         if person_id in world.cast.players:
             continue
         own = taken[person_id]
-        stands = own.towards.get(other_id)
-        if stands is not None and stands.affinity.before != stands.affinity.after:
-            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **stands.affinity.model_dump()))
+        liked = own.stands_to(other_id).affinity
+        if liked.before != liked.after:
+            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **liked.model_dump()))
         if own.mood.before != own.mood.after:
             told.append(MoodChanged(person_id=person_id, **own.mood.model_dump()))
         told.append(MemoryChanged(person_id=person_id, facts=len(own.facts), mid_term=len(own.mid_term)))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 
 from sqlmodel import Session
 
@@ -34,7 +35,7 @@ from service.memory.closing.ask import (
 )
 from service.memory.closing.check import CheckedClosing, check
 from service.memory.closing.verify import claims_of, verified, verify_prompt
-from service.memory.closing.write import AttitudeDegrees, BeforeAfter, Changes, write_closing
+from service.memory.closing.write import write_closing
 from service.memory.recall import remembered
 from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.people.commitment import Commitment
@@ -269,42 +270,22 @@ def _settle(
     row.changes = changes.model_dump(mode="json")
     log_own(session, row, clock, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
+    is_of_two = changes.people is None
     closed = ConversationClosed(
         conversation_id=row.id,
         partner_id=row.partner_id,
-        attitudes=_attitudes(row, changes),
-        towards=_towards(changes),
+        attitudes={one: taken[one].stands_to(other).degrees for one, other in permutations(row.person_ids)}
+        if is_of_two
+        else None,
+        towards=None
+        if is_of_two
+        else {one: {other: to.degrees for other, to in away.towards.items()} for one, away in taken.items()},
     )
     publish(session, row, row.closed_at, closed, row.opener_id)
     tell_closed(session, row, clock, taken)
     if row.form != TurnForm.SCENE and not deps.settings.keep_prompts:  # a scene may go on from any of its turns
         drop_prompts(session, row.key, said.turns)
     return row
-
-
-def _towards(changes: Changes) -> dict[str, dict[str, dict[str, int]]] | None:
-    """How each of more than two stands to the others now, in numbers; None: they were two."""
-    if changes.people is None:
-        return None
-    return {
-        one: {other: _degrees(stands.affinity, stands.attitude) for other, stands in away.towards.items()}
-        for one, away in changes.people.items()
-    }
-
-
-def _attitudes(row: ConversationRow, changes: Changes) -> dict[str, dict[str, int]] | None:
-    """How each of two stands to the other now, in numbers: `affinity` of one's changes is the other's."""
-    partners = changes.partner
-    if changes.people is not None or partners is None:
-        return None
-    return {
-        row.opener_id: _degrees(partners.affinity, changes.attitude),
-        row.partner_id: _degrees(changes.affinity, partners.attitude),
-    }
-
-
-def _degrees(affinity: BeforeAfter, attitude: AttitudeDegrees | None) -> dict[str, int]:
-    return {"affinity": int(affinity.after), **(attitude.model_dump() if attitude else {})}
 
 
 def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:

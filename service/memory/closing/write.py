@@ -66,6 +66,15 @@ class TowardsChanges(Out):
         default=None, description="the same in numbers; null: they were not judged"
     )
 
+    @property
+    def degrees(self) -> dict[str, int]:
+        """How it stands to that one now, in numbers."""
+        return {"affinity": int(self.affinity.after), **(self.attitude.model_dump() if self.attitude else {})}
+
+
+NOTHING_CHANGED = TowardsChanges(affinity=BeforeAfter(before=0, after=0), stance="", attitude=None)
+"""Between two who were never there together."""
+
 
 class TakenAway(Out):
     """What one of more than two takes away: of what it perceived alone."""
@@ -80,6 +89,10 @@ class TakenAway(Out):
         description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
     )
     towards: dict[str, TowardsChanges] = Field(description="how it stands to each it was there with, by person id")
+
+    def stands_to(self, other_id: str) -> TowardsChanges:
+        """What has changed about how it stands to that one."""
+        return self.towards.get(other_id, NOTHING_CHANGED)
 
 
 class PartnerChanges(TowardsChanges, of=TakenAway, shows="summary topics facts mid_term rejected"):
@@ -163,7 +176,7 @@ def write_closing(
         mood=told[second].mood,
         learned_facts=told[second].learned_facts,
         partner=PartnerChanges.of(told[second], **_between(told, second, first, checked)),
-        people=told if len(told) > 2 else None,
+        people=told if len(conversation.participants) > 2 else None,
     )
     return changes, told
 
@@ -343,16 +356,12 @@ def _tell_rejected(session: Session, world: WorldView, conversation: Conversatio
             told[person_id] += 1
 
 
-_NOTHING_CHANGED = TowardsChanges(affinity=BeforeAfter(before=0, after=0), stance="", attitude=None)
-"""Between two who were never there together."""
-
-
 def _between(told: Mapping[str, TakenAway], person_id: str, partner_id: str, checked: CheckedClosing) -> dict[str, Any]:
     """What the talk did between two, as the person sees it: how it stands to the partner, and the partner likes it."""
     own, partner = told[person_id], told[partner_id]
-    stands = own.towards.get(partner_id, _NOTHING_CHANGED)
+    stands = own.stands_to(partner_id)
     return {
-        "affinity": partner.towards.get(person_id, _NOTHING_CHANGED).affinity,
+        "affinity": partner.stands_to(person_id).affinity,
         "stance": stands.stance,
         "attitude": stands.attitude,
         "rejected": [*checked.rejected, *own.rejected],

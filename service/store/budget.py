@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 
+from pydantic import Field
 from sqlalchemy import update
 from sqlmodel import Session, col, func, select
 
@@ -18,6 +19,7 @@ from service.llm.chat import Role
 from service.llm.wrappers import Reservation
 from service.settings import LlmSettings
 from service.store.session import Database
+from service.store.shown import Out
 from service.store.tables import ConversationRow, InstallationRow
 
 CLOSING_TOKENS = 5000
@@ -44,6 +46,26 @@ class Spent:
     day: str
     calls: int
     tokens: int
+
+
+class LimitLeft(Out):
+    """A limit a day, how much of it is spent, and how much is left."""
+
+    limit: int = Field(description="how much may be spent a day")
+    spent: int = Field(description="how much is spent today")
+    left: int = Field(description="how much is left today")
+
+
+class BudgetLeft(Out):
+    """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
+
+    day: str = Field(examples=["2026-04-01"], description="the day that is counted, by the machine's clock in UTC")
+    renews_at: str = Field(
+        examples=["2026-04-02T00:00:00Z"], description="the moment in UTC from which a new day is counted"
+    )
+    exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
+    calls: LimitLeft | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
+    tokens: LimitLeft | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
 
 
 class DailyBudget:
@@ -83,6 +105,22 @@ class DailyBudget:
         """What today has cost so far."""
         day = self.day
         return await self._database.read(lambda s: _spent(s, day))
+
+    async def left(self) -> BudgetLeft:
+        """What today has left."""
+        spent = await self.spent()
+
+        def of(unit: Unit, spent: int) -> LimitLeft | None:
+            limit = self.limits.get(unit)
+            return None if limit is None else LimitLeft(limit=limit, spent=spent, left=max(0, limit - spent))
+
+        return BudgetLeft(
+            day=spent.day,
+            renews_at=self.renews_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            exhausted=self.exhausted is not None,
+            calls=of("calls", spent.calls),
+            tokens=of("tokens", spent.tokens),
+        )
 
     async def reserve(self, role: Role, tokens: int) -> Reservation:
         """See Budget."""

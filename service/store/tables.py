@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 
 from service.content.profile import Emotion, Importance, PersonKind
+from service.store.client_event_kinds import SuggestedLine
 from service.store.ids import new_id
 from service.store.phase import (
     Audience,
@@ -432,15 +433,6 @@ def engaged_in(world_id: str) -> tuple[ColumnElement[bool], ...]:
     return col(ParticipantRow.world_id) == world_id, col(ParticipantRow.engaged).is_(True)
 
 
-class Suggestion(NamedTuple):
-    """A line that was suggested with a turn."""
-
-    id: str
-    """by which it is chosen, as 1.0"""
-    text: str
-    """the words"""
-
-
 @Policy(whose="speaker_id", conversation="conversation_id", turn="turn", known="at")
 class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow); its
@@ -503,9 +495,9 @@ class TurnRow(_Answered, _OfWorld, table=True):
     shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
-    def suggestions(self) -> list[Suggestion]:
+    def suggestions(self) -> list[SuggestedLine]:
         """Its choices, with their ids."""
-        return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
+        return [SuggestedLine(id=f"{self.turn}.{number}", text=text) for number, text in enumerate(self.choices or ())]
 
 
 @Policy(conversation="conversation_id", turn="before_turn", known="at")

@@ -1098,14 +1098,14 @@ class KeptRow(_OfWorld, table=True):
 
 @Policy(copied=False, outlives=True)
 class IdempotencyRow(_OfWorld, table=True):
-    """The first answer to a request that may be sent again; its world's row may be gone since."""
+    """The first answer to a request that may be sent again."""
 
     __tablename__ = "idempotency_keys"
 
     key: str = Field(primary_key=True)
     fingerprint: str
     answer: Any = Field(default=None, sa_column=Column(JSON))
-    """what the request was answered; None: with nothing"""
+    """what the request was answered, null with nothing; None: not yet, it is still being done"""
     is_read_anew: bool
     """what it was answered is read anew, by `answer`"""
     kept_until: float | None = Field(default=None, index=True)

@@ -27,7 +27,8 @@ def upgrade() -> None:
             for event in ("insert", "update", "delete"):  # they name the column; what runs migrations makes them anew
                 op.execute(f"DROP TRIGGER IF EXISTS keep_{table}_{event}")
         op.drop_column(table, column)
-    op.execute(f"UPDATE snapshots SET schema_revision = '{revision}'")  # rows that were kept hold all that is needed
+    # Rows that were kept hold all that is needed.
+    op.execute(sa.text("UPDATE snapshots SET schema_revision = :now").bindparams(now=revision))
     # What was kept says neither since when, nor how it is read: nobody sends those requests again.
     op.execute("DELETE FROM idempotency_keys")
     with op.batch_alter_table("idempotency_keys") as batch_op:

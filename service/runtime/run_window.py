@@ -23,6 +23,7 @@ from service.errors import WrongPhase
 from service.memory.episodes import overhear
 from service.memory.mind import begin_reflections, due_reflections
 from service.people.person import person_row
+from service.runtime.jobs import Jobs
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
@@ -70,6 +71,7 @@ class WorldDependencies:
     decision: DecisionDependencies
     engine: Engine
     memory_jobs: MemoryJobs
+    jobs: Jobs
 
     @property
     def slots(self) -> int:

@@ -31,7 +31,6 @@ from service.store.tables import (
     EventRow,
     KeptRow,
     MemoryOwnerRow,
-    ReflectionRow,
     SnapshotRow,
     WorldRow,
 )
@@ -226,8 +225,6 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
             continue  # nobody works on it
         row |= {"runner": None, "attempts": max(row["attempts"], was_there["attempts"]) + 1}
         row["silent_at"] += passed if row["silent_at"] else 0.0
-    for row in rows[name_of(ReflectionRow)]:
-        row["runner"] = None
     for row in rows[name_of(ActionCallRow)]:
         row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0
     owned = {row["person_id"]: row for row in before.get(_OWNERS, ())}

@@ -44,6 +44,7 @@ from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
 from service.runtime.jobs import Jobs
 from service.runtime.memory_jobs import LOOKS_EVERY_SECONDS, MemoryJobs
+from service.runtime.snapshots import DaySnapshots
 from service.runtime.tasks import cancel, repeat
 from service.store.jobs import JobKind
 from service.store.lease import Lease
@@ -318,4 +319,4 @@ def _evidence(
 
 def jobs_of(deps: ConversationDependencies) -> Jobs:
     """What does the jobs of all kinds."""
-    return Jobs(deps.database, [Reflections(deps)])
+    return Jobs(deps.database, [Reflections(deps), DaySnapshots(deps)])

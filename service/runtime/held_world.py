@@ -17,10 +17,10 @@ from service.people.worlds import WorldView
 from service.runtime.npc_initiative import LOOK_MINUTES, listening, next_look, open_talks
 from service.runtime.pace import Calls, Decisions, ExactRun, RealtimeStep
 from service.runtime.run_window import WorldDependencies
-from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.events import log_look
+from service.store.jobs import JobKind
 from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import LATEST, WorldTime, iso
@@ -339,7 +339,7 @@ class HeldWorld:
 
     async def _keep_day(self, session: WorldSession, day_before: int) -> None:
         if session.world.day > day_before:
-            await keep_day(self._deps.conversation, self.world_id, session.world.now)
+            await self._deps.jobs.try_all(self.world_id, JobKind.SNAPSHOT)
 
     def _look(self, session: Session) -> WorldSession:
         world_session = self._read(session, self._worlds.open(session, self.world_id))

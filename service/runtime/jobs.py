@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from sqlalchemy import delete
-from sqlmodel import Session, col
+from sqlmodel import Session, col, select
 
 from service.errors import CassetteMiss, KataribeError, RestoredMeanwhile
 from service.runtime.tasks import cancel, repeat
@@ -86,6 +86,12 @@ class Jobs:
                 await asyncio.shield(doing)
             elif not await self._claim(key):
                 await asyncio.sleep(AWAITS_SECONDS)
+
+    async def try_all(self, world_id: str, kind: JobKind) -> None:
+        """Do what waits of a kind in the world; return when each has been tried."""
+        mine = select(JobRow.world_id, JobRow.kind, JobRow.key).where(JobRow.world_id == world_id, JobRow.kind == kind)
+        found = await self._database.read(lambda s: s.exec(mine).all())
+        await asyncio.gather(*(self.submit(JobKey(*key)) for key in found))
 
     async def _look(self) -> None:
         while await self._claim():

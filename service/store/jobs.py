@@ -40,6 +40,7 @@ class JobKind(StrEnum):
     """What a job does; those named first go first, behind what somebody waits for."""
 
     REFLECTION = "reflection"
+    SNAPSHOT = "snapshot"
 
 
 class Job(NamedTuple):

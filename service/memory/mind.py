@@ -280,12 +280,12 @@ class ReflectionKey(NamedTuple):
     @property
     def job(self) -> JobKey:
         """The job that makes it."""
-        return JobKey(self.world_id, JobKind.REFLECTION, f"{self.person_id}/{self.at}")
+        return JobKey(self.world_id, JobKind.REFLECTION, f"{self.person_id}:{self.at}")
 
     @staticmethod
     def of(job: JobKey) -> "ReflectionKey":
         """The reflection that the job makes."""
-        person_id, _, at = job.key.rpartition("/")
+        person_id, _, at = job.key.rpartition(":")
         return ReflectionKey(job.world_id, person_id, WorldTime(int(at)))
 
 

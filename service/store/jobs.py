@@ -58,7 +58,7 @@ def enqueue(session: Session, *keys: JobKey) -> None:
     rows = [
         {
             **key._asdict(),
-            "owner": key.key.partition("/")[0],
+            "owner": key.key.partition(":")[0],
             "priority": 1 + order.index(JobKind(key.kind)),
             "due_at": now,
             "created_at": now,

@@ -66,7 +66,7 @@ def _of_conversation() -> ForeignKeyConstraint:
 
 class JobKey(NamedTuple):
     """Which job: `kind` says what is done (store/jobs.py), `key` whose, and what else tells it from others, behind a
-    slash. It is the primary key of its row.
+    colon. It is the primary key of its row.
     """
 
     world_id: str
@@ -1138,15 +1138,20 @@ class JobRow(_Leased, _OfWorld, table=True):
     )
 
     kind: str = Field(primary_key=True)
+    """what is done: a reflection, a snapshot"""
     key: str = Field(primary_key=True)
+    """which of that kind it is; it begins with its owner"""
     owner: str
+    """whose it is: of one owner one is done at a time; of a reflection the person's id"""
     priority: int
     due_at: float
     created_at: float
     tries: int = 0
+    """how often it was begun"""
     asked: int = 1
     is_cancelled: bool = False
     last_error: str = ""
+    """why the last try failed; empty: none has"""
 
 
 @Policy(copied=False, outlives=True)

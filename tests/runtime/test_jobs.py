@@ -44,10 +44,10 @@ class Works:
         self.lets.set()
 
     def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
-        return [key("aoi/1")] if world_id == "main" else []
+        return [key("aoi:1")] if world_id == "main" else []
 
     async def work(self, job: JobKey) -> Callable[[Session], None]:
-        owner = job.key.partition("/")[0]
+        owner = job.key.partition(":")[0]
         self.begun.append(job.key)
         self.now[owner] += 1
         assert self.now[owner] == 1
@@ -102,22 +102,22 @@ async def doing(database: Database, works: Works, most: int = 16) -> AsyncIterat
 
 async def test_what_is_enqueued_is_done_at_once_and_once(database: Database) -> None:
     works = Works()
-    begin(database, "aoi/1")
+    begin(database, "aoi:1")
     async with doing(database, works):
         await until(lambda: not waiting(database))
-        begin(database, "aoi/2", "mio/1")
+        begin(database, "aoi:2", "mio:1")
         began = time.monotonic()
         await until(lambda: not waiting(database))
         assert time.monotonic() - began < 1.5, "nobody waited for a look"
-    assert (sorted(works.begun), done_in(database)) == (["aoi/1", "aoi/2", "mio/1"], 3)
+    assert (sorted(works.begun), done_in(database)) == (["aoi:1", "aoi:2", "mio:1"], 3)
 
 
 async def test_of_one_person_one_at_a_time_in_order(database: Database) -> None:
     works = Works(0.01)
-    names = [f"aoi/{number}" for number in (3, 1, 2)]
+    names = [f"aoi:{number}" for number in (3, 1, 2)]
     for name in names:
         begin(database, name)
-    begin(database, "mio/1")
+    begin(database, "mio:1")
     async with doing(database, works):
         await until(lambda: not waiting(database))
     assert [name for name in works.begun if name.startswith("aoi")] == names
@@ -126,29 +126,29 @@ async def test_of_one_person_one_at_a_time_in_order(database: Database) -> None:
 async def test_asked_for_again_while_it_is_done_it_is_done_again(database: Database) -> None:
     works = Works()
     works.lets.clear()
-    begin(database, "aoi/1")
+    begin(database, "aoi:1")
     async with doing(database, works):
         await until(lambda: bool(works.begun))
-        begin(database, "aoi/1")
+        begin(database, "aoi:1")
         works.lets.set()
         await until(lambda: not waiting(database))
-    assert works.begun == ["aoi/1", "aoi/1"]
+    assert works.begun == ["aoi:1", "aoi:1"]
 
 
 async def test_what_fails_waits_longer_each_time(database: Database) -> None:
     works = Works()
     works.fails = 3
     works.first_wait = 0.4
-    begin(database, "aoi/1")
+    begin(database, "aoi:1")
     waits = []
     async with doing(database, works) as jobs:
         for tries in (1, 2, 3):
-            await until(partial(rests, database, "aoi/1", tries))
-            row = waiting(database)["aoi/1"]
+            await until(partial(rests, database, "aoi:1", tries))
+            row = waiting(database)["aoi:1"]
             assert row.last_error
             waits.append(row.due_at - time.time())
             if tries == 1:
-                await jobs.submit(key("aoi/1"))  # a second try is not waited for
+                await jobs.submit(key("aoi:1"))  # a second try is not waited for
         await until(lambda: not waiting(database))
     assert waits[0] < waits[1] < waits[2] <= 1.6
     assert done_in(database) == 1
@@ -157,7 +157,7 @@ async def test_what_fails_waits_longer_each_time(database: Database) -> None:
 async def test_what_somebody_waits_for_goes_first_and_has_room(database: Database) -> None:
     works = Works()
     works.lets.clear()
-    begin(database, *(f"person_{number}/1" for number in range(6)))
+    begin(database, *(f"person_{number}:1" for number in range(6)))
     async with doing(database, works, most=4) as jobs:
         await until(lambda: len(works.begun) == 3)
         waited = next(name for name in waiting(database) if name not in works.begun)
@@ -173,16 +173,16 @@ async def test_what_somebody_waits_for_goes_first_and_has_room(database: Databas
 async def test_a_job_of_a_world_that_was_brought_back_meanwhile_writes_nothing(database: Database) -> None:
     works = Works()
     works.lets.clear()
-    begin(database, "aoi/1", "aoi/2")
+    begin(database, "aoi:1", "aoi:2")
     async with doing(database, works) as jobs:
-        await until(lambda: works.begun == ["aoi/1"])
+        await until(lambda: works.begun == ["aoi:1"])
 
         def restore(session: Session) -> None:
             jobs.fill(session, "main", anew=True)
 
         works.now.clear()
         database.write_now(restore)
-        await until(lambda: works.begun == ["aoi/1", "aoi/1"])
+        await until(lambda: works.begun == ["aoi:1", "aoi:1"])
         works.lets.set()
         await until(lambda: not waiting(database))
         await asyncio.sleep(0.1)
@@ -194,7 +194,7 @@ async def test_the_bound_and_the_order_hold_over_two_replicas(postgres_url: str)
     one, other = Database(postgres_url), Database(postgres_url)
     one.migrate()
     works = Works(0.05)
-    begin(one, *(f"person_{number % 5}/{number}" for number in range(20)))
+    begin(one, *(f"person_{number % 5}:{number}" for number in range(20)))
     async with doing(one, works, most=4), doing(other, works, most=4):
         await until(lambda: not waiting(one))
     assert works.most == 3, "of four at once one is for what is waited for"
@@ -219,14 +219,14 @@ asyncio.run(main())
 
 
 async def test_after_kill_9_another_process_does_it_once(database: Database) -> None:
-    begin(database, "aoi/1", "aoi/2")
+    begin(database, "aoi:1", "aoi:2")
     url = database.url.render_as_string(hide_password=False)
     dying = await asyncio.create_subprocess_exec(
         sys.executable, "-c", DIES, url, stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": "."}
     )
     assert dying.stdout is not None
     assert await dying.stdout.readline() == b"works\n"
-    assert waiting(database)["aoi/1"].runner
+    assert waiting(database)["aoi:1"].runner
     dying.send_signal(signal.SIGKILL)
     await dying.wait()
     works = Works()
@@ -234,4 +234,4 @@ async def test_after_kill_9_another_process_does_it_once(database: Database) -> 
         began = time.monotonic()
         await until(lambda: not waiting(database))
         assert time.monotonic() - began < 5
-    assert (works.begun, done_in(database)) == (["aoi/1", "aoi/2"], 2)
+    assert (works.begun, done_in(database)) == (["aoi:1", "aoi:2"], 2)

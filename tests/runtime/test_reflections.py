@@ -189,7 +189,7 @@ def test_a_model_that_fails_holds_nobody_up_and_is_asked_again_later(
     assert calls(room)[1] == 1
     assert insights(room) == []
     (job,) = rows(room, JobRow)
-    assert (job["tries"], job["key"]) == (1, f"aoi/{row['at']}")
+    assert (job["tries"], job["key"]) == (1, f"aoi:{row['at']}")
     assert "out of order" in job["last_error"]
     assert job["due_at"] > time.time() + 25
     room.database.write_now(lambda s: s.execute(update(JobRow).values(due_at=0.0)))

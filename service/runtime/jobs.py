@@ -67,6 +67,7 @@ class Jobs:
     async def stop(self) -> None:
         """Let go of everything; whoever is next does it."""
         self._database.on_enqueued = bool
+        await self._choosing.acquire()  # whoever still waits for a job takes none any more
         await cancel([*self._looks, *self._held.values()])
         await self._database.write(lambda s: HELD.give_back(s, col(JobRow.runner) == self._id))
 

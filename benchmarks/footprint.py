@@ -47,6 +47,8 @@ class Trace:
     on: bool = False
     called: set[CodeType] = field(default_factory=set)
     statements: list[str] = field(default_factory=list)
+    _last: dict[int, str] = field(default_factory=dict)
+    """what SQLite ran last, by thread"""
     _ours: dict[CodeType, bool] = field(default_factory=dict)
 
     def figures(self, name: str) -> dict[str, float]:
@@ -66,8 +68,13 @@ class Trace:
             self.called.add(frame.f_code)
 
     def sql(self, statement: str) -> None:
-        """Note a statement. What SQLite does by itself, for a trigger or its full text, is told as a comment."""
-        if self.on and not statement.startswith("--"):
+        """Note a statement. What SQLite does by itself for its full text is told as a comment; for each row that has a
+        trigger (see `keep_what_changes`), Python is told the statement again that changed the row.
+        """
+        thread = threading.get_ident()
+        is_again = statement == self._last.get(thread) and statement.lstrip().upper().startswith(_WRITES)
+        self._last[thread] = statement
+        if self.on and not is_again and not statement.startswith("--"):
             self.statements.append(statement)
 
     def _is_ours(self, code: CodeType) -> bool:

@@ -135,6 +135,28 @@ def test_what_is_wrong_with_a_prompt_is_told_with_its_file_and_line(
         create_app(settings_for(tmp_path, game))
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "'a' * 9999999999",
+        "9999999999 * 'a'",
+        "9 ** 9 ** 9",
+        "'a'.ljust(9999999999)",
+        "'a' | center(9999999999)",
+        "'%9999999999d' % 1",
+        "'%9999999999d' | format(1)",
+        "'{:9999999999}'.format(1)",
+    ],
+)
+def test_what_would_take_all_memory_is_told_and_not_made(tmp_path: Path, asked: str) -> None:
+    game = put(
+        Village().write(tmp_path), "en/persona.j2", f"You are {{{{ scene.speaker.name }}}}.\n{{{{ {asked} }}}}\n"
+    )
+    (told,) = problems(game, "en")
+    assert "prompts/en/persona.j2" in told
+    assert "100000" in told
+
+
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     game = Village().write(tmp_path)
     (game / "prompts").write_text("no folder")

@@ -31,9 +31,6 @@ class Edge:
     """A way between two nodes, walked in `minutes` (1 or more) in either direction.
 
     An exit, the way from one map to another, is an edge whose ends lie on two maps.
-
-    Raises:
-        ValueError: it takes less than a minute, or leads nowhere.
     """
 
     a: str
@@ -44,6 +41,7 @@ class Edge:
     """world minutes it takes to walk it, either way"""
 
     def __post_init__(self) -> None:
+        """Raises: ValueError: it takes less than a minute, or leads nowhere."""
         if self.minutes < 1 or self.a == self.b:
             raise ValueError(f"an edge joins two nodes by a minute or more: {self}")
 

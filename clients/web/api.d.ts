@@ -183,23 +183,21 @@ export interface components {
             /** @description what is told of an event of that kind */
             data: components["schemas"]["AffinityChanged"];
         };
-        /** @description Something everybody knows of from `at` until before `until`. */
-        AnnouncementOut: {
-            /** @description what everybody knows, as a sentence */
-            text: string;
-            /** @description the world time from which it is known */
-            at: string;
-            /** @description the world time before which it holds */
-            until: string;
-        };
         /** @description How one stands to the other, each -3 to 3. */
-        AttitudeOut: {
+        AttitudeDegrees: {
             /** @description -3: submits, 3: has the say */
             power: number;
             /** @description -3: closed, 3: as close as can be */
             intimacy: number;
             /** @description -3: company alone, 3: the matter at hand alone */
             task_oriented: number;
+        };
+        /** @description A number or word before and after. */
+        BeforeAfter: {
+            /** @description as it was before the conversation */
+            before: number | string;
+            /** @description as it is after the conversation */
+            after: number | string;
         };
         /**
          * @description What became of something that was asked of the game.
@@ -210,32 +208,32 @@ export interface components {
          * @description What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
          *     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
          */
-        ChangesOut: {
+        Changes: {
             /** @description how much it likes that one, -100..100 */
-            affinity: components["schemas"]["StepOut"];
+            affinity: components["schemas"]["BeforeAfter"];
             /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
-            attitude?: components["schemas"]["AttitudeOut"] | null;
+            attitude?: components["schemas"]["AttitudeDegrees"] | null;
             /** @description the conversation in a few sentences, as the person remembers it */
             summary: string;
             /** @description what was talked about, a few words each */
             topics: string[];
             /** @description what it now remembers */
-            facts: components["schemas"]["KeptFactOut"][];
+            facts: components["schemas"]["KeptFact"][];
             /** @description what is on its mind for the next days */
-            mid_term: components["schemas"]["MidTermOut"][];
+            mid_term: components["schemas"]["MidTerm"][];
             /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedOut"][];
+            rejected: components["schemas"]["Rejected"][];
             /** @description the mood of whose it is; in a talk of two the partner's */
-            mood: components["schemas"]["StepOut"];
+            mood: components["schemas"]["BeforeAfter"];
             /** @description what was told about oneself that was not known as a fact; in a talk of two by the partner */
-            learned_facts: components["schemas"]["KeptFactOut"][];
+            learned_facts: components["schemas"]["KeptFact"][];
             /** @description what it changed for the partner where that is a character; null: it is an NPC */
-            partner?: components["schemas"]["PartnerChangesOut"] | null;
+            partner?: components["schemas"]["PartnerChanges"] | null;
             /** @description of more than two: what each takes away, by person id; null: they were two */
             people?: {
-                [key: string]: components["schemas"]["TakenOut"];
+                [key: string]: components["schemas"]["TakenAway"];
             } | null;
         };
         /**
@@ -377,7 +375,7 @@ export interface components {
             /** @description what was asked of the game so far, in order */
             actions: components["schemas"]["ActionCallOut"][];
             /** @description what it has changed; null: it is not closed yet */
-            changes: components["schemas"]["ChangesOut"] | null;
+            changes: components["schemas"]["Changes"] | null;
         };
         /** @description A conversation without its turns. */
         ConversationOut: {
@@ -467,8 +465,12 @@ export interface components {
             /** @description null: what fits the place */
             action_id: string | null;
         };
-        /** @description A way, walked in `minutes` in either direction. */
-        EdgeOut: {
+        /**
+         * @description A way between two nodes, walked in `minutes` (1 or more) in either direction.
+         *
+         *     An exit, the way from one map to another, is an edge whose ends lie on two maps.
+         */
+        Edge: {
             /** @description the node at one end */
             a: string;
             /** @description the node at the other end */
@@ -529,7 +531,7 @@ export interface components {
         };
         JsonValue: unknown;
         /** @description A fact that was stored, with the turn it was said in. */
-        KeptFactOut: {
+        KeptFact: {
             /** @description id of the fact in the long-term memory */
             id: string;
             /** @description the fact, as a sentence */
@@ -559,7 +561,7 @@ export interface components {
             /** @description the places to stand on */
             nodes: components["schemas"]["NodeOut"][];
             /** @description the ways between nodes */
-            edges: components["schemas"]["EdgeOut"][];
+            edges: components["schemas"]["Edge"][];
             /** @description the shops, fields and houses */
             facilities: components["schemas"]["FacilityOut"][];
             /** @description the node each NPC stands at, by the NPC's id */
@@ -616,7 +618,7 @@ export interface components {
             data: components["schemas"]["MemoryChanged"];
         };
         /** @description Something that affects the person's next days; an open promise, by it or to it, is among that. */
-        MidTermOut: {
+        MidTerm: {
             /** @description what is on the person's mind, with who told it */
             content: string;
             /** @description the world time at which it is over */
@@ -698,6 +700,15 @@ export interface components {
             y: number;
             /** @description true: an NPC stands there, nobody else can */
             closed: boolean;
+        };
+        /** @description Something the author announced, see WorldRow. */
+        Notice: {
+            /** @description what everybody knows, as a sentence */
+            text: string;
+            /** @description the world time from which it is known */
+            at: string;
+            /** @description the world time before which it holds */
+            until: string;
         };
         /** @description A model is to find the person's next words. */
         NpcThinking: {
@@ -797,23 +808,23 @@ export interface components {
          */
         OpenedFor: "promise" | "urgent" | "affinity";
         /** @description What a talk of two has changed for one of them; `affinity` is the other's towards it. */
-        PartnerChangesOut: {
+        PartnerChanges: {
             /** @description how much it likes that one, -100..100 */
-            affinity: components["schemas"]["StepOut"];
+            affinity: components["schemas"]["BeforeAfter"];
             /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
-            attitude?: components["schemas"]["AttitudeOut"] | null;
+            attitude?: components["schemas"]["AttitudeDegrees"] | null;
             /** @description the conversation in a few sentences, as the person remembers it */
             summary: string;
             /** @description what was talked about, a few words each */
             topics: string[];
             /** @description what it now remembers */
-            facts: components["schemas"]["KeptFactOut"][];
+            facts: components["schemas"]["KeptFact"][];
             /** @description what is on its mind for the next days */
-            mid_term: components["schemas"]["MidTermOut"][];
+            mid_term: components["schemas"]["MidTerm"][];
             /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedOut"][];
+            rejected: components["schemas"]["Rejected"][];
         };
         /** @description Everybody at one moment, characters first; players who are nowhere are left out. */
         PeopleOut: {
@@ -856,7 +867,7 @@ export interface components {
             /** @description true: made at run time, and can be changed and removed; false: in a file of content */
             made: boolean;
             /** @description what else its author wrote; told when the moment asks for it */
-            persona: components["schemas"]["PersonaLineOut"][];
+            persona: components["schemas"]["PersonaLine"][];
             /** @description what it wants of life: `goal`, and its `importance` (low, medium, high) */
             goals: {
                 [key: string]: string;
@@ -879,7 +890,7 @@ export interface components {
             /** @description the world time of its last conversation; null: it has had none */
             last_conversation_at: string | null;
             /** @description what is on its mind for the next days */
-            mid_term: components["schemas"]["MidTermOut"][];
+            mid_term: components["schemas"]["MidTerm"][];
             /** @description its conversations of the current day */
             today: components["schemas"]["MeetingOut"][];
             /** @description things it carries, in words */
@@ -920,7 +931,7 @@ export interface components {
             activity?: components["schemas"]["ActivityOut"] | null;
         };
         /** @description Something of a person that is told when the moment asks for it. */
-        PersonaLineOut: {
+        PersonaLine: {
             /** @description as a model reads it; of a relationship, what the other is to it */
             told: string;
             /** @description how much it matters, from 1 to 10 */
@@ -956,7 +967,7 @@ export interface components {
             arrives_at?: string | null;
         };
         /** @description Something the model claimed that was not stored, and why. */
-        RejectedOut: {
+        Rejected: {
             /** @description what was not kept */
             statement: string;
             /** @description the turn it is said to have been said in, from 0; null: none was named */
@@ -1049,13 +1060,6 @@ export interface components {
             /** @description in mode player: after each turn of the other so many lines are suggested to the player (`choices` of the turn, and the event `choices`), in the same model call; 0: none */
             choices?: number;
         };
-        /** @description A number or word before and after. */
-        StepOut: {
-            /** @description as it was before the conversation */
-            before: number | string;
-            /** @description as it is after the conversation */
-            after: number | string;
-        };
         /** @description Why the service has stopped a running clock. */
         StoppedOut: {
             /**
@@ -1073,13 +1077,6 @@ export interface components {
             /** @description the words */
             text: string;
         };
-        /** @description A line that a human may say next. */
-        SuggestionOut: {
-            /** @description by which it is chosen, as 1.0 */
-            id: string;
-            /** @description the words */
-            text: string;
-        };
         /**
          * @description What a memory rests on. An author's word and what was perceived stand bare; whatever was told is told with its
          *     teller: as a model wrote it, as a second call confirmed it, or as that call did not find it said.
@@ -1087,24 +1084,24 @@ export interface components {
          */
         Support: "author" | "perceived" | "verified" | "model" | "unsure";
         /** @description What one of more than two takes away: of what it perceived alone. */
-        TakenOut: {
+        TakenAway: {
             /** @description the conversation in a few sentences, as the person remembers it */
             summary: string;
             /** @description what was talked about, a few words each */
             topics: string[];
             /** @description what it now remembers */
-            facts: components["schemas"]["KeptFactOut"][];
+            facts: components["schemas"]["KeptFact"][];
             /** @description what is on its mind for the next days */
-            mid_term: components["schemas"]["MidTermOut"][];
+            mid_term: components["schemas"]["MidTerm"][];
             /** @description what the model wanted it to remember and was kept out, and why */
-            rejected: components["schemas"]["RejectedOut"][];
+            rejected: components["schemas"]["Rejected"][];
             /** @description the mood of whose it is; in a talk of two the partner's */
-            mood: components["schemas"]["StepOut"];
+            mood: components["schemas"]["BeforeAfter"];
             /** @description what was told about oneself that was not known as a fact; in a talk of two by the partner */
-            learned_facts: components["schemas"]["KeptFactOut"][];
+            learned_facts: components["schemas"]["KeptFact"][];
             /** @description how it stands to each it was there with, by person id */
             towards: {
-                [key: string]: components["schemas"]["TowardsChangesOut"];
+                [key: string]: components["schemas"]["TowardsChanges"];
             };
         };
         /** @description Nothing more is said; what is remembered of it comes next. */
@@ -1208,13 +1205,13 @@ export interface components {
             person: string | null;
         };
         /** @description What a conversation has changed about how one who took part stands to another. */
-        TowardsChangesOut: {
+        TowardsChanges: {
             /** @description how much it likes that one, -100..100 */
-            affinity: components["schemas"]["StepOut"];
+            affinity: components["schemas"]["BeforeAfter"];
             /** @description how it stands to that one from now on, in a sentence said to it; empty: nothing stands out */
             stance: string;
             /** @description the same in numbers; null: they were not judged */
-            attitude?: components["schemas"]["AttitudeOut"] | null;
+            attitude?: components["schemas"]["AttitudeDegrees"] | null;
         };
         /** @description One utterance. */
         TurnOut: {
@@ -1242,7 +1239,7 @@ export interface components {
              */
             emotion: "neutral" | "happy" | "sad" | "angry" | "surprised";
             /** @description lines that were suggested for the answer: one of them can be chosen until something else is said */
-            choices: components["schemas"]["SuggestionOut"][];
+            choices: components["schemas"]["SuggestedLine"][];
             /** @description what its speaker thinks, in a scene; nobody perceives it */
             think?: string;
             /** @description what its speaker does */
@@ -1454,14 +1451,6 @@ export interface components {
             language: "en" | "ja";
             /** @description the world time at which the world's clock stands */
             now: string;
-            /** @description the world's name, as its author calls it */
-            name: string;
-            /** @description how many characters live in it */
-            characters: number;
-            /** @description how many NPCs stand in it */
-            npcs: number;
-            /** @description how many conversations are being spoken now */
-            conversations_running: number;
             /** @description the world time at which its story begins */
             started_at: string;
             /** @description The current date and time as a person would say it. */
@@ -1477,6 +1466,14 @@ export interface components {
             context_tokens: number | null;
             /** @description Date, time, weather, and what is announced, on one line. */
             circumstances: string;
+            /** @description the world's name, as its author calls it */
+            name: string;
+            /** @description how many characters live in it */
+            characters: number;
+            /** @description how many NPCs stand in it */
+            npcs: number;
+            /** @description how many conversations are being spoken now */
+            conversations_running: number;
             /** @description how many world minutes a tick is */
             tick_minutes: number;
             /** @description which model answers per role: openai:gpt-4.1-mini, rehearsal */
@@ -1498,7 +1495,7 @@ export interface components {
             /** @description how its clock runs */
             clock: components["schemas"]["ClockOut"];
             /** @description what everybody knows of now */
-            announcements: components["schemas"]["AnnouncementOut"][];
+            announcements: components["schemas"]["Notice"][];
         };
         /**
          * @description The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.

@@ -49,7 +49,8 @@ def upgrade() -> None:
     held = sa.text("runner IS NOT NULL")
     one = ("world_id", "kind", "owner")
     op.create_index("ix_jobs_one_at_a_time", "jobs", one, unique=True, sqlite_where=held, postgresql_where=held)
-    op.execute(f"UPDATE snapshots SET schema_revision = '{revision}'")  # noqa: S608 - rows that were kept hold all
+    # Rows that were kept hold all that is needed.
+    op.execute(sa.text("UPDATE snapshots SET schema_revision = :now").bindparams(now=revision))
     # What was kept says neither since when, nor how it is read: nobody sends those requests again.
     op.execute("DELETE FROM idempotency_keys")
     with op.batch_alter_table("idempotency_keys") as batch_op:

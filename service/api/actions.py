@@ -20,7 +20,7 @@ from service.api.dependencies import (
     cut,
     describe,
 )
-from service.api.schemas import ActingOut, CommitmentIn, CommitmentOut, Page
+from service.api.schemas import CommitmentIn, CommitmentOut, Page
 from service.decision.options import action_name, option_line, why
 from service.errors import CommitmentOver, NotFound
 from service.locales import language_accepted
@@ -82,7 +82,7 @@ class MovedOut(Out, of=Segment, shows="path"):
     minutes: int = Field(description="world minutes the whole way takes")
 
 
-class DoingOut(ActingOut):
+class DoingOut(Out, of=Option, shows="action_id facility_id"):
     """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
     it.
     """
@@ -96,22 +96,20 @@ class DoingOut(ActingOut):
 ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
 
 
-class _NamedAction(ActingOut, of=Refusal, shows="target_id"):
+class OptionOut(Out, of=Option, shows="action_id facility_id target_id node_id walk_minutes minutes"):
+    """Something possible now."""
+
     name: str = Field(description="the action's name, in the reader's language")
     facility_name: str | None = Field(description="that facility's name; else null")
     target_name: str | None = Field(description="name of the one who would be spoken to; else null")
-
-
-class OptionOut(_NamedAction, of=Option, shows="node_id walk_minutes minutes"):
-    """Something possible now."""
-
     place: str = Field(description="name of that node and its surroundings")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 
-class RefusalOut(_NamedAction, of=Refusal, shows="facts"):
+class RefusalOut(Out, of=OptionOut, shows="action_id facility_id target_id name facility_name target_name"):
     """Something that is not possible now."""
 
+    facts: dict[str, str | int | float] = Field(description="what the reason is about: which need, which hours, who")
     reason: str = Field(examples=["closed", "too_little"], description="why not, as a stable word")
     text: str = Field(description="why not, as a sentence in the reader's language")
 

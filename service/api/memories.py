@@ -32,7 +32,7 @@ from service.api.dependencies import (
 )
 from service.api.middleware import JSON_LINES
 from service.api.problem import media_type
-from service.api.schemas import OfOwner, OneMemoryOut, Page, RecalledOut
+from service.api.schemas import OneMemoryOut, Page, RecalledOut, Rememberer
 from service.core import Core
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import (
@@ -76,9 +76,10 @@ Owner = Annotated[Group, Depends(_owner)]
 """Whose memory the path names."""
 
 
-class BehindOut(OfOwner):
+class BehindOut(Out):
     """How far what is made of a memory is behind it."""
 
+    person_id: Rememberer
     waiting: int = Field(
         description="1 while the graph in Neo4j has yet to be given some of it; it is found all the same"
     )
@@ -91,9 +92,10 @@ class SeededOut(BehindOut, of=Seeded, shows="statements turns summaries insights
     """What became of a past. All of it that is not `waiting` is found by its words."""
 
 
-class SearchOut(OfOwner, of=WorldView, shows="now"):
+class SearchOut(Out, of=WorldView, shows="now"):
     """What a search found. Nothing that bears on the query: `found` is false."""
 
+    person_id: Rememberer
     query: str = Field(description="what was looked for")
     about: str | None = Field(description="about whom or what it was asked")
     as_of: WorldTimeText = Field(description="the world time whose knowledge was searched")
@@ -136,8 +138,10 @@ class AuditOut(Out, of=MemoryAuditRow, shows="id memory_id before after reason a
     by: str = Field(validation_alias="author", description="who did it, as the caller said; empty: it did not say")
 
 
-class AuditPage(OfOwner, Page[AuditOut]):
+class AuditPage(Page[AuditOut]):
     """What was done to a person's memory by hand, the latest first."""
+
+    person_id: Rememberer
 
 
 # Of the lines (application/x-ndjson) the text tells: makers of clients do not know such a body, and warn of it.

@@ -12,7 +12,7 @@ from pydantic import Field
 from service.api import views
 from service.api.dependencies import KNOWN_QUERY, After, AsAsked, Out, Serving, Slug, World, WorldId, cut, describe
 from service.api.people import PersonId
-from service.api.schemas import MemoryOut, OneMemoryOut, Paged, RecalledOut, RelationOut
+from service.api.schemas import MemoryOut, NextPage, OneMemoryOut, RecalledOut, RelationOut
 from service.memory.authoring import memory_id, seeds_of
 from service.memory.lexical import normal
 from service.memory.recall import recall
@@ -137,9 +137,10 @@ class EpisodeOut(Out, of=Episode, shows="partner_id conversation_id at"):
     partner_name: str = Field(description="name of the one spoken with")
 
 
-class MemoryGraphOut(Paged, of=WorldView, shows="now"):
+class MemoryGraphOut(Out, of=WorldView, shows="now"):
     """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
 
+    next: NextPage = None
     character_id: str = Field(description="id of the character")
     character_name: str = Field(description="its name in the world's language")
     entities: list[EntityOut] = Field(description="whom and what the facts are about, most facts first")

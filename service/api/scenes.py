@@ -39,7 +39,6 @@ from service.api.scene_schemas import (
     SceneTurnOut,
     TurnsIn,
 )
-from service.api.schemas import FailureOut
 from service.content.scenes import Scene, SceneEffect
 from service.conversation.interventions import intervene, judge, proposals_of, propose
 from service.conversation.scene_log import (
@@ -58,7 +57,6 @@ from service.conversation.turn_taking import interventions_in
 from service.core import Core
 from service.errors import NotFound, SceneOver, refuse
 from service.locales import Phrase
-from service.offline.model import REHEARSAL
 from service.people.proposals import Proposal
 from service.people.worlds import WorldView
 from service.runtime import snapshots
@@ -428,8 +426,8 @@ def _of_scene(session: Session, row: ConversationRow, world: WorldView) -> dict[
     stands = row.stands_at is not None and row.stands_at <= said
     address = f"/scenes/{row.scene_id}"
     parts = {"self": "", "turns": "/turns", "interventions": "/interventions", "proposals": "/proposals"}
-    failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))
     return {
+        **views.held(row, world),
         "id": row.scene_id,
         "conversation_id": row.id,
         "place": row.place or world.map.label(row.node_id),
@@ -438,10 +436,7 @@ def _of_scene(session: Session, row: ConversationRow, world: WorldView) -> dict[
         "participants": [{**one.model_dump(), "name": world.name_of(one.person_id)} for one in row.participants],
         "turns_said": said,
         "state": "ended" if row.phase != Phase.RUNNING else "stands" if stands else "speaks",
-        "failure": failure,
         "previous_scene": definition.previous_scene,
-        "rehearsal": REHEARSAL in row.models.values(),
-        "cost": row,
         "links": {name: views.address(world.id, f"{address}{part}") for name, part in parts.items()}
         | {"page": views.address(world.id, f"/view{address}")},
     }

@@ -3,7 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.dependencies import (
@@ -23,7 +23,6 @@ from service.content.profile import (
     CharacterProfile,
     Decides,
     Emotion,
-    Importance,
     Mood,
     PersonaLine,
     PersonKind,
@@ -35,26 +34,28 @@ from service.conversation.human import MESSAGE_MAX, WORDS_MAX
 from service.conversation.prompt import Goal
 from service.llm.chat import Message
 from service.locales import Language
-from service.memory.mind import OnMind
+from service.memory.closing.write import Changes
+from service.memory.mind import MidTerm
 from service.memory.record import Kind, Mode, Recalled, Source, Support
 from service.people.attitude import Attitude
 from service.people.worlds import Notice, WorldView
 from service.runtime.world_session import DecidingBy
 from service.settings import ContextTokens
-from service.store.event_kinds import DayBlock, FactRejected, Payload, Stopped, for_every_kind
+from service.store.client_event_kinds import SuggestedLine
+from service.store.event_kinds import DayBlock, Payload, Stopped, for_every_kind
 from service.store.phase import EndReason, Loudness, Phase
+from service.store.shown import OutWithValues
 from service.store.tables import (
     ActionCallRow,
     CommitmentRow,
     ConversationRow,
     EventRow,
     MemoryRow,
-    Suggestion,
     SummaryRow,
     TurnRow,
     UsageRow,
 )
-from service.usage import Usage
+from service.store.usage import CostOut
 from world.actions import Option
 from world.life import Position
 from world.needs import Need
@@ -306,10 +307,6 @@ class ClockOut(Out):
     )
 
 
-class AnnouncementOut(Out, of=Notice, shows="text at until"):
-    """Something everybody knows of from `at` until before `until`."""
-
-
 class WorldIn(
     ChangeIn,
     examples={
@@ -344,10 +341,6 @@ class GoalOut(Out, of=Goal, shows="goal success_criteria"):
     given: bool = Field(description="False: the character set it itself")
 
 
-class SuggestionOut(Out, of=Suggestion, shows="id text"):
-    """A line that a human may say next."""
-
-
 def _known(emotion: object) -> object:
     return emotion if emotion in get_args(Emotion) else "neutral"
 
@@ -370,7 +363,7 @@ class TurnOut(
     emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
         description="how the speaker shows itself while saying it"
     )
-    choices: list[SuggestionOut] = Field(
+    choices: list[SuggestedLine] = Field(
         validation_alias="suggestions",
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
     )
@@ -395,47 +388,6 @@ class FailureOut(Out):
     )
 
 
-class CostOut(Out, of=Usage, shows="calls prompt_tokens completion_tokens"):
-    """Model calls and tokens."""
-
-
-class StepOut(Out):
-    """A number or word before and after."""
-
-    before: int | str = Field(description="as it was before the conversation")
-    after: int | str = Field(description="as it is after the conversation")
-
-
-class KeptFactOut(Out):
-    """A fact that was stored, with the turn it was said in."""
-
-    id: str = Field(description="id of the fact in the long-term memory")
-    statement: str = Field(description="the fact, as a sentence")
-    line: str = Field(description="as the person is told of it, with who told it: true whatever is the case")
-    turn: int = Field(description="the turn it was said in, counted from 0")
-
-
-class MidTermOut(Out, of=OnMind, shows="content expires_at"):
-    """Something that affects the person's next days; an open promise, by it or to it, is among that."""
-
-    ref: str | None = Field(
-        default=None,
-        description="what it is: `memory:` or `promise:` and its id; null: not told",
-        examples=["memory:9f0a3c52", "promise:1c77"],
-    )
-    importance: Importance = Field(
-        validation_alias=AliasChoices("importance", "level"), description="how much it matters, and how long it lasts"
-    )
-    created_at: WorldTimeText | None = Field(
-        default=None,
-        validation_alias=AliasChoices("created_at", "since"),
-        description="the world time it came up at; null: not known",
-    )
-    partner_id: Annotated[str | None, BeforeValidator(lambda id_: id_ or None)] = Field(
-        default=None, description="of whom, or with whom, it came"
-    )
-
-
 class CommitmentIn(In, examples={"it was kept": {"state": "kept"}}):
     """What became of a promise."""
 
@@ -453,66 +405,6 @@ class CommitmentOut(
     """A promise. What was not said is empty, or null."""
 
     moves: bool = Field(description="it has a place and an hour, or a part of a day: who made it goes there")
-
-
-class RejectedOut(Out, of=FactRejected, shows="statement turn reason"):
-    """Something the model claimed that was not stored, and why."""
-
-
-class AttitudeOut(Out):
-    """How one stands to the other, each -3 to 3."""
-
-    power: int = Field(description="-3: submits, 3: has the say")
-    intimacy: int = Field(description="-3: closed, 3: as close as can be")
-    task_oriented: int = Field(description="-3: company alone, 3: the matter at hand alone")
-
-
-class TowardsChangesOut(Out):
-    """What a conversation has changed about how one who took part stands to another."""
-
-    affinity: StepOut = Field(description="how much it likes that one, -100..100")
-    stance: str = Field(
-        description="how it stands to that one from now on, in a sentence said to it; empty: nothing stands out"
-    )
-    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
-
-
-class _TakenAway(Out):
-    summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
-    topics: list[str] = Field(description="what was talked about, a few words each")
-    facts: list[KeptFactOut] = Field(description="what it now remembers")
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
-    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
-
-
-class PartnerChangesOut(_TakenAway, TowardsChangesOut):
-    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
-
-
-class _FeltOut(_TakenAway):
-    mood: StepOut = Field(description="the mood of whose it is; in a talk of two the partner's")
-    learned_facts: list[KeptFactOut] = Field(
-        description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
-    )
-
-
-class TakenOut(_FeltOut):
-    """What one of more than two takes away: of what it perceived alone."""
-
-    towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
-
-
-class ChangesOut(PartnerChangesOut, _FeltOut):
-    """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
-    other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
-    """
-
-    partner: PartnerChangesOut | None = Field(
-        default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
-    )
-    people: dict[str, TakenOut] | None = Field(
-        default=None, description="of more than two: what each takes away, by person id; null: they were two"
-    )
 
 
 class HeldOut(
@@ -559,14 +451,10 @@ class ConversationOut(
     links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
-class MessageOut(Out, of=Message, shows="role content"):
-    """One message of a prompt. `assistant` is what the speaker itself said before."""
-
-
-class PromptOut(Out, of=TurnRow, shows="turn speaker_id speaker_name text model"):
+class PromptOut(OutWithValues, of=TurnRow, shows="turn speaker_id speaker_name text model"):
     """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
 
-    messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
+    messages: list[Message] = Field(description="the messages in the order in which they were sent")
 
 
 class ActionCallOut(
@@ -595,18 +483,16 @@ class ConversationDetail(ConversationOut):
 
     turns: list[TurnOut] = Field(description="all that was said so far, in order")
     actions: list[ActionCallOut] = Field(description="what was asked of the game so far, in order")
-    changes: ChangesOut | None = Field(description="what it has changed; null: it is not closed yet")
+    changes: Changes | None = Field(description="what it has changed; null: it is not closed yet")
 
 
-class Paged(Out):
+NextPage = Annotated[str | None, Field(description="the `after` of the next page; null: this is the last")]
+
+
+class Page(Out, Generic[Item]):
     """A part of a list. `next` is the cursor of the page that follows; null on the last."""
 
-    next: str | None = Field(default=None, description="the `after` of the next page; null: this is the last")
-
-
-class Page(Paged, Generic[Item]):
-    """A part of a list."""
-
+    next: NextPage = None
     items: list[Item] = Field(description="what is on this page")
 
 
@@ -635,11 +521,12 @@ class EventPage(Page[AnyEventOut]):
     )
 
 
-class TickOut(Paged):
+class TickOut(Out):
     """What a step of time brought. `now` is where the clock is, `until` where it goes; `next` is the `after` with which
     `GET /world/events` tells the events that are not here.
     """
 
+    next: NextPage = None
     before: WorldTimeText = Field(description="the world time at which the clock stood before")
     now: Now
     until: WorldTimeText = Field(description="the world time to which the clock goes; `now` where it is there")
@@ -657,10 +544,6 @@ class PositionOut(Out, of=Position, shows="node_id toward progress"):
     )
 
 
-class ActingOut(Out, of=Option, shows="action_id facility_id"):
-    """An action, and where it is done."""
-
-
 class NeedOut(Out, of=Need, shows="name lowest highest critical"):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
@@ -668,7 +551,7 @@ class NeedOut(Out, of=Need, shows="name lowest highest critical"):
     level: float = Field(description="how full it is now")
 
 
-class ActivityOut(ActingOut):
+class ActivityOut(Out, of=Option, shows="action_id facility_id"):
     """What a character does now."""
 
     name: str = Field(description="as the author calls it, in the world's language")
@@ -693,25 +576,25 @@ class PersonOut(Out, of=Profile, shows="id name"):
     )
 
 
-class PeopleOut(Paged):
+class PeopleOut(Out):
     """Everybody at one moment, characters first; players who are nowhere are left out."""
 
+    next: NextPage = None
     at: WorldTimeText = Field(description="the world time that is shown")
     people: list[PersonOut] = Field(description="the people of this page")
 
 
-class WorldNow(Out, of=WorldView, shows="id language now"):
-    """What is told of a world wherever it is told of."""
+class WorldOut(
+    OutWithValues,
+    of=WorldView,
+    shows="id language now started_at label weather decision context_tokens circumstances",
+):
+    """A world's clock and how it is played."""
 
     name: str = Field(description="the world's name, as its author calls it")
     characters: int = Field(description="how many characters live in it")
     npcs: int = Field(description="how many NPCs stand in it")
     conversations_running: int = Field(description="how many conversations are being spoken now")
-
-
-class WorldOut(WorldNow, of=WorldView, shows="started_at label weather decision context_tokens circumstances"):
-    """A world's clock and how it is played."""
-
     tick_minutes: int = Field(description="how many world minutes a tick is")
     models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
@@ -723,17 +606,13 @@ class WorldOut(WorldNow, of=WorldView, shows="started_at label weather decision 
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
     clock: ClockOut = Field(description="how its clock runs")
-    announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
+    announcements: list[Notice] = Field(description="what everybody knows of now")
 
 
 class NodeOut(Out, of=Node, shows="id map_id name x y"):
     """A place to stand on."""
 
     closed: bool = Field(description="true: an NPC stands there, nobody else can")
-
-
-class EdgeOut(Out, of=Edge, shows="a b minutes"):
-    """A way, walked in `minutes` in either direction."""
 
 
 class FacilityOut(Out, of=Facility, shows="id map_id name node_ids"):
@@ -744,12 +623,12 @@ class FacilityOut(Out, of=Facility, shows="id map_id name node_ids"):
     open_now: bool = Field(description="true: it is open at the world's clock")
 
 
-class MapOut(Out):
+class MapOut(OutWithValues):
     """All maps of the world."""
 
     maps: dict[str, str] = Field(description="each map's name by its id")
     nodes: list[NodeOut] = Field(description="the places to stand on")
-    edges: list[EdgeOut] = Field(description="the ways between nodes")
+    edges: list[Edge] = Field(description="the ways between nodes")
     facilities: list[FacilityOut] = Field(description="the shops, fields and houses")
     posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 
@@ -811,10 +690,6 @@ class SecretOut(Out, of=Secret, shows="fact"):
     tell_from: TellFromOut = Field(description="who may be told")
 
 
-class PersonaLineOut(Out, of=PersonaLine, shows="told weight person"):
-    """Something of a person that is told when the moment asks for it."""
-
-
 class MeetingOut(_WithPartner, of=SummaryRow, shows="conversation_id summary topics at"):
     """A closed conversation, as one of those who took part remembers it."""
 
@@ -828,7 +703,7 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     made: bool = Field(
         description="true: made at run time, and can be changed and removed; false: in a file of content"
     )
-    persona: list[PersonaLineOut] = Field(description="what else its author wrote; told when the moment asks for it")
+    persona: list[PersonaLine] = Field(description="what else its author wrote; told when the moment asks for it")
     goals: list[dict[str, str]] = Field(
         description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
     )
@@ -845,7 +720,7 @@ class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies
     last_conversation_at: WorldTimeText | None = Field(
         description="the world time of its last conversation; null: it has had none"
     )
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    mid_term: list[MidTerm] = Field(description="what is on its mind for the next days")
     today: list[MeetingOut] = Field(description="its conversations of the current day")
     items: list[str] = Field(description="things it carries, in words")
     busy: bool = Field(description="of a player: nobody speaks to it first")
@@ -889,15 +764,14 @@ class RelationOut(Out, of=Attitude, shows="last_met_at power intimacy task_orien
     )
 
 
-class OfOwner(Out):
-    """Something of a person's memory."""
-
-    person_id: str = Field(description="id of the one who remembers")
+Rememberer = Annotated[str, Field(description="id of the one who remembers")]
 
 
-class MemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
+class MemoryOut(Out, of=WorldView, shows="now"):
     """What a person, NPC or character, remembers. `next` pages the facts."""
 
+    next: NextPage = None
+    person_id: Rememberer
     character_id: str = Field(description="an older name of `person_id`")
     npc_id: str | None = Field(description="an older name of `about`")
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
@@ -918,7 +792,7 @@ class MemoryOut(OfOwner, Paged, of=WorldView, shows="now"):
         description="what it has come to think: with a query of what bears on it, with `about` of what names that one; "
         "at most ten"
     )
-    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    mid_term: list[MidTerm] = Field(description="what is on its mind for the next days")
     today: list[MeetingOut] = Field(description="its conversations of the current day")
     long_term_available: bool = Field(
         description="false: the memory graph is away, and `facts` is empty for that reason"
@@ -929,26 +803,6 @@ class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens estimate
     """Model calls and tokens of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
-
-
-class LeftOut(Out):
-    """A limit a day, how much of it is spent, and how much is left."""
-
-    limit: int = Field(description="how much may be spent a day")
-    spent: int = Field(description="how much is spent today")
-    left: int = Field(description="how much is left today")
-
-
-class BudgetOut(Out):
-    """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
-
-    day: str = Field(examples=["2026-04-01"], description="the day that is counted, by the machine's clock in UTC")
-    renews_at: str = Field(
-        examples=["2026-04-02T00:00:00Z"], description="the moment in UTC from which a new day is counted"
-    )
-    exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
-    calls: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
-    tokens: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
 
 
 class HealthOut(Out):

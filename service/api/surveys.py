@@ -4,7 +4,6 @@ for words in character. Nothing is kept of it but by who asks, unless it is to b
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -24,17 +23,20 @@ from service.api.dependencies import (
     describe,
 )
 from service.api.problem import language_of
-from service.api.schemas import CostOut, FailureOut
+from service.api.schemas import FailureOut
 from service.conversation.surveys import (
     AnswerForm,
     AnswerKind,
+    Bar,
+    MemorySummary,
     PersonAnswer,
-    Scan,
+    RestsOn,
     Survey,
+    bars_of,
     require_actor,
     summarise,
 )
-from service.conversation.writing import Form, Wanted, write
+from service.conversation.writing import Form, Wanted, Written, write
 from service.core import Core, in_words
 from service.errors import refuse
 from service.locales import Language, Phrase
@@ -42,6 +44,7 @@ from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.store.events import Asked
 from service.store.idempotency import Once, Replayed, once, require_new
+from service.store.usage import CostOut
 from service.usage import Usage
 
 T = TypeVar("T")
@@ -49,7 +52,6 @@ T = TypeVar("T")
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
 
 MOST_PEOPLE = 1000
-MOST_BARS = 10
 
 Question = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
 Bound = Annotated[float, Field(ge=-100_000, le=100_000)]
@@ -97,27 +99,13 @@ class SurveyIn(
     )
 
 
-class RestsOnOut(Out):
-    """A memory that something rests on."""
-
-    refs: list[str] = Field(description="what it is: `memory:…`, `turn:…`, `talk:…`, `promise:…`")
-    text: str = Field(description="as the prompt showed it")
-
-
 class PersonAnswerOut(Out, of=PersonAnswer, shows="person_id answer because"):
     """What one answered."""
 
     name: str = Field(description="its name")
     kind: Literal["character", "npc"] = Field(description="what it is")
-    rests_on: list[RestsOnOut] = Field(description="the memories it named, of those it was shown; empty: none")
+    rests_on: list[RestsOn] = Field(description="the memories it named, of those it was shown; empty: none")
     failure: FailureOut | None = Field(description="why it answered nothing, in the request's language; null: it did")
-
-
-class BarOut(Out):
-    """How many answered so."""
-
-    label: str = Field(description="a choice, a number, or a span of numbers")
-    count: int = Field(description="how many")
 
 
 class SurveyOut(Out, of=Survey, shows="question stimulus"):
@@ -127,9 +115,7 @@ class SurveyOut(Out, of=Survey, shows="question stimulus"):
     language: Language = Field(description="the language in which they answer")
     at: WorldTimeText = Field(description="the world time")
     answers: list[PersonAnswerOut] = Field(description="each one's, in the order in which they were named")
-    bars: list[BarOut] = Field(
-        description="how often each was answered: every choice, or spans of numbers; words: none"
-    )
+    bars: list[Bar] = Field(description="how often each was answered: every choice, or spans of numbers; words: none")
     mean: float | None = Field(description="of numbers; null: there are none")
     answered: int = Field(description="how many answered")
     failed: int = Field(description="how many did not")
@@ -144,25 +130,6 @@ class SummaryIn(In, examples={"whom she trusts": {"question": "Whom does she tru
     """What is to be summed up."""
 
     question: Question = Field(description="what it is about", examples=["Whom does she trust, and why?"])
-
-
-class SentenceOut(Out):
-    """A sentence of a summary."""
-
-    text: str = Field(description="the sentence, in the world's language")
-    rests_on: list[RestsOnOut] = Field(description="the memories it rests on; at least one")
-
-
-class SummaryOut(Out, of=Scan, shows="parts model"):
-    """What a person knows of a question, out of all that it remembers."""
-
-    person_id: str = Field(description="id of the person")
-    question: str = Field(description="as it was asked")
-    language: Language = Field(description="the language of the summary")
-    at: WorldTimeText = Field(description="the world time")
-    sentences: list[SentenceOut] = Field(description="the summary; empty: nothing bears on the question")
-    memories: int = Field(description="how many memories were read: all that it has and holds true")
-    cost: CostOut = Field(description="what the model calls came to")
 
 
 @router.post(
@@ -209,30 +176,16 @@ async def ask_many(
 
 
 @router.post("/people/{person_id}/summary", responses=describe(502))
-async def summarise_memory(person_id: Slug, body: SummaryIn, deps: Serving, world: World, asked: AsAsked) -> SummaryOut:
+async def summarise_memory(
+    person_id: Slug, body: SummaryIn, deps: Serving, world: World, asked: AsAsked
+) -> MemorySummary:
     """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
     Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
     not read; what it keeps secret is. Nothing of it is stored.
     """
     require_actor(world, person_id)
     deps.require_models()
-    found = await summarise(deps.conversation, world, person_id, body.question)
-    texts = {source: one.text for one in found.memories for source in one.sources}
-    answer = SummaryOut(
-        person_id=person_id,
-        question=body.question,
-        language=world.language,
-        at=world.now,
-        sentences=[
-            SentenceOut(text=one.text, rests_on=[RestsOnOut(refs=[ref], text=texts[ref]) for ref in one.sources])
-            for one in found.sentences
-        ],
-        memories=len(found.memories),
-        parts=found.parts,
-        model=found.model,
-        cost=CostOut.of(found.usage),
-    )
-    return await _kept(deps, world, asked, answer)
+    return await _kept(deps, world, asked, await summarise(deps.conversation, world, person_id, body.question))
 
 
 async def _kept(deps: Core, world: WorldView, asked: Asked, answer: T) -> T:
@@ -279,7 +232,7 @@ def _out(
         language=world.language,
         at=world.now,
         answers=told,
-        bars=_bars(survey.form, answers),
+        bars=bars_of(survey.form, answers),
         mean=round(sum(numbers) / len(numbers), 3) if numbers else None,
         answered=sum(one.failure is None for one in answers),
         failed=sum(one.failure is not None for one in answers),
@@ -299,27 +252,9 @@ def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> Pers
         kind=person.kind,
         answer=one.answer,
         because=one.because,
-        rests_on=[RestsOnOut(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
+        rests_on=[RestsOn(refs=list(memory.sources), text=memory.text) for memory in one.rests_on],
         failure=wrong and FailureOut(type=wrong.slug, role=person.kind, detail=wrong.sentence(language)),
     )
-
-
-def _bars(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[BarOut]:
-    """How many answered each choice, each whole number where these are few, else a tenth of the range."""
-    given = [one.answer for one in answers if one.answer is not None]
-    if form.choices:
-        counts = Counter(given)
-        return [BarOut(label=choice, count=counts[choice]) for choice in form.choices]
-    if form.least is None or form.most is None:
-        return []
-    least, width = form.least, (form.most - form.least) / MOST_BARS
-    numbers = [float(one) for one in given]
-    steps = int(form.most - least)
-    if least.is_integer() and form.most.is_integer() and steps < MOST_BARS and all(map(float.is_integer, numbers)):
-        return [BarOut(label=f"{least + step:g}", count=numbers.count(least + step)) for step in range(steps + 1)]
-    places = Counter(min(int((one - least) / width), MOST_BARS - 1) for one in numbers)
-    edges = [f"{least + place * width:g}" for place in range(MOST_BARS + 1)]
-    return [BarOut(label=f"{edges[n]} – {edges[n + 1]}", count=places[n]) for n in range(MOST_BARS)]
 
 
 _COLUMNS = ("person_id", "name", "kind", "answer", "because", "rests_on", "refs", "failure")
@@ -365,33 +300,11 @@ class WriteIn(
     to: Slug | None = Field(default=None, description="id of the person whom a letter is for; only with a letter")
 
 
-class WrittenOut(CostOut, of=WorldView, shows="language"):
-    """What was written. Nothing of it is stored or remembered."""
-
-    text: str = Field(description="the words, in the world's language")
-    kind: Form = Field(description="as it was asked for")
-    person_id: str = Field(description="id of the writer")
-    to: str | None = Field(description="id of the person whom a letter is for; null: it is no letter")
-    at: WorldTimeText = Field(description="the world time at which it was written")
-    model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
-
-
 @router.post("/people/{person_id}/write")
-async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World, asked: AsAsked) -> WrittenOut:
+async def write_as_person(person_id: Slug, body: WriteIn, deps: Serving, world: World, asked: AsAsked) -> Written:
     """Words in character that are no conversation, by one model call: what the writer does not know does not come into
     them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.
     """
     wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
     deps.require_models()
-    answer = await write(deps.conversation, world, wanted)
-    written = WrittenOut.of(
-        answer.usage,
-        text=answer.value.text,
-        kind=body.kind,
-        person_id=person_id,
-        to=body.to,
-        language=world.language,
-        at=world.now,
-        model=answer.model,
-    )
-    return await _kept(deps, world, asked, written)
+    return await _kept(deps, world, asked, await write(deps.conversation, world, wanted))

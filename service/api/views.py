@@ -122,11 +122,17 @@ def ago_in(then: WorldTime, world: WorldView) -> str:
     return ago(then, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
+def held(row: ConversationRow, world: WorldView) -> dict[str, Any]:
+    """What HeldOut has beside the row's columns."""
+    failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))
+    return {"failure": failure, "rehearsal": REHEARSAL in row.models.values(), "cost": row}
+
+
 def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
     """What the row calls otherwise, or does not have."""
     has_goal = row.goal is not None and row.success_criteria is not None
-    failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))
     return {
+        **held(row, world),
         "character_id": row.opener_id,
         "character_name": world.name_of(row.opener_id),
         "partner_name": world.name_of(row.partner_id),
@@ -135,9 +141,6 @@ def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
         "mode": "player" if row.has_human else "models",
         "living": row.talk_id is not None,
         "goal": GoalOut.of(row, given=row.goal_given) if has_goal else None,
-        "failure": failure,
-        "rehearsal": REHEARSAL in row.models.values(),
-        "cost": row,
         "links": {
             "self": address(world.id, f"/conversations/{row.id}"),
             "events": address(world.id, f"/conversations/{row.id}/events"),

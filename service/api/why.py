@@ -6,24 +6,25 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 
 from service.api.dependencies import KNOWN_QUERY, Out, Serving, Slug, World
-from service.api.schemas import EVENTS, AnyEventOut, MessageOut
+from service.api.schemas import EVENTS, AnyEventOut
 from service.content.profile import Mood
 from service.conversation import why as turns
 from service.conversation.prompt import Knowledge
-from service.decision.choose import Basis
+from service.llm.chat import Message
 from service.locales import Language, language_named
 from service.memory.telling import Remembered
 from service.people.worlds import WorldView
 from service.runtime import why as events
 from service.store.event_kinds import ActionFailed, FailedCall
-from service.store.tables import TurnRow
+from service.store.shown import OutWithValues
+from service.store.tables import DecisionRow, TurnRow
 from world.actions import Option
 
 router = APIRouter(dependencies=[KNOWN_QUERY])
 
 Words = Annotated[list[str], Field(description="the answer, a sentence each, in the language that was asked for")]
 Messages = Annotated[
-    list[MessageOut] | None,
+    list[Message] | None,
     Field(
         description="the whole prompt in the order in which it was sent; null: it is not kept (KATARIBE_KEEP_PROMPTS)"
     ),
@@ -44,21 +45,17 @@ ToldWorld = Annotated[WorldView, Depends(_told)]
 """The world as it stands, told in the language that is asked for."""
 
 
-class RememberedOut(Out, of=Remembered, shows="kind id text at conversation_id turn"):
-    """A memory that stood in a prompt, as it reads today."""
-
-
 class TowardsOut(Out, of=Knowledge, shows="affinity stance times_met"):
     """How a speaker stood to the other when the two met; its stance, as it was last judged before the turn."""
 
     partner_id: str = Field(description="id of the other")
 
 
-class AnswerCostOut(Out, of=TurnRow, shows="model calls prompt_tokens completion_tokens cached_tokens duration_ms"):
-    """Who answered a prompt, and what that cost."""
+_COST = "model calls prompt_tokens completion_tokens cached_tokens duration_ms"
+"""Who answered a prompt, and what that cost."""
 
 
-class TurnWhyOut(AnswerCostOut, of=TurnRow, shows="turn speaker_id speaker_name text think act"):
+class TurnWhyOut(OutWithValues, of=TurnRow, shows=f"turn speaker_id speaker_name text think act {_COST}"):
     """Why somebody said a turn."""
 
     perceived: list[str] = Field(description="what it was shown of what was said and done since its last turn")
@@ -68,8 +65,8 @@ class TurnWhyOut(AnswerCostOut, of=TurnRow, shows="turn speaker_id speaker_name 
     )
     towards: TowardsOut | None = Field(description="how it stood to the other; null: nothing is recorded")
     mood: Mood | None = Field(description="how it felt; null: nothing is recorded")
-    memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory, when the two met")
-    reminded: list[RememberedOut] = Field(description="what came to its mind with this turn")
+    memories: list[Remembered] = Field(description="what stood in its prompt of its memory, when the two met")
+    reminded: list[Remembered] = Field(description="what came to its mind with this turn")
     told: list[str] = Field(description="what the game had said was going on, line by line")
     messages: Messages
 
@@ -86,14 +83,16 @@ class ImpossibleOut(Out, of=ActionFailed, shows="action_id reason facility_id ta
     """Something that was not possible."""
 
 
-class QuestionOut(AnswerCostOut, of=Basis, shows="places needs"):
+class QuestionOut(OutWithValues, of=DecisionRow, shows=_COST):
     """What a model was asked for a decision, or for a plan of the day, and what its prompt held."""
 
     call: FailedCall = Field(description="decision, or plan")
     failures: int = Field(description="answers that could not be used")
+    places: list[str] = Field(description="of a plan: ids of the facilities it might name")
+    needs: dict[str, int] = Field(description="how its needs stood, by id")
     offered: list[ChoiceOut] = Field(description="what could be chosen; of a plan nothing")
     refused: list[ImpossibleOut] = Field(description="what it was told to be impossible")
-    memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory")
+    memories: list[Remembered] = Field(description="what stood in its prompt of its memory")
     messages: Messages
 
 
@@ -105,7 +104,7 @@ class SourceOut(Out):
     text: str | None = Field(description="what was said in that turn; null: no one turn")
 
 
-class EventWhyOut(Out):
+class EventWhyOut(OutWithValues):
     """Why something happened."""
 
     event: AnyEventOut = Field(description="what happened")
@@ -116,7 +115,7 @@ class EventWhyOut(Out):
         "recorded"
     )
     source: SourceOut | None = Field(description="the conversation it comes of; null: of none")
-    evidence: list[RememberedOut] = Field(description="of insights: what they were drawn from")
+    evidence: list[Remembered] = Field(description="of insights: what they were drawn from")
 
 
 @router.get(

@@ -24,11 +24,9 @@ from service.api.dependencies import (
 from service.api.events import LIMIT_MAX, page_of_step
 from service.api.people import activity, lived, talking_in
 from service.api.schemas import (
-    BudgetOut,
     ClockIn,
     ClockOut,
     FacilityOut,
-    LeftOut,
     MapOut,
     NodeOut,
     PeopleOut,
@@ -47,6 +45,7 @@ from service.people.person import standing_players
 from service.people.worlds import WorldView
 from service.runtime.world_edits import announce, set_weather
 from service.runtime.world_session import WorldSession
+from service.store.budget import BudgetLeft
 from service.store.idempotency import Once, Replayed
 from service.store.tables import ConversationRow, PersonRow, WorldRow
 from service.store.usage import usage_rows
@@ -230,25 +229,13 @@ async def read_usage(
 
 
 @router.get("/usage/budget")
-async def read_budget(deps: Serving) -> BudgetOut:
+async def read_budget(deps: Serving) -> BudgetLeft:
     """What is left of the day's budget of model calls: over all worlds, of the day in UTC by the machine's clock.
 
     Calls that are out count with all they may come to. For each conversation that runs a call and some tokens are kept,
     so that it can be remembered; other calls are refused before those are touched.
     """
-    budget = deps.conversation.budget
-    spent = await budget.spent()
-    return BudgetOut(
-        day=spent.day,
-        renews_at=budget.renews_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        exhausted=budget.exhausted is not None,
-        calls=_left(budget.limits.get("calls"), spent.calls),
-        tokens=_left(budget.limits.get("tokens"), spent.tokens),
-    )
-
-
-def _left(limit: int | None, spent: int) -> LeftOut | None:
-    return None if limit is None else LeftOut(limit=limit, spent=spent, left=max(0, limit - spent))
+    return await deps.conversation.budget.left()
 
 
 def _world(session: Session, deps: Core, world: WorldView) -> WorldOut:

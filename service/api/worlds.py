@@ -22,14 +22,15 @@ from service.api.dependencies import (
     WorldTimeText,
     describe,
 )
-from service.api.schemas import Page, WorldNow
+from service.api.schemas import Page, WorldOut
 from service.core import Core
 from service.errors import refuse
 from service.runtime import snapshots
 from service.runtime.compare import Comparison, compare
 from service.runtime.rewind import PastMoment
+from service.runtime.snapshots import WorldSnapshot
 from service.store.idempotency import Once, once
-from service.store.tables import ConversationRow, SnapshotRow, WorldRow
+from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
@@ -40,14 +41,6 @@ class SnapshotIn(In, examples={"a save of a game": {"name": "before-the-festival
 
     name: Slug = Field(
         description="where one is kept, what had that name before is gone", examples=["before-the-festival"]
-    )
-
-
-class SnapshotOut(Out, of=SnapshotRow, shows="name made_at automatic at"):
-    """A world as it was kept."""
-
-    size: int = Field(
-        description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
     )
 
 
@@ -86,21 +79,19 @@ class BranchOut(Out):
 
 
 @router.post("/world/snapshots", status_code=201, responses=describe(404, 409))
-async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> SnapshotOut:
+async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldSnapshot:
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
-    request = Once.of(world_id, asked, shown=SnapshotOut.of)
-    return SnapshotOut.of(await snapshots.keep(deps.conversation, world_id, body.name, request=request))
+    return await snapshots.keep(deps.conversation, world_id, body.name, request=Once.of(world_id, asked))
 
 
 @router.get("/world/snapshots")
-async def list_snapshots(deps: Serving, world_id: WorldId) -> list[SnapshotOut]:
+async def list_snapshots(deps: Serving, world_id: WorldId) -> list[WorldSnapshot]:
     """The snapshots of the world, by world time. A world is kept by itself when a day begins, and so many days as
     `KATARIBE_WORLD__DAILY_SNAPSHOTS` says.
     """
-    found = await deps.conversation.database.read(lambda s: snapshots.snapshots(s, world_id))
-    return [SnapshotOut.of(one) for one in found]
+    return await deps.conversation.database.read(lambda s: snapshots.snapshots(s, world_id))
 
 
 @router.delete("/world/snapshots/{name}", status_code=204)
@@ -159,15 +150,21 @@ WorldState = Literal["standing", "moving", "running", "stopped"]
 stopped it."""
 
 
-class WorldSummary(WorldNow, of=WorldRow, shows="branched_from branched_at"):
+class WorldSummary(Out, of=WorldOut, shows="id language now name characters npcs conversations_running"):
     """A world that has begun; `GET /world` tells more of it."""
 
+    branched_from: str | None = Field(
+        description="the world that it was before they went on apart; null: it began by itself"
+    )
+    branched_at: WorldTimeText | None = Field(
+        description="up to this world time they are the same; null: it began by itself"
+    )
     state: WorldState = Field(
         description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
         "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"
     )
     conversations: int = Field(description="how many conversations it has had")
-    snapshots: list[SnapshotOut] = Field(
+    snapshots: list[WorldSnapshot] = Field(
         description="its newest snapshots by world time, twenty at most (`GET /world/snapshots` has all)"
     )
 
@@ -222,7 +219,7 @@ def _summaries(session: Session, deps: Core, rows: Sequence[WorldRow]) -> list[W
             npcs=len(world.cast.npcs),
             conversations=sum(number for (world_id, _), number in count.items() if world_id == row.id),
             conversations_running=count.get((row.id, "running"), 0),
-            snapshots=[SnapshotOut.of(one) for one in snapshots.snapshots(session, row.id)[-SNAPSHOTS_SHOWN:]],
+            snapshots=snapshots.snapshots(session, row.id)[-SNAPSHOTS_SHOWN:],
         )
         for row in rows
         for world in (deps.conversation.worlds.as_world(session, row),)

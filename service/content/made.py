@@ -31,6 +31,8 @@ from service.locales import Language, Listed, Phrase
 
 LONGEST_NAME, LONGEST_TEXT = 100, 4000
 """The most letters of a name, and of every other text of a profile."""
+_JOINERS, _BLANK = "\u200c\u200d", "\u115f\u1160\u2800\u3164\uffa0"
+"""What joins letters, or keeps them apart; letters that nobody sees."""
 
 
 class PostedNpcFile(NpcFile):
@@ -222,6 +224,8 @@ def wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
         if is_name and (markup := MARKUP.search(value)):
             yield problem("", key, "content.prompt_markup", markup=markup[0])
         strange = [letter for letter in value if _is_control(letter, in_name=is_name)]
+        if is_name and not value.strip(_JOINERS):
+            strange += value
         if strange:
             yield problem("", key, "content.control_character", code=f"U+{ord(strange[0]):04X}")
     elif isinstance(value, dict):
@@ -233,8 +237,12 @@ def wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
 
 
 def _is_control(letter: str, *, in_name: bool) -> bool:
-    """A name is one line: what stands in every prompt cannot begin another line there."""
-    return unicodedata.category(letter) in ("Cc", "Zl", "Zp") and (in_name or letter not in "\n\t")
+    """A name is one line, and seen as it is written: what stands in every prompt cannot begin another line there, nor
+    turn its direction, nor hide. Persian, the languages of India and emoji need joiners.
+    """
+    if in_name and letter not in _JOINERS:
+        return unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") or letter in _BLANK
+    return unicodedata.category(letter) in ("Cc", "Zl", "Zp") and letter not in "\n\t"
 
 
 def _refused(wrong: Iterable[ContentProblem]) -> ProfileWrong:

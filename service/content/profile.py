@@ -54,13 +54,17 @@ class Secret(BaseModel, frozen=True, extra="forbid"):
         return partner_id == asked.person or (asked.affinity is not None and affinity >= asked.affinity)
 
 
-class PersonaLine(BaseModel, frozen=True, extra="forbid"):
-    """Something of a person that is told when the moment asks for it: `text` as its author wrote it, `told` as a model
-    reads it. `weight`, from 1 to 10: how much it matters. It is about `person` and told in its presence alone, where
-    there is one.
-    """
+class PersonaLine(
+    BaseModel,
+    frozen=True,
+    extra="forbid",
+    use_attribute_docstrings=True,
+    json_schema_serialization_defaults_required=True,
+):
+    """Something of a person that is told when the moment asks for it."""
 
-    text: str
+    text: str = Field(exclude=True)
+    """as its author wrote it"""
     told: str
     """as a model reads it; of a relationship, what the other is to it"""
     weight: int = 5

@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from service.content.profile import Profile
 from service.conversation.turn_taking import hears, sees
+from service.memory.closing.write import TakenAway
 from service.people.worlds import WorldView
 from service.store.client_event_kinds import (
     ActionCallDone,
@@ -31,7 +32,7 @@ from service.store.client_event_kinds import (
 from service.store.event_kinds import Payload
 from service.store.events import last_of_an_utterance, tell_clients
 from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker
-from service.store.tables import ActionCallRow, ConversationRow, Suggestion, TurnRow
+from service.store.tables import ActionCallRow, ConversationRow, TurnRow
 
 
 def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
@@ -130,12 +131,11 @@ def tell_said(
     )
 
 
-def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines: Sequence[Suggestion]) -> None:
+def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines: Sequence[SuggestedLine]) -> None:
     """Tell clients which lines the last speaker suggested for the answer."""
     last = last_of_an_utterance(session, row.key) if lines and row.has_human else None
     if last is not None:
-        suggested = tuple(SuggestedLine(id=line.id, text=line.text) for line in lines)
-        _tell(session, row, world, Choices(utterance_id=last.data["utterance_id"], choices=suggested))
+        _tell(session, row, world, Choices(utterance_id=last.data["utterance_id"], choices=tuple(lines)))
 
 
 def tell_asked(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
@@ -195,23 +195,21 @@ def tell_failed(session: Session, row: ConversationRow, world: WorldView, failur
     )
 
 
-def tell_closed(session: Session, row: ConversationRow, world: WorldView, changes: Mapping[str, Any]) -> None:
-    """Tell clients that the conversation is remembered; `changes` are as its row has them. What a player feels is its
+def tell_closed(session: Session, row: ConversationRow, world: WorldView, taken: Mapping[str, TakenAway]) -> None:
+    """Tell clients that the conversation is remembered, and what each has `taken` away. What a player feels is its
     own.
     """
-    sides = (
-        (row.opener_id, row.partner_id, changes["partner"], changes),
-        (row.partner_id, row.opener_id, changes, changes["partner"]),
-    )
     told: list[Payload] = []
-    for person_id, other_id, felt, kept in sides:
+    for person_id, other_id in ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id)):
         if person_id in world.cast.players:
             continue
-        if felt["affinity"]["before"] != felt["affinity"]["after"]:
-            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **felt["affinity"]))
-        if felt["mood"]["before"] != felt["mood"]["after"]:
-            told.append(MoodChanged(person_id=person_id, **felt["mood"]))
-        told.append(MemoryChanged(person_id=person_id, facts=len(kept["facts"]), mid_term=len(kept["mid_term"])))
+        own = taken[person_id]
+        liked = own.stands_to(other_id).affinity
+        if liked.before != liked.after:
+            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **liked.model_dump()))
+        if own.mood.before != own.mood.after:
+            told.append(MoodChanged(person_id=person_id, **own.mood.model_dump()))
+        told.append(MemoryChanged(person_id=person_id, facts=len(own.facts), mid_term=len(own.mid_term)))
     _tell(session, row, world, *told)
 
 

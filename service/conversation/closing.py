@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import permutations
 
 from sqlmodel import Session
 
@@ -256,7 +256,7 @@ def _settle(
             pay(session, row, world.day, role, spent)
     if row.phase != Phase.CLOSING:
         return row
-    row.changes = write_closing(
+    changes, taken = write_closing(
         session,
         world,
         row,
@@ -267,41 +267,25 @@ def _settle(
         embedded,
         clock.now,
     )
+    row.changes = changes.model_dump(mode="json")
     log_own(session, row, clock, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
+    is_of_two = changes.people is None
     closed = ConversationClosed(
         conversation_id=row.id,
         partner_id=row.partner_id,
-        attitudes=_attitudes(row, row.changes),
-        towards=_towards(row.changes),
+        attitudes={one: taken[one].stands_to(other).degrees for one, other in permutations(row.person_ids)}
+        if is_of_two
+        else None,
+        towards=None
+        if is_of_two
+        else {one: {other: to.degrees for other, to in away.towards.items()} for one, away in taken.items()},
     )
     publish(session, row, row.closed_at, closed, row.opener_id)
-    tell_closed(session, row, clock, row.changes)
+    tell_closed(session, row, clock, taken)
     if row.form != TurnForm.SCENE and not deps.settings.keep_prompts:  # a scene may go on from any of its turns
         drop_prompts(session, row.key, said.turns)
     return row
-
-
-def _towards(changes: Mapping[str, Any]) -> dict[str, dict[str, dict[str, int]]] | None:
-    """How each of more than two stands to the others now, in numbers; None: they were two."""
-    return {
-        one: {
-            other: {"affinity": stands["affinity"]["after"], **(stands["attitude"] or {})}
-            for other, stands in taken["towards"].items()
-        }
-        for one, taken in changes.get("people", {}).items()
-    } or None
-
-
-def _attitudes(row: ConversationRow, changes: Mapping[str, Any]) -> dict[str, dict[str, int]] | None:
-    """How each of two stands to the other now, in numbers: `affinity` of one's changes is the other's."""
-    if "people" in changes:
-        return None
-    partners = changes["partner"]
-    return {
-        row.opener_id: {"affinity": partners["affinity"]["after"], **(changes["attitude"] or {})},
-        row.partner_id: {"affinity": changes["affinity"]["after"], **(partners["attitude"] or {})},
-    }
 
 
 def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:

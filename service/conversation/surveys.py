@@ -3,6 +3,7 @@ what somebody knows of a question, out of all that it remembers. One who answers
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -19,7 +20,7 @@ from service.conversation.utterance import breaks_character
 from service.conversation.writing import counted
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, PromptValues, estimate_tokens
-from service.locales import Phrase
+from service.locales import Language, Phrase
 from service.memory.closing.context import Ref, Sentence
 from service.memory.mind import mid_term_memories, self_told
 from service.memory.recall import on_mind_line, remembered
@@ -27,12 +28,15 @@ from service.memory.record import Group, HeardTurn, Item, Kind, Memory
 from service.memory.telling import one_line, ref_of, remembered_as
 from service.people.attitude import moods
 from service.people.worlds import WorldView
+from service.store.shown import Out, ToldWorldTime
+from service.store.usage import CostOut
 from service.usage import Usage
 
 SHOWN_TOKENS = 400
 """Most tokens, by `estimate_tokens`, of the memories that somebody is shown who is asked."""
 BATCH_TOKENS = 2000
 """The same of those that are read at once where all of them are."""
+MOST_BARS = 10
 MERGED = 8
 """So many parts of a summary at most become one."""
 SURVEY_TOKENS, SCAN_TOKENS = 400, 900
@@ -135,19 +139,39 @@ class PersonAnswer:
     model: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scan:
-    """A summary of all that somebody remembers: its sentences, each with the memories it rests on, of how many it was
-    made, in how many parts, and what that cost.
-    """
+class Bar(Out):
+    """How many answered so."""
 
-    sentences: tuple[Shown, ...]
-    memories: tuple[Shown, ...]
-    parts: int
-    """in how many parts they were read: a call each, and one for each 8 results"""
-    usage: Usage
-    model: str
-    """which model made it; empty: there was nothing to read"""
+    label: str = Field(description="a choice, a number, or a span of numbers")
+    count: int = Field(description="how many")
+
+
+class RestsOn(Out):
+    """A memory that something rests on."""
+
+    refs: list[str] = Field(description="what it is: `memory:…`, `turn:…`, `talk:…`, `promise:…`")
+    text: str = Field(description="as the prompt showed it")
+
+
+class SummarySentence(Out):
+    """A sentence of a summary."""
+
+    text: str = Field(description="the sentence, in the world's language")
+    rests_on: list[RestsOn] = Field(description="the memories it rests on; at least one")
+
+
+class MemorySummary(Out):
+    """What a person knows of a question, out of all that it remembers."""
+
+    person_id: str = Field(description="id of the person")
+    question: str = Field(description="as it was asked")
+    language: Language = Field(description="the language of the summary")
+    at: ToldWorldTime = Field(description="the world time")
+    sentences: list[SummarySentence] = Field(description="the summary; empty: nothing bears on the question")
+    memories: int = Field(description="how many memories were read: all that it has and holds true")
+    parts: int = Field(description="in how many parts they were read: a call each, and one for each 8 results")
+    model: str = Field(description="which model made it; empty: there was nothing to read")
+    cost: CostOut = Field(description="what the model calls came to")
 
 
 @lru_cache(maxsize=256)
@@ -191,7 +215,7 @@ async def ask_people(
     return list(await asyncio.gather(*(_ask(deps, world, survey, person) for person in asked)))
 
 
-async def summarise(deps: ConversationDependencies, world: WorldView, person_id: str, question: str) -> Scan:
+async def summarise(deps: ConversationDependencies, world: WorldView, person_id: str, question: str) -> MemorySummary:
     """What somebody knows of the question, out of all that it remembers: one call for each part of that, and one for
     each `MERGED` results, until there is one.
 
@@ -223,8 +247,39 @@ async def summarise(deps: ConversationDependencies, world: WorldView, person_id:
             replace(context, shown=_numbered(found[first : first + MERGED]), merging=True)
             for first in range(0, len(found) if len(found) > 1 else 0, MERGED)
         ]
-    sentences = found[0] if found else ()
-    return Scan(sentences=sentences, memories=memories, parts=len(parts), usage=usage, model=model)
+    texts = {source: one.text for one in memories for source in one.sources}
+    return MemorySummary(
+        person_id=person_id,
+        question=question,
+        language=world.language,
+        at=world.now,
+        sentences=[
+            SummarySentence(text=one.text, rests_on=[RestsOn(refs=[ref], text=texts[ref]) for ref in one.sources])
+            for one in (found[0] if found else ())
+        ],
+        memories=len(memories),
+        parts=len(parts),
+        model=model,
+        cost=CostOut.of(usage),
+    )
+
+
+def bars_of(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[Bar]:
+    """How many answered each choice, each whole number where these are few, else a tenth of the range."""
+    given = [one.answer for one in answers if one.answer is not None]
+    if form.choices:
+        counts = Counter(given)
+        return [Bar(label=choice, count=counts[choice]) for choice in form.choices]
+    if form.least is None or form.most is None:
+        return []
+    least, width = form.least, (form.most - form.least) / MOST_BARS
+    numbers = [float(one) for one in given]
+    steps = int(form.most - least)
+    if least.is_integer() and form.most.is_integer() and steps < MOST_BARS and all(map(float.is_integer, numbers)):
+        return [Bar(label=f"{least + step:g}", count=numbers.count(least + step)) for step in range(steps + 1)]
+    places = Counter(min(int((one - least) / width), MOST_BARS - 1) for one in numbers)
+    edges = [f"{least + place * width:g}" for place in range(MOST_BARS + 1)]
+    return [Bar(label=f"{edges[n]} – {edges[n + 1]}", count=places[n]) for n in range(MOST_BARS)]
 
 
 def require_actor(world: WorldView, person_id: str) -> CharacterProfile | NpcProfile:

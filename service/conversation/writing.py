@@ -19,7 +19,7 @@ from service.conversation.start import near
 from service.conversation.utterance import breaks_character
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, PromptValues, Role, T, TextListener
-from service.locales import Phrase
+from service.locales import Language, Phrase
 from service.memory.episodes import episode_of
 from service.memory.mind import self_told
 from service.memory.recall import RecentMemory, newest_within, on_mind_line, recent_memory, remembered, talk_line
@@ -31,8 +31,9 @@ from service.people.worlds import WorldView
 from service.store.event_kinds import ActivityStarted
 from service.store.events import told_to
 from service.store.phase import Audience
+from service.store.shown import ToldWorldTime
 from service.store.tables import EventRow
-from service.store.usage import Purpose, count
+from service.store.usage import CostOut, Purpose, count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime, day_end, minute_of_day
 
@@ -49,6 +50,18 @@ class WrittenText(BaseModel, extra="forbid"):
     """What is answered."""
 
     text: str = Field(max_length=LONGEST)
+
+
+class Written(CostOut):
+    """What was written. Nothing of it is stored or remembered."""
+
+    language: Language = Field(description="the language of the words")
+    text: str = Field(description="the words, in the world's language")
+    kind: Form = Field(description="as it was asked for")
+    person_id: str = Field(description="id of the writer")
+    to: str | None = Field(description="id of the person whom a letter is for; null: it is no letter")
+    at: ToldWorldTime = Field(description="the world time at which it was written")
+    model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +103,7 @@ class WriteContext(PromptValues):
     talks: tuple[str, ...] = ()
 
 
-async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> Answer[WrittenText]:
+async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> Written:
     """Ask for the text; what it cost is counted for its writer's role.
 
     Raises:
@@ -102,7 +115,16 @@ async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted
     writer = context.writer
     fault = partial(_fault, context)
     answer = await counted(deps, world, writer.id, write_prompt(context), writer.kind, fault)
-    return replace(answer, value=WrittenText(text=_formed(context, answer.value.text)))
+    return Written.of(
+        answer.usage,
+        language=world.language,
+        text=_formed(context, answer.value.text),
+        kind=wanted.form,
+        person_id=writer.id,
+        to=wanted.to_id,
+        at=world.now,
+        model=answer.model,
+    )
 
 
 async def counted(

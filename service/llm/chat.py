@@ -9,9 +9,9 @@ from traceback import extract_tb
 from typing import Generic, Literal, Protocol, TypeVar
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined, Template
-from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel
 
+from service.llm.bounded import BoundedSandbox
 from service.locales import Language
 from service.settings import Role as Role
 from service.usage import Usage
@@ -196,7 +196,7 @@ class Templates:
     def _template(self, name: str, language: Language, own: OwnPrompts) -> Template:
         key = (language, own)
         if key not in self._environments:
-            environment = SandboxedEnvironment if own else Environment
+            environment = BoundedSandbox if own else Environment
             self._environments[key] = environment(
                 loader=ChoiceLoader([_loader(language, own), FileSystemLoader(self._prompts / language)]),
                 undefined=StrictUndefined,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from sqlalchemy import ColumnElement, ScalarSelect, Select, literal, union_all
 from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
@@ -28,6 +28,7 @@ from service.store.event_kinds import DroppedInsight, MemoryExpired, Reflected
 from service.store.events import schedule_event
 from service.store.ids import derived_id
 from service.store.jobs import JobKind, enqueue
+from service.store.shown import Out, WorldTimeText
 from service.store.tables import JobKey, MemoryRow, ReflectionRow, SummaryRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
 
@@ -60,6 +61,27 @@ class OnMind:
     others: tuple[str, ...] = ()
     kept_from: tuple[str, ...] = ()
     is_seen: bool = False
+
+
+class MidTerm(Out, of=OnMind, shows="content expires_at"):
+    """Something that affects the person's next days; an open promise, by it or to it, is among that."""
+
+    ref: str | None = Field(
+        default=None,
+        description="what it is: `memory:` or `promise:` and its id; null: not told",
+        examples=["memory:9f0a3c52", "promise:1c77"],
+    )
+    importance: Importance = Field(
+        validation_alias=AliasChoices("importance", "level"), description="how much it matters, and how long it lasts"
+    )
+    created_at: WorldTimeText | None = Field(
+        default=None,
+        validation_alias=AliasChoices("created_at", "since"),
+        description="the world time it came up at; null: not known",
+    )
+    partner_id: Annotated[str | None, BeforeValidator(lambda id_: id_ or None)] = Field(
+        default=None, description="of whom, or with whom, it came"
+    )
 
 
 def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> dict[str, list[OnMind]]:

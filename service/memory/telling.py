@@ -33,6 +33,7 @@ from service.memory.record import (
 from service.people.commitments import as_commitment, commitment_line
 from service.people.worlds import WorldView
 from service.store.session import Database
+from service.store.shown import ToldWorldTime
 from service.store.tables import CommitmentRow, MemoryRow, SummaryRow, TurnRow
 from world.time import WorldTime
 
@@ -258,20 +259,20 @@ class MemoryKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remembered:
-    """What a reference leads to. `text`, `at` and where it comes from are None where it is not there any more."""
+    """What a reference leads to. `text`, `at` and where it comes from are null where it is not there any more."""
 
     kind: MemoryKind
     """memory: something it remembers; turn: of a conversation; talk: the summary of one; promise: by it or to it; lore:
     what the game's files let it know"""
     id: str
     """id of the memory; of a turn its conversation, a slash and its number"""
-    text: str | None = None
+    text: str | None
     """the memory in words; null: it is not there any more"""
-    at: WorldTime | None = None
+    at: ToldWorldTime | None
     """the world time since when it is remembered; null: it is gone"""
-    conversation_id: str | None = None
+    conversation_id: str | None
     """the conversation it comes of; null: of none, or it is gone"""
-    turn: int | None = None
+    turn: int | None
     """the turn of that conversation, from 0; null: of none"""
 
 
@@ -301,7 +302,8 @@ async def look_up(database: Database, world: WorldView, person_id: str, refs: Se
     for one in world.cast.lore:
         text = one.text.of(world.language)
         found[MemoryKind.LORE, one.id] = _known(MemoryKind.LORE, one.id, text, world.started_at, None)
-    return tuple(found.get(key) or Remembered(kind=key[0], id=key[1]) for key in wanted)
+    gone = {"text": None, "at": None, "conversation_id": None, "turn": None}
+    return tuple(found.get(key) or Remembered(kind=key[0], id=key[1], **gone) for key in wanted)
 
 
 _Key = tuple[MemoryKind, str]

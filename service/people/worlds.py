@@ -16,6 +16,7 @@ from service.locales import Language, clock_label, languages, sentence
 from service.people.proposals import proposals_in
 from service.settings import WorldSettings
 from service.store.phase import ProposalState
+from service.store.shown import ToldWorldTime
 from service.store.tables import MadePersonRow, MemoryRow, WorldRow
 from world.places import WorldMap
 from world.setting import Rules, Setting
@@ -65,9 +66,9 @@ class Notice:
 
     text: str
     """what everybody knows, as a sentence"""
-    at: WorldTime
+    at: ToldWorldTime
     """the world time from which it is known"""
-    until: WorldTime
+    until: ToldWorldTime
     """the world time before which it holds"""
 
 

@@ -388,7 +388,7 @@ class World:
         """
         self._core.require_models()
         wanted = Wanted(person_id=person_id, form=form, to_id=to, about=about)
-        return (await write(self._talk, await self.view(), wanted)).value.text
+        return (await write(self._talk, await self.view(), wanted)).text
 
     async def snapshot(self, name: str) -> WorldSnapshot:
         """Keep the world as it stands; one of that name is replaced."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, exists, or_, update
+from sqlalchemy import ColumnElement, String, cast, delete, exists, null, or_, update
 from sqlmodel import Session, col, select
 
 from service.content.made import Made, check_made, place_of
@@ -58,8 +58,9 @@ def forget_world(session: Session, world_id: str) -> None:
     _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
     held = held_by_graph(session, world_id)
     delete_rows(session, [world_id], everything=True)
-    named = (col(IdempotencyRow.world_id) == world_id, col(IdempotencyRow.kept_until).is_(None))
-    session.execute(delete(IdempotencyRow).where(*named))
+    # The request that forgets it is not answered yet: its key stays, so that a late repeat forgets no later world.
+    answered = (col(IdempotencyRow.world_id) == world_id, col(IdempotencyRow.answer).is_not(null()))
+    session.execute(delete(IdempotencyRow).where(*answered))
     session.expire_all()
     for group in held:
         next_epoch(session, group)

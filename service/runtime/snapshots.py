@@ -8,10 +8,10 @@ was otherwise then.
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from pydantic import Field
 from sqlalchemy import text
 from sqlmodel import Session, col, func, select
 
@@ -25,6 +25,7 @@ from service.store.idempotency import Once, once
 from service.store.jobs import JobKind
 from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
+from service.store.shown import Out, ToldWorldTime
 from service.store.tables import (
     ActionCallRow,
     ClientEventCountRow,
@@ -38,21 +39,21 @@ from service.store.tables import (
     WorldRow,
 )
 from service.store.world_rows import Rows, as_kept, hold_alone, let_go, name_of, read_rows, replace_rows
-from world.time import WorldTime
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
 _EVENTS = name_of(EventRow)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorldSnapshot:
-    """A world as it was kept, see SnapshotRow; `size` is what is kept for it beside the world as it is, in bytes."""
+class WorldSnapshot(Out):
+    """A world as it was kept."""
 
-    name: str
-    at: WorldTime
-    made_at: str
-    automatic: bool
-    size: int
+    name: str = Field(description="by which it is restored")
+    made_at: str = Field(description="when it was made: the machine's time, in UTC")
+    automatic: bool = Field(description="kept by itself, when a world day began")
+    at: ToldWorldTime = Field(description="the world time that it is of")
+    size: int = Field(
+        description="bytes that are kept for it beside the world as it is: what has changed since", examples=[52_340]
+    )
 
 
 async def keep(
@@ -109,7 +110,7 @@ def _mark(session: Session, world_id: str, name: str, *, automatic: bool = False
     )
     session.add(row)
     session.flush()
-    return _snapshot(row, 0)
+    return WorldSnapshot.of(row, size=0)
 
 
 def snapshots(session: Session, world_id: str) -> list[WorldSnapshot]:
@@ -119,7 +120,7 @@ def snapshots(session: Session, world_id: str) -> list[WorldSnapshot]:
     sizes = dict(session.exec(mine.group_by(col(KeptRow.number))).all())
     query = select(SnapshotRow).where(SnapshotRow.world_id == world_id)
     rows = session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name)))
-    return [_snapshot(row, sizes.get(row.number, 0)) for row in rows]
+    return [WorldSnapshot.of(row, size=sizes.get(row.number, 0)) for row in rows]
 
 
 def remove(session: Session, world_id: str, name: str) -> None:
@@ -263,10 +264,6 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
 def _read(session: Session, world_id: str, name: str | None) -> Rows:
     one_picture(session)
     return read_rows(session, world_id) if name is None else read_snapshot(session, world_id, name)
-
-
-def _snapshot(row: SnapshotRow, size: int) -> WorldSnapshot:
-    return WorldSnapshot(name=row.name, at=WorldTime(row.at), made_at=row.made_at, automatic=row.automatic, size=size)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:

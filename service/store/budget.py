@@ -6,10 +6,11 @@ a row of the database, so it survives a restart, and replicas share it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 
+from pydantic import Field
 from sqlalchemy import update
 from sqlmodel import Session, col, func, select
 
@@ -18,10 +19,15 @@ from service.llm.chat import Role
 from service.llm.wrappers import Reservation
 from service.settings import LlmSettings
 from service.store.session import Database
-from service.store.tables import ConversationRow, InstallationRow
+from service.store.shown import Out
+from service.store.tables import ConversationRow, InstallationRow, TurnRow, UsageRow
 
-CLOSING_TOKENS = 5000
-"""Tokens, beside one call, that are kept for the closing of each running conversation: what was said is remembered."""
+CLOSING_TOKENS, TURN_TOKENS = 5000, 1500
+"""Tokens of a closing, and of a turn, as long as none was measured. A closing is kept for each running conversation:
+what was said is remembered.
+"""
+FIRST_TURNS = 2
+"""So many turns of its own a conversation has room for when it begins: rather fewer talks than talks without a word."""
 
 Unit = Literal["calls", "tokens"]
 
@@ -44,6 +50,26 @@ class Spent:
     day: str
     calls: int
     tokens: int
+
+
+class LimitLeft(Out):
+    """A limit a day, how much of it is spent, and how much is left."""
+
+    limit: int = Field(description="how much may be spent a day")
+    spent: int = Field(description="how much is spent today")
+    left: int = Field(description="how much is left today")
+
+
+class BudgetLeft(Out):
+    """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
+
+    day: str = Field(examples=["2026-04-01"], description="the day that is counted, by the machine's clock in UTC")
+    renews_at: str = Field(
+        examples=["2026-04-02T00:00:00Z"], description="the moment in UTC from which a new day is counted"
+    )
+    exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
+    calls: LimitLeft | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
+    tokens: LimitLeft | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
 
 
 class DailyBudget:
@@ -84,6 +110,23 @@ class DailyBudget:
         day = self.day
         return await self._database.read(lambda s: _spent(s, day))
 
+    async def left(self) -> BudgetLeft:
+        """What today has left."""
+        spent = await self.spent()
+
+        def of(unit: Unit, spent: int) -> LimitLeft | None:
+            limit = self.limits.get(unit)
+            return None if limit is None else LimitLeft(limit=limit, spent=spent, left=max(0, limit - spent))
+
+        calls, tokens = of("calls", spent.calls), of("tokens", spent.tokens)
+        return BudgetLeft(
+            day=spent.day,
+            renews_at=self.renews_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            exhausted=self.exhausted is not None or any(one is not None and not one.left for one in (calls, tokens)),
+            calls=calls,
+            tokens=tokens,
+        )
+
     async def reserve(self, role: Role, tokens: int) -> Reservation:
         """See Budget."""
         reservation = Reservation(day=self.day, tokens=tokens)
@@ -113,35 +156,42 @@ class DailyBudget:
         await self._database.write(work)
 
     def require_talk(self, session: Session) -> None:
-        """Raises: BudgetExhausted: no room is left for one more conversation (one turn at least) and its closing."""
+        """Raises: BudgetExhausted: no room is left for one more conversation, its first turns and its closing, beside
+        those that run.
+        """
         if not self.limits:
             return
         if (exhausted := self.exhausted) is not None:
             raise exhausted
-        unit = self._over(_spent(session, self.day), talks=_unclosed(session) + 1, tokens=0)
+        room = _kept(session)
+        unspoken = FIRST_TURNS * (room.talks + 1) - _first_turns_said(session)
+        more = replace(room, talks=room.talks + 1)
+        unit = self._over(_spent(session, self.day), more, calls=unspoken, tokens=unspoken * room.turn_tokens)
         if unit is not None:
             raise self._error(unit)
 
     def allows_closing(self, session: Session) -> bool:
         """Whether there is room for a closing."""
-        return self._over(_spent(session, self.day), talks=0, tokens=CLOSING_TOKENS) is None
+        nobody = replace(_kept(session), talks=0)
+        return self._over(_spent(session, self.day), nobody, tokens=nobody.closing_tokens) is None
 
     def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> tuple[Unit, bool] | None:
         """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run. Else
         answers which limit refused it, and whether the limit itself did, or only what is kept for closings.
         """
         row, spent = installation(session, lock=True), _spent(session, wanted.day)
-        unit = self._over(spent, talks=_unclosed(session) if keep else 0, tokens=wanted.tokens)
+        nobody = _Kept(talks=0, closing_tokens=0, turn_tokens=0)
+        unit = self._over(spent, _kept(session) if keep else nobody, tokens=wanted.tokens)
         if unit is not None:
-            return unit, self._over(spent, talks=0, tokens=wanted.tokens) is not None
+            return unit, self._over(spent, nobody, tokens=wanted.tokens) is not None
         row.day, row.calls, row.tokens = wanted.day, spent.calls + 1, spent.tokens + wanted.tokens
         return None
 
-    def _over(self, spent: Spent, *, talks: int, tokens: int) -> Unit | None:
-        """Which limit a call of so many tokens would break, with room kept for the closings of so many talks."""
+    def _over(self, spent: Spent, kept: "_Kept", *, tokens: int, calls: int = 1) -> Unit | None:
+        """Which limit so many calls of so many tokens would break, beside what is kept for closings."""
         comes_to: dict[Unit, int] = {
-            "calls": spent.calls + 1 + talks,
-            "tokens": spent.tokens + tokens + talks * CLOSING_TOKENS,
+            "calls": spent.calls + calls + kept.talks,
+            "tokens": spent.tokens + tokens + kept.talks * kept.closing_tokens,
         }
         return next((unit for unit, limit in self.limits.items() if comes_to[unit] > limit), None)
 
@@ -163,10 +213,34 @@ def _spent(session: Session, day: str) -> Spent:
     return Spent(day=day, calls=row.calls, tokens=row.tokens)
 
 
-def _unclosed(session: Session) -> int:
-    """Conversations of all worlds that run, or are being closed."""
-    query = select(func.count()).select_from(ConversationRow).where(col(ConversationRow.phase).in_(_UNCLOSED))
-    return session.exec(query).one()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Kept:
+    """So many conversations, of all worlds, run or are being closed; what a closing and a turn cost."""
+
+    talks: int
+    closing_tokens: int
+    turn_tokens: int
+
+
+def _kept(session: Session) -> _Kept:
+    talks = select(func.count()).select_from(ConversationRow).where(col(ConversationRow.phase).in_(_UNCLOSED))
+    tokens = col(UsageRow.prompt_tokens) + col(UsageRow.completion_tokens)
+    spent = select(UsageRow.role, func.sum(tokens), func.sum(col(UsageRow.calls))).group_by(col(UsageRow.role))
+    cost = {role: round(each / calls) for role, each, calls in session.exec(spent) if calls}
+    closing = cost["closing"] + cost.get("verify", 0) if "closing" in cost else CLOSING_TOKENS
+    turn = max(cost.get("npc", 0), cost.get("character", 0)) or TURN_TOKENS
+    return _Kept(talks=session.exec(talks).one(), closing_tokens=closing, turn_tokens=turn)
+
+
+def _first_turns_said(session: Session) -> int:
+    """Of the first turns of the conversations that are not closed."""
+    said = select(func.count()).where(
+        TurnRow.world_id == ConversationRow.world_id,
+        TurnRow.conversation_id == ConversationRow.id,
+        col(ConversationRow.phase).in_(_UNCLOSED),
+        col(TurnRow.turn) < FIRST_TURNS,
+    )
+    return session.exec(said).one()
 
 
 def installation(session: Session, *, lock: bool = False) -> InstallationRow:

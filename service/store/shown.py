@@ -13,7 +13,7 @@ from itertools import pairwise
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, Union, Unpack, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from world.time import WorldTime, iso
 
@@ -24,6 +24,10 @@ def _as_text(value: object) -> object:
 
 WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-04-01T07:00"])]
 """A world time as text; rows and values have it in minutes."""
+
+
+ToldWorldTime = Annotated[WorldTime, PlainSerializer(iso, return_type=str)]
+"""A world time of a value that travels as it is: a client is told it as text."""
 
 
 WorldMinute = Annotated[int, "world time"]
@@ -57,6 +61,12 @@ class Out(BaseModel, from_attributes=True):
         names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
         own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}
         return cls.model_validate(own | more)
+
+
+class OutWithValues(Out, use_attribute_docstrings=True):
+    """An answer with fields that are dataclasses: one that travels whole needs no class of its own. The sentences under
+    its fields describe them.
+    """
 
 
 def _travelling(kind: Any) -> Any:

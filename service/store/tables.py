@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 
 from service.content.profile import Emotion, Importance, PersonKind
+from service.store.client_event_kinds import SuggestedLine
 from service.store.ids import new_id
 from service.store.phase import (
     Audience,
@@ -442,15 +443,6 @@ def engaged_in(world_id: str) -> tuple[ColumnElement[bool], ...]:
     return col(ParticipantRow.world_id) == world_id, col(ParticipantRow.engaged).is_(True)
 
 
-class Suggestion(NamedTuple):
-    """A line that was suggested with a turn."""
-
-    id: str
-    """by which it is chosen, as 1.0"""
-    text: str
-    """the words"""
-
-
 @Policy(whose="speaker_id", conversation="conversation_id", turn="turn", known="at")
 class TurnRow(_Answered, _OfWorld, table=True):
     """One utterance. `note` is the block that its speaker was shown before it, as it was sent (see PromptRow); its
@@ -513,9 +505,9 @@ class TurnRow(_Answered, _OfWorld, table=True):
     shifts: list[Annotated[tuple[str, int], Strict(False)]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
-    def suggestions(self) -> list[Suggestion]:
+    def suggestions(self) -> list[SuggestedLine]:
         """Its choices, with their ids."""
-        return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
+        return [SuggestedLine(id=f"{self.turn}.{number}", text=text) for number, text in enumerate(self.choices or ())]
 
 
 @Policy(conversation="conversation_id", turn="before_turn", known="at")
@@ -1156,14 +1148,14 @@ class JobRow(_Leased, _OfWorld, table=True):
 
 @Policy(copied=False, outlives=True)
 class IdempotencyRow(_OfWorld, table=True):
-    """The first answer to a request that may be sent again; its world's row may be gone since."""
+    """The first answer to a request that may be sent again."""
 
     __tablename__ = "idempotency_keys"
 
     key: str = Field(primary_key=True)
     fingerprint: str
     answer: Any = Field(default=None, sa_column=Column(JSON))
-    """what the request was answered; None: with nothing"""
+    """what the request was answered, null with nothing; None: not yet, it is still being done"""
     is_read_anew: bool
     """what it was answered is read anew, by `answer`"""
     kept_until: float | None = Field(default=None, index=True)

@@ -6,6 +6,7 @@ from sqlmodel import Session, col, select
 
 from service.llm.chat import Role
 from service.store.insert import upsert_rows
+from service.store.shown import Out
 from service.store.tables import UsageRow
 from service.usage import Usage
 
@@ -16,6 +17,10 @@ before it counts is `quality`: its marks, and what is made anew for them, whoeve
 """
 
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
+
+
+class CostOut(Out, of=Usage, shows="calls prompt_tokens completion_tokens"):
+    """Model calls and tokens."""
 
 
 def count(session: Session, world_id: str, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:

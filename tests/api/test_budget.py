@@ -132,3 +132,24 @@ def test_graphiti_that_asks_models_itself_does_not_go_together_with_a_limit(
         pass
     for part in ("KATARIBE_MEMORY__INGESTION", "KATARIBE_LLM__MAX_CALLS_PER_DAY", "direct"):
         assert part in told.value.sentence(accepted)
+
+
+def test_of_fifty_players_as_many_are_let_in_as_can_be_answered(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI
+) -> None:
+    with service(tmp_path, millbrook, server, max_tokens_per_day=60_000) as client:
+        talks = list[str]()
+        for number in range(50):
+            player = f"p{number}"
+            client.put(f"/people/{player}", json={"kind": "player", "name": f"Player {number}"}).raise_for_status()
+            chat = {"model": f"npc:baker@{player}", "messages": [{"role": "user", "content": "Is there rye?"}]}
+            answer = client.post("/v1/chat/completions", json=chat)
+            if answer.status_code == 200:
+                talks.append(player)
+            else:
+                assert answer.json()["error"]["code"] == "budget_exhausted", answer.text
+        assert len(talks) >= 6
+        told = [one for one in client.get("/conversations?limit=200").json()["items"] if one["phase"] == "running"]
+        assert len(told) == len(talks), "nobody was let in who could not be answered"
+        for one in told:
+            assert client.post(f"/conversations/{one['id']}/end?wait=true").json()["phase"] == "closed"

@@ -74,6 +74,15 @@ def test_a_promise_is_on_the_mind_of_both_once_until_it_is_over(promised: TestCl
         assert all(any(what in one["content"] for one in mind) for what in (BREAD, MEET))
 
 
+def test_a_promise_without_a_time_is_on_the_mind_of_both_for_a_fortnight(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    _talk(client, script, draft(BREAD))
+    for person_id in ("sora", "baker"):
+        (mind,) = client.get(f"/people/{person_id}/memory").json()["mid_term"]
+        assert mind["expires_at"] == "2026-04-15T07:00"
+
+
 def test_making_a_promise_is_told(promised: TestClient) -> None:
     made = told(promised, "commitment_made")
     assert {event["data"]["commitment_id"] for event in made} == {one["id"] for one in commitments(promised, "sora")}

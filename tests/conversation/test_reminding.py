@@ -19,6 +19,7 @@ from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
 KEEPER = "Hamako says that Jun the lighthouse keeper went to sea"
+PAINTED = "Hamako painted the lighthouse"
 ASKS = "By the way, whatever became of Jun, the lighthouse keeper?"
 TELLS = "Jun the lighthouse keeper, you ask? He went to sea, I heard."
 NETS = "Every winter evening I mend nets in the loft with Bram and his cousin."
@@ -82,6 +83,18 @@ def test_what_is_talked_of_brings_back_what_bears_on_it_in_that_prompt_alone_and
     asked = [prompt.messages for prompt in script.history if prompt.role == "character"]
     assert ["".join(one.content for one in prompt).count(KEEPER) for prompt in asked] == [0, 1, 0]
     assert KEEPER in asked[1][-1].content, "it stands last, before the answer"
+
+
+def test_what_answers_far_less_well_than_the_best_does_not_come_to_mind(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    _remembers(room, "aoi", "npc_hamako", [KEEPER, PAINTED])
+    script.enqueue(says(HELLO), replies(ASKS, leaves=True), says(TELLS, leaves=True), replies(THANKS))
+    conversation_id = meet(room)
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    recalled = turns(room, conversation_id)[2].recalled
+    assert KEEPER in recalled
+    assert PAINTED not in recalled
 
 
 def test_what_comes_to_mind_is_bounded(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from service.quality.summary import summed
+from service.quality.summary import QualitySummary, summed
+from service.settings import QualitySettings
 from service.store.tables import QualityRow
 from tests.runtime.worlds import marked
 from world.time import WorldTime, iso
@@ -17,20 +18,24 @@ def row(number: int, at: int, *scores: int, **more: Any) -> QualityRow:
     return marked("main", f"aoi@{number}", "aoi", at=at, marks=marks, lowest=lowest, **more)
 
 
+def _summed(*rows: QualityRow) -> QualitySummary:
+    return summed(rows, QualitySettings(), str, worst=9)
+
+
 def test_means_are_of_what_was_marked_and_what_is_below_the_threshold_is_counted() -> None:
-    found = summed([row(0, 0, 9, 5), row(1, 1, 6), row(2, 2, outcome="unscored")], worst=9)
+    found = _summed(row(0, 0, 9, 5), row(1, 1, 6), row(2, 2, outcome="unscored"))
     means = {one.dimension: (one.mean, one.below) for one in found.means}
-    assert (found.checked, found.outcomes) == (3, {"passed": 2, "unscored": 1})
+    assert (found.checked, found.outcomes.passed, found.outcomes.unscored) == (3, 2, 1)
     assert means["persona"] == (7.5, 1)
     assert means["fluency"] == (5.0, 1)
     assert means["similarity"] == (None, 0)
-    assert found.usage.calls == 3
+    assert found.cost.model_dump()["calls"] == 3
 
 
 def test_what_lies_within_three_days_is_told_by_the_hour_and_else_by_the_day() -> None:
-    short = summed([row(0, 30, 9), row(1, 59, 7), row(2, 61, 5)], worst=0)
+    short = _summed(row(0, 30, 9), row(1, 59, 7), row(2, 61, 5))
     hours = [(iso(WorldTime(0)), 2, 8), (iso(WorldTime(HOUR)), 1, 5)]
     assert [(one.at, one.checked, one.means[0].mean) for one in short.spans] == hours
-    long = summed([row(0, 30, 9), row(1, 61, 7), row(2, 5 * DAY + 1, 5)], worst=0)
+    long = _summed(row(0, 30, 9), row(1, 61, 7), row(2, 5 * DAY + 1, 5))
     days = [(iso(WorldTime(0)), 2), (iso(WorldTime(5 * DAY)), 1)]
     assert [(one.at, one.checked) for one in long.spans] == days

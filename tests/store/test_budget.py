@@ -85,6 +85,17 @@ def test_a_limit_is_reached_and_said_in_both_languages(
     assert told.value.facts["retry_after_seconds"] == 12 * 3600
 
 
+def test_a_limit_that_was_reached_refuses_smaller_calls_too_but_for_closings(database: Database) -> None:
+    purse = budget(database, max_tokens_per_day=399)
+    spend(purse, 3)
+    with pytest.raises(BudgetExhausted):
+        spend(purse)
+    with pytest.raises(BudgetExhausted):
+        spend(purse, tokens=50)
+    spend(purse, tokens=50, role="closing")
+    assert spent(purse) == (4, 350)
+
+
 def test_it_survives_a_restart_and_is_shared_by_all_who_ask(database: Database) -> None:
     one, other = (budget(database, max_calls_per_day=4) for _ in range(2))
     spend(one, 2)

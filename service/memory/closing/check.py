@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import Field
+
 from service.content.profile import Importance, Mood
 from service.locales import sentence
 from service.memory.closing.ask import ClosingQuestion
@@ -29,6 +31,7 @@ from service.people.attitude import moved_affinity
 from service.people.commitment import BadDue, due_of
 from service.people.commitments import PromiseTold
 from service.store.event_kinds import RejectionReason
+from service.store.shown import Out
 from world.time import WorldTime
 
 _NUMBER, _BETWEEN = re.compile(r"\d+"), re.compile("[,;、，；]")
@@ -38,14 +41,13 @@ _YEARS = range(1000, 3000)
 _Lasts = tuple[Importance | None, WorldTime | None, WorldTime | None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rejected:
-    """A statement that was kept out, and why."""
+class Rejected(Out, frozen=True):
+    """Something the model claimed that was not stored, and why."""
 
-    statement: str
-    turn: int | None
-    reason: RejectionReason
-    importance: int = 0
+    statement: str = Field(description="what was not kept")
+    turn: int | None = Field(description="the turn it is said to have been said in, from 0; null: none was named")
+    reason: RejectionReason = Field(description="why it was not kept")
+    importance: int = Field(default=0, exclude=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

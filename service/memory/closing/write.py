@@ -1,17 +1,20 @@
-"""Owns the last step of a closing, its one transaction: all that those who took part take away, or nothing."""
+"""Owns the last step of a closing, its one transaction: all that those who took part take away, or nothing; and what is
+told of it.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from pydantic import Field
 from sqlmodel import Session, select
 
 from service.memory.authoring import memory_id
 from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_before
-from service.memory.closing.check import CheckedClosing, CheckedSide
+from service.memory.closing.check import CheckedClosing, CheckedSide, Rejected
 from service.memory.memory_store import MemoryStore
-from service.memory.mind import REFLECTS_AT, begin_reflections, tell_over
+from service.memory.mind import REFLECTS_AT, MidTerm, begin_reflections, tell_over
 from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
 from service.memory.telling import told_of
 from service.people.attitude import felt_moods, stance, sum_of
@@ -23,8 +26,90 @@ from service.store.event_kinds import FactRejected
 from service.store.events import publish
 from service.store.insert import insert_rows
 from service.store.perception import known_late
+from service.store.shown import Out
 from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, SummaryRow, TurnRow, said_in
-from world.time import WorldTime, iso
+from world.time import WorldTime
+
+
+class BeforeAfter(Out):
+    """A number or word before and after."""
+
+    before: int | str = Field(description="as it was before the conversation")
+    after: int | str = Field(description="as it is after the conversation")
+
+
+class KeptFact(Out):
+    """A fact that was stored, with the turn it was said in."""
+
+    id: str = Field(description="id of the fact in the long-term memory")
+    statement: str = Field(description="the fact, as a sentence")
+    line: str = Field(description="as the person is told of it, with who told it: true whatever is the case")
+    turn: int = Field(description="the turn it was said in, counted from 0")
+
+
+class AttitudeDegrees(Out):
+    """How one stands to the other, each -3 to 3."""
+
+    power: int = Field(description="-3: submits, 3: has the say")
+    intimacy: int = Field(description="-3: closed, 3: as close as can be")
+    task_oriented: int = Field(description="-3: company alone, 3: the matter at hand alone")
+
+
+class TowardsChanges(Out):
+    """What a conversation has changed about how one who took part stands to another."""
+
+    affinity: BeforeAfter = Field(description="how much it likes that one, -100..100")
+    stance: str = Field(
+        description="how it stands to that one from now on, in a sentence said to it; empty: nothing stands out"
+    )
+    attitude: AttitudeDegrees | None = Field(
+        default=None, description="the same in numbers; null: they were not judged"
+    )
+
+    @property
+    def degrees(self) -> dict[str, int]:
+        """How it stands to that one now, in numbers."""
+        return {"affinity": int(self.affinity.after), **(self.attitude.model_dump() if self.attitude else {})}
+
+
+NOTHING_CHANGED = TowardsChanges(affinity=BeforeAfter(before=0, after=0), stance="", attitude=None)
+"""Between two who were never there together."""
+
+
+class TakenAway(Out):
+    """What one of more than two takes away: of what it perceived alone."""
+
+    summary: str = Field(description="the conversation in a few sentences, as the person remembers it")
+    topics: list[str] = Field(description="what was talked about, a few words each")
+    facts: list[KeptFact] = Field(description="what it now remembers")
+    mid_term: list[MidTerm] = Field(description="what is on its mind for the next days")
+    rejected: list[Rejected] = Field(description="what the model wanted it to remember and was kept out, and why")
+    mood: BeforeAfter = Field(description="the mood of whose it is; in a talk of two the partner's")
+    learned_facts: list[KeptFact] = Field(
+        description="what was told about oneself that was not known as a fact; in a talk of two by the partner"
+    )
+    towards: dict[str, TowardsChanges] = Field(description="how it stands to each it was there with, by person id")
+
+    def stands_to(self, other_id: str) -> TowardsChanges:
+        """What has changed about how it stands to that one."""
+        return self.towards.get(other_id, NOTHING_CHANGED)
+
+
+class PartnerChanges(TowardsChanges, of=TakenAway, shows="summary topics facts mid_term rejected"):
+    """What a talk of two has changed for one of them; `affinity` is the other's towards it."""
+
+
+class Changes(PartnerChanges, of=TakenAway, shows="mood learned_facts"):
+    """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
+    other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
+    """
+
+    partner: PartnerChanges | None = Field(
+        default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
+    )
+    people: dict[str, TakenAway] | None = Field(
+        default=None, description="of more than two: what each takes away, by person id; null: they were two"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +137,17 @@ def write_closing(
     memory: MemoryStore,
     embedded: Embedded,
     now: WorldTime,
-) -> dict[str, Any]:
-    """Write what everybody who took part takes away, when the world's clock shows `now`; the caller commits.
-
-    The answer is what changed, for people to see: as the one who began sees it, and under ``partner`` the other one's;
-    of more than two, what each takes away under ``people``.
+) -> tuple[Changes, dict[str, TakenAway]]:
+    """Write what everybody who took part takes away, when the world's clock shows `now`; the caller commits. Answers
+    what it changed, for people to see, and what each takes away, by person id.
     """
     taken = [_taken(world, conversation, question, side) for side in checked.sides]
     # Memories are locked in one order, so that nobody waits for somebody who waits for it; then all is read anew.
     for one in sorted(taken, key=lambda one: one.person_id):
         _remember(session, conversation, one, memory, embedded, now)
     before = read_before(session, world, conversation, mood_cools_hours=settings.mood_cools_hours)
-    changes = {one.person_id: _changes(world, conversation, one, before, settings) for one in taken}
-    insert_rows(session, (row for _, rows in changes.values() for row in rows))
+    felt = {one.person_id: _felt(world, conversation, one, before, settings) for one in taken}
+    insert_rows(session, (row for _, rows in felt.values() for row in rows))
     begin_reflections(session, world, {one.person_id: one.at for one in taken}, least_importance=REFLECTS_AT)
     promised = [replace(one, node_id=_node(world, conversation, one)) for one in checked.promises]
     late = {one.person_id: known_late(conversation, one.person_id) or WorldTime(0) for one in taken}
@@ -85,20 +168,17 @@ def write_closing(
     if any(memory.source is Source.GOAL for one in taken for memory in one.memories):
         count_people_revision(session, world.id)
     _tell_rejected(session, world, conversation, taken[::-1])
-    by_person = {one.person_id: (one, changes[one.person_id][0]) for one in taken}
-    first, second = by_person[taken[0].person_id], by_person[taken[0].partner_id]
-    told = {**_seen(world, checked, first, second), "partner": _seen(world, checked, second, first)}
-    if len(conversation.participants) > 2:
-        told["people"] = {
-            person_id: {  # what each takes away, and how it stands to the others
-                **_remembered(world, one),
-                **changed,
-                "learned_facts": _told(world, one, Kind.SELF),
-                "rejected": _refused(*one.side.rejected),
-            }
-            for person_id, (one, changed) in by_person.items()
-        }
-    return told
+    told = {person_id: away for person_id, (away, _) in felt.items()}
+    first, second = taken[0].person_id, taken[0].partner_id
+    changes = Changes.of(
+        told[first],
+        **_between(told, first, second, checked),
+        mood=told[second].mood,
+        learned_facts=told[second].learned_facts,
+        partner=PartnerChanges.of(told[second], **_between(told, second, first, checked)),
+        people=told if len(conversation.participants) > 2 else None,
+    )
+    return changes, told
 
 
 def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQuestion, side: CheckedSide) -> _Taken:
@@ -189,13 +269,10 @@ def _node(world: WorldView, conversation: ConversationRow, one: PromiseTold) -> 
     return node_id if is_there else None
 
 
-_Changed = tuple[dict[str, Any], list[AttitudeChangeRow | MoodRow]]
-
-
-def _changes(
+def _felt(
     world: WorldView, conversation: ConversationRow, one: _Taken, before: Before, settings: MemorySettings
-) -> _Changed:
-    """How the person feels now, for people to see, and the rows that say so."""
+) -> tuple[TakenAway, list[AttitudeChangeRow | MoodRow]]:
+    """What the person takes away, for people to see, and the rows that say how it feels now."""
     attitudes = [
         AttitudeChangeRow(
             world_id=conversation.world_id,
@@ -223,23 +300,41 @@ def _changes(
         felt_moods(changes, world.at(one.at), [one.person_id], settings.mood_cools_hours)[one.person_id]
         for changes in (before.moods, [*before.moods, felt])
     )
-    changed = {
-        "mood": {"before": was, "after": now},
-        "towards": {change.other_id: _changed(world, change, before) for change in attitudes},
-    }
-    return changed, [*attitudes, felt]
+    away = TakenAway(
+        summary=one.side.summary,
+        topics=list(one.side.topics),
+        facts=[*_told(world, one, Kind.FACT), *_told(world, one, Kind.OBSERVED)],
+        mid_term=[
+            MidTerm.model_validate(
+                {
+                    "content": each.text,
+                    "importance": each.level,
+                    "expires_at": each.expires_at,
+                    "created_at": each.known_from,
+                    "partner_id": each.partner_id,
+                }
+            )
+            for each in one.memories
+            if each.expires_at is not None
+        ],
+        rejected=list(one.side.rejected),
+        mood=BeforeAfter(before=was, after=now),
+        learned_facts=_told(world, one, Kind.SELF),
+        towards={change.other_id: _changed(world, change, before) for change in attitudes},
+    )
+    return away, [*attitudes, felt]
 
 
-def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> dict[str, Any]:
+def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> TowardsChanges:
     pair, at = (change.owner_id, change.other_id), WorldTime(change.at)
     after = replace(before, attitudes=[*before.attitudes, change])
     judged = sum_of([*before.judged_in(change.id, *pair), change])
-    affinity = {"before": before.attitude(*pair, at).affinity, "after": after.attitude(*pair, at).affinity}
-    return {
-        "affinity": affinity,
-        "stance": stance(replace(judged, affinity=affinity["after"]), world.name_of(change.other_id), world.language),
-        "attitude": {str(name): degree for name, degree in judged.judged.items()} or None,
-    }
+    now = after.attitude(*pair, at).affinity
+    return TowardsChanges(
+        affinity=BeforeAfter(before=before.attitude(*pair, at).affinity, after=now),
+        stance=stance(replace(judged, affinity=now), world.name_of(change.other_id), world.language),
+        attitude=AttitudeDegrees(**judged.judged) if judged.judged else None,
+    )
 
 
 def _tell_rejected(session: Session, world: WorldView, conversation: ConversationRow, taken: Sequence[_Taken]) -> None:
@@ -261,62 +356,21 @@ def _tell_rejected(session: Session, world: WorldView, conversation: Conversatio
             told[person_id] += 1
 
 
-_NOTHING_CHANGED = {"affinity": {"before": 0, "after": 0}, "stance": "", "attitude": None}
-"""Between two who were never there together."""
-
-
-def _seen(
-    world: WorldView,
-    checked: CheckedClosing,
-    one: tuple[_Taken, Mapping[str, Any]],
-    other: tuple[_Taken, Mapping[str, Any]],
-) -> dict[str, Any]:
-    """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
-    (own, changes), (partner, partners) = one, other
-    towards = changes["towards"].get(partner.person_id, _NOTHING_CHANGED)
+def _between(told: Mapping[str, TakenAway], person_id: str, partner_id: str, checked: CheckedClosing) -> dict[str, Any]:
+    """What the talk did between two, as the person sees it: how it stands to the partner, and the partner likes it."""
+    own, partner = told[person_id], told[partner_id]
+    stands = own.stands_to(partner_id)
     return {
-        **_remembered(world, own),
-        "affinity": partners["towards"].get(own.person_id, _NOTHING_CHANGED)["affinity"],
-        "mood": partners["mood"],
-        "stance": towards["stance"],
-        "attitude": towards["attitude"],
-        "learned_facts": _told(world, partner, Kind.SELF),
-        "rejected": _refused(*checked.rejected, *own.side.rejected),
+        "affinity": partner.stands_to(person_id).affinity,
+        "stance": stands.stance,
+        "attitude": stands.attitude,
+        "rejected": [*checked.rejected, *own.rejected],
     }
 
 
-def _refused(*rejected: Any) -> list[dict[str, Any]]:
-    return [{name: value for name, value in asdict(one).items() if name != "importance"} for one in rejected]
-
-
-def _remembered(world: WorldView, own: _Taken) -> dict[str, Any]:
-    return {
-        "summary": own.side.summary,
-        "topics": list(own.side.topics),
-        "facts": [*_told(world, own, Kind.FACT), *_told(world, own, Kind.OBSERVED)],
-        "mid_term": [
-            {
-                "content": one.text,
-                "importance": one.level,
-                "expires_at": iso(one.expires_at),
-                "created_at": iso(one.known_from),
-                "partner_id": one.partner_id or None,
-                "conversation_id": one.conversation_id,
-            }
-            for one in own.memories
-            if one.expires_at is not None
-        ],
-    }
-
-
-def _told(world: WorldView, own: _Taken, kind: Kind) -> list[dict[str, Any]]:
+def _told(world: WorldView, own: _Taken, kind: Kind) -> list[KeptFact]:
     return [
-        {
-            "id": memory_id(one),
-            "statement": one.text,
-            "line": told_of(world, one, own.person_id),
-            "turn": one.turn,
-        }
+        KeptFact(id=memory_id(one), statement=one.text, line=told_of(world, one, own.person_id), turn=one.turn)
         for one in own.memories
         if one.kind is kind
     ]

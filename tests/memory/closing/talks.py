@@ -115,9 +115,9 @@ def closed(
     """Check the answer and write it, as the closing does."""
     question = question or prepared(session, world, row)
     checked, settings = check(answered, question, affinity_step=20), MemorySettings()
-    changes = write_closing(session, world, row, question, checked, settings, STORE, Embedded(), world.now)
+    changes, _ = write_closing(session, world, row, question, checked, settings, STORE, Embedded(), world.now)
     session.flush()
-    return checked, changes
+    return checked, changes.model_dump(mode="json")
 
 
 def _turns(session: Session, row: ConversationRow) -> list[TurnRow]:

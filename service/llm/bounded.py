@@ -1,0 +1,66 @@
+"""Owns the sandbox in which a game's own templates are rendered: a slip of their author's must not take all memory."""
+
+import math
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from jinja2.exceptions import SecurityError
+from jinja2.filters import do_format
+from jinja2.runtime import Context
+from jinja2.sandbox import SandboxedEnvironment
+
+LARGEST = 100_000
+"""Letters, entries, or a number that something is repeated by."""
+
+
+class BoundedSandbox(SandboxedEnvironment):
+    """Renders a game's own templates: none of them multiplies, pads or counts beyond what a prompt could hold."""
+
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.filters = {name: _bounded(one) for name, one in self.filters.items()}
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Raises: SecurityError: what comes of it is too large."""
+        sizes = [len(one) if isinstance(one, str | list | tuple) else one for one in (left, right)]
+        of_numbers = all(isinstance(one, int | float) for one in sizes)
+        if operator == "%" and isinstance(left, str):
+            _require_small(*map(int, re.findall(r"\d+", left)), *([right] if "*" in left else []))
+        elif operator == "**":
+            _require_small(*(10 * abs(one) ** 2 for one in sizes if isinstance(one, int)))
+        elif operator == "*" and of_numbers and (left, right) != tuple(sizes):
+            _require_small(math.prod(sizes))
+        return super().call_binop(context, operator, left, right)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """Raises: SecurityError: it is to pad too far."""
+        wrapped = super().wrap_str_format(value)
+        if wrapped is not None:
+            _require_small(*map(int, re.findall(r"\d+", value.__self__)))
+        return wrapped
+
+    def call(self, context: Context, called: Any, *args: Any, **named: Any) -> Any:
+        """Raises: SecurityError: it is to count or to pad too far."""
+        _require_small(*args, *named.values())
+        return super().call(context, called, *args, **named)
+
+
+def _bounded(work: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(work)
+    def run(*args: Any, **named: Any) -> Any:
+        _require_small(*args, *named.values())
+        widths = re.findall(r"\d+", args[0]) if work is do_format and args else ()
+        _require_small(*map(int, widths))
+        return work(*args, **named)
+
+    return run
+
+
+def _require_small(*sizes: Any) -> None:
+    """Raises: SecurityError."""
+    if any(isinstance(one, int | float) and abs(one) > LARGEST for one in sizes):
+        raise SecurityError(f"no text or number of more than {LARGEST} is made in a template")

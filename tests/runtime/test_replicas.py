@@ -158,7 +158,7 @@ async def test_one_that_stops_leaves_its_clocks_to_the_other_at_once(
         await one.clock_scheduler.set("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
         await runs.clock_scheduler.stop()
-        await until(lambda: idle.clock_scheduler.runs("main"), 5)
+        await until(lambda: idle.clock_scheduler.runs("main"), 20)
         two.pass_time(0.5)
         await until(lambda: idle.row.now == village.start + 10)
 
@@ -172,4 +172,4 @@ async def test_what_one_that_is_gone_has_held_is_the_others_at_once(
         await one.clock_scheduler.set("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
         runs.home.room.database.presence.close()
-        await until(lambda: idle.clock_scheduler.runs("main"), 5)
+        await until(lambda: idle.clock_scheduler.runs("main"), 20)

@@ -19,7 +19,7 @@ from service.memory.index import IndexCache
 from service.memory.memory_store import MemoryStore
 from service.memory.mind import due_reflections
 from service.memory.record import Group, Kind
-from service.runtime.carried import Reflections
+from service.runtime.carried import jobs_of
 from service.runtime.client_actions import sleep
 from service.runtime.world_session import load, save
 from service.settings import MemorySettings
@@ -70,8 +70,8 @@ async def _day(room: ConversationDependencies) -> None:
         await engine.converse(key)
         await engine.close(key)
     await room.database.write(lambda s: _sleep(s, room))
-    reflections = Reflections(room)
-    await asyncio.gather(*map(reflections.submit, await room.database.read(due_reflections)))
+    jobs = jobs_of(room)
+    await asyncio.gather(*(jobs.submit(key.job) for key in await room.database.read(due_reflections)))
     await room.database.write(_next_day)
 
 

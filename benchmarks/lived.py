@@ -19,7 +19,6 @@ from sqlmodel import Session
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
 from service.llm.choose import choose_models
-from service.runtime.carried import Reflections
 from service.runtime.pace import ExactRun
 from service.runtime.world_session import WorldSession, load
 from service.settings import LlmSettings, Settings
@@ -133,7 +132,7 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
 
     world_session = await room.database.write(order)
     until = WorldTime(world_session.world.now + minutes)
-    await Lockstep(lived.world_runner.deps, world_session, until, reflections=Reflections(room)).run()
+    await Lockstep(lived.world_runner.deps, world_session, until).run()
 
 
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:

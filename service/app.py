@@ -23,6 +23,7 @@ from service.api import (
     scenes,
     surveys,
     why,
+    work,
     world,
     worlds,
 )
@@ -80,6 +81,7 @@ ROUTES = tuple(
         client_events.router,
         world.router,
         worlds.router,
+        work.router,
         quality.router,
         events.router,
         why.router,

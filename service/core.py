@@ -22,6 +22,7 @@ from service.runtime import snapshots
 from service.runtime.carried import ConversationRunner
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
+from service.runtime.jobs import Jobs
 from service.runtime.made_people import forget_world
 from service.runtime.rewind import PastMoment
 from service.runtime.world_edits import Observation, observe
@@ -47,6 +48,7 @@ class Core:
 
     conversation: ConversationDependencies
     engine: Engine
+    jobs: Jobs
     runner: ConversationRunner
     world_runner: WorldRunner
     clock_scheduler: ClockScheduler
@@ -58,9 +60,9 @@ class Core:
     """
 
     @property
-    def parts(self) -> Iterable[ConversationRunner | WorldRunner | ClockScheduler | ContentReload]:
+    def parts(self) -> Iterable[Jobs | ConversationRunner | WorldRunner | ClockScheduler | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.runner, self.world_runner, self.clock_scheduler)
+        yield from (self.jobs, self.runner, self.world_runner, self.clock_scheduler)
         if self.content_reload is not None:
             yield self.content_reload
 
@@ -221,6 +223,7 @@ class Core:
 
         def work(session: Session) -> WorldTime:
             snapshots.branch(session, world_id, rows, made_at, to_world)
+            self.jobs.fill(session, to_world)
             return self.conversation.worlds.open(session, to_world).now
 
         now = await database.write(lambda s: once(s, request, partial(work, s)))

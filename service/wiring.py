@@ -27,7 +27,7 @@ from service.offline.model import OfflineModel
 from service.own_prompts import load_game
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
-from service.runtime.carried import ConversationRunner
+from service.runtime.carried import ConversationRunner, jobs_of
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.run_window import WorldDependencies
@@ -120,10 +120,10 @@ class Wiring:
             models=speaking,
             quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
         )
-        engine = Engine(conversation)
+        engine, jobs = Engine(conversation), jobs_of(conversation)
         world_runner = WorldRunner(
             WorldDependencies(
-                conversation=conversation, decision=decision, engine=engine, memory_jobs=runner.memory_jobs
+                conversation=conversation, decision=decision, engine=engine, memory_jobs=runner.memory_jobs, jobs=jobs
             )
         )
         directory = settings.content_dir or bundled_content()
@@ -131,6 +131,7 @@ class Wiring:
         core = Core(
             conversation=conversation,
             engine=engine,
+            jobs=jobs,
             runner=runner,
             world_runner=world_runner,
             clock_scheduler=ClockScheduler(world_runner),

@@ -27,8 +27,9 @@ from service.people.worlds import WorldView
 from service.store.event_kinds import DroppedInsight, MemoryExpired, Reflected
 from service.store.events import schedule_event
 from service.store.ids import derived_id
+from service.store.jobs import JobKind, enqueue
 from service.store.shown import Out, WorldTimeText
-from service.store.tables import MemoryRow, ReflectionRow, SummaryRow
+from service.store.tables import JobKey, MemoryRow, ReflectionRow, SummaryRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
 
 _DAYS = {"medium": 2, "high": 3}
@@ -288,7 +289,7 @@ KNOWN_AFTER_MINUTES = 60
 that a clock that waits for models can wait for them before anybody has come to that minute.
 """
 
-DUE, DONE, FAILED = "due", "done", "failed"
+DUE, DONE = "due", "done"
 
 
 class ReflectionKey(NamedTuple):
@@ -297,6 +298,17 @@ class ReflectionKey(NamedTuple):
     world_id: str
     person_id: str
     at: WorldTime
+
+    @property
+    def job(self) -> JobKey:
+        """The job that makes it."""
+        return JobKey(self.world_id, JobKind.REFLECTION, f"{self.person_id}:{self.at}")
+
+    @staticmethod
+    def of(job: JobKey) -> "ReflectionKey":
+        """The reflection that the job makes."""
+        person_id, _, at = job.key.rpartition(":")
+        return ReflectionKey(job.world_id, person_id, WorldTime(int(at)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,6 +336,7 @@ def begin_reflections(
             begun[key] = WorldTime(key.at + KNOWN_AFTER_MINUTES)
             session.add(ReflectionRow(**key._asdict(), since=since, known_at=begun[key], phase=DUE))
     session.flush()
+    enqueue(session, *(key.job for key in begun))
     return begun
 
 
@@ -394,17 +407,17 @@ def settle_reflection(
             known_from=at,
         )
         session.add(row_of(group, thought, revision))
-    row.phase, row.dropped = DONE, [one.model_dump() for one in dropped]
+    row.phase, row.failure, row.dropped = DONE, None, [one.model_dump() for one in dropped]
     if insights or dropped:
         told = Reflected(insights=tuple(one.text for one in insights), dropped=tuple(dropped))
         schedule_event(session, key.world_id, at, told, key.person_id, key=f"{row.at:012}")
 
 
 def fail_reflection(session: Session, key: ReflectionKey, failure: str) -> None:
-    """Nothing comes of it, and nobody waits for it any more; the caller commits."""
+    """Write down why it could not be made yet; the caller commits."""
     row = session.get(ReflectionRow, key, with_for_update=True)
     if row is not None and row.phase == DUE:
-        row.phase, row.failure = FAILED, failure
+        row.failure = failure
 
 
 def _between(

@@ -9,7 +9,7 @@ docs/decisions/0003-the-row-is-the-workflow.md. Where the turns of a conversatio
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from sqlalchemy import tuple_
@@ -25,7 +25,6 @@ from service.conversation.human import expire, late, leave_in_silence
 from service.conversation.turn_taking import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, ModelError, RestoredMeanwhile
 from service.memory.mind import (
-    DUE,
     MOST_EPISODES,
     MOST_MEMORIES,
     Evidence,
@@ -43,11 +42,14 @@ from service.memory.record import FACTS, Episode, Group, Item, Memory
 from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
+from service.runtime.jobs import Jobs
 from service.runtime.memory_jobs import LOOKS_EVERY_SECONDS, MemoryJobs
+from service.runtime.snapshots import DaySnapshots
 from service.runtime.tasks import cancel, repeat
+from service.store.jobs import JobKind
 from service.store.lease import Lease
 from service.store.phase import ClockPolicy, Phase
-from service.store.tables import ConversationKey, ConversationRow, ReflectionRow, WorldRow
+from service.store.tables import ConversationKey, ConversationRow, JobKey, WorldRow
 from service.store.usage import count
 from world.time import WorldTime
 
@@ -224,75 +226,48 @@ def _reopen(session: Session, waited: SelectOfScalar[ConversationRow]) -> None:
         reopen(session, row)
 
 
-LOOK_SECONDS = 0.05
 MOST_MEMORIES_READ = 200
-_OF_REFLECTION = tuple_(col(ReflectionRow.world_id), col(ReflectionRow.person_id), col(ReflectionRow.at))
-_MAKES = Lease(holder=ReflectionRow.runner)  # type: ignore[arg-type] # a column of the class
 
 
 class Reflections:
-    """Makes the reflections of this process. Who makes one holds its row, so that no two replicas pay for it."""
+    """Makes reflections. A run waits until one was tried for the first time: a model that is away holds up nobody."""
+
+    kind = JobKind.REFLECTION
+    first_wait, longest_wait = 30.0, 3600.0
 
     def __init__(self, deps: ConversationDependencies) -> None:
         self._deps = deps
-        self._id = deps.database.presence.new_holder()
-        self._tasks: dict[ReflectionKey, asyncio.Task[None]] = {}
 
-    async def stop(self) -> None:
-        """Let go of all of them; the rows say what is still to be made."""
-        await cancel(self._tasks.values())
-        await self._deps.database.write(lambda s: _MAKES.give_back(s, col(ReflectionRow.runner) == self._id))
+    def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
+        """Those that are to be made."""
+        return [key.job for key in due_reflections(session, world_id)]
 
-    def submit(self, key: ReflectionKey) -> asyncio.Task[None]:
-        """Make it in the background, if this process does not do so already. The task ends when nothing is due."""
-        if key not in self._tasks:
-            self._tasks[key] = asyncio.create_task(self._carry(key))
-            self._tasks[key].add_done_callback(lambda _: self._tasks.pop(key, None))
-        return self._tasks[key]
+    async def work(self, job: JobKey) -> Callable[[Session], None] | None:
+        """Ask the model. What the person comes to think is known an hour after, or from now on where it is later."""
+        key = ReflectionKey.of(job)
 
-    async def sweep(self) -> None:
-        """Take up what nobody makes."""
-        for key in await self._deps.database.read(due_reflections):
-            self.submit(key)
-
-    async def _carry(self, key: ReflectionKey) -> None:
-        try:
-            due = (_OF_REFLECTION.in_([key]), col(ReflectionRow.phase) == DUE)
-            while not await self._deps.database.write(lambda s: _MAKES.take(s, self._id, *due)):
-                if await self._deps.database.read(lambda s: lived_through(s, key)) is None:
-                    return
-                await asyncio.sleep(LOOK_SECONDS)  # another process makes it, or has died over it
-            await self._make(key)
-        except CassetteMiss:
-            raise
-        except Exception:  # noqa: BLE001
-            # A dead database or a bug: the row still says that it is due, and the sweep comes by again.
-            _log.exception("the reflection of %s could not be made", key.person_id)
-
-    async def _make(self, key: ReflectionKey) -> None:
         def read(session: Session) -> tuple[WorldView, LivedThrough | None]:
             self._deps.budget.require_talk(session)
             return self._deps.worlds.open(session, key.world_id).at(key.at), lived_through(session, key)
 
+        world, lived = await self._deps.database.read(read)
+        if lived is None:
+            return None
+        context = await self._context(world, key, lived)
         try:
-            world, lived = await self._deps.database.read(read)
-            if lived is None:
-                return
-            context = await self._context(world, key, lived)
             answer = await reflect(self._deps.models.for_role("closing"), context, "/".join(map(str, key)))
         except ModelError as exc:
             error = exc
-            await self._deps.database.write(lambda s: self._fail(s, key, error))
-            return
+            await self._deps.database.write(lambda s: _fail(s, key, world.day, error))
+            raise
         insights, dropped = valid_insights(answer.value.insights, context)
 
         def settle(session: Session) -> None:
             row = session.get_one(WorldRow, key.world_id, with_for_update=True)
-            if row.timeline == world.timeline:  # else it is thought over anew, if it still is to be
-                settle_reflection(session, key, WorldTime(row.now), insights, dropped)
+            settle_reflection(session, key, WorldTime(row.now), insights, dropped)
             count(session, key.world_id, world.day, "closing", answer.usage)
 
-        await self._deps.database.write(settle)
+        return settle
 
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
         owner = world.cast.find(key.person_id)
@@ -317,11 +292,11 @@ class Reflections:
             own_prompts=world.cast.own_prompts,
         )
 
-    def _fail(self, session: Session, key: ReflectionKey, error: ModelError) -> None:
-        world = self._deps.worlds.open(session, key.world_id).at(key.at)
-        fail_reflection(session, key, error.slug)
-        if error.usage.calls:
-            count(session, key.world_id, world.day, "closing", error.usage, failures=1)
+
+def _fail(session: Session, key: ReflectionKey, day: int, error: ModelError) -> None:
+    fail_reflection(session, key, error.slug)
+    if error.usage.calls:
+        count(session, key.world_id, day, "closing", error.usage, failures=1)
 
 
 def _evidence(
@@ -340,3 +315,8 @@ def _evidence(
         )
         for number, one in enumerate(items, 1)
     )
+
+
+def jobs_of(deps: ConversationDependencies) -> Jobs:
+    """What does the jobs of all kinds."""
+    return Jobs(deps.database, [Reflections(deps), DaySnapshots(deps)])

@@ -14,14 +14,13 @@ from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.mind import due_reflections
 from service.people.commitments import commitments_by_person
 from service.people.worlds import WorldView
-from service.runtime.carried import Reflections
 from service.runtime.npc_initiative import LOOK_MINUTES, listening, next_look, open_talks
 from service.runtime.pace import Calls, Decisions, ExactRun, RealtimeStep
 from service.runtime.run_window import WorldDependencies
-from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import MOVES, claim_if_there, clock_and_target, is_wanted, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.events import log_look
+from service.store.jobs import JobKind
 from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import LATEST, WorldTime, iso
@@ -54,7 +53,6 @@ class HeldWorld:
         world_id: str,
         deps: WorldDependencies,
         holder_id: str,
-        reflections: Reflections,
         *,
         patience_seconds: float,
     ) -> None:
@@ -77,7 +75,6 @@ class HeldWorld:
         self._database = deps.conversation.database
         self._worlds = deps.conversation.worlds
         self._holder_id = holder_id
-        self._reflections = reflections
         self._patience_seconds = patience_seconds
         self._session: WorldSession | None = None
         self._run_began = 0.0  # by the loop's clock
@@ -283,7 +280,7 @@ class HeldWorld:
             until = await self._database.read(
                 partial(next_look, world=session.world, target=min(target, session.world.day_ends))
             )
-            self.run = ExactRun(self._deps, session, until, decisions=self.decisions, reflections=self._reflections)
+            self.run = ExactRun(self._deps, session, until, decisions=self.decisions)
             self._run_began = asyncio.get_running_loop().time()
             try:
                 if self._waiting_commands:
@@ -342,7 +339,7 @@ class HeldWorld:
 
     async def _keep_day(self, session: WorldSession, day_before: int) -> None:
         if session.world.day > day_before:
-            await keep_day(self._deps.conversation, self.world_id, session.world.now)
+            await self._deps.jobs.try_all(self.world_id, JobKind.SNAPSHOT)
 
     def _look(self, session: Session) -> WorldSession:
         world_session = self._read(session, self._worlds.open(session, self.world_id))

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from service.conversation.engine import TurnOutcome
 from service.decision.choose import Chosen
 from service.memory.mind import ReflectionKey
-from service.runtime.carried import Reflections
 from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
@@ -137,12 +136,10 @@ class ExactRun(RunWindow):
         world_session: WorldSession,
         until: WorldTime,
         *,
-        reflections: Reflections,
         decisions: Decisions | None = None,
     ) -> None:
         """`decisions` are still being made: a run that was interrupted for a command has asked for them."""
         super().__init__(deps, world_session, until, horizon=_horizon(world_session, world_session.world.now, until))
-        self._reflections = reflections
         self._decisions = decisions or Decisions()
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
@@ -239,7 +236,7 @@ class ExactRun(RunWindow):
         """
         reflecting = self.world_session.reflecting
         for key in reflecting.keys() - self._made.keys():
-            self._made[key] = self._reflections.submit(key)
+            self._made[key] = asyncio.create_task(self._deps.jobs.submit(key.job))
         for key in [key for key, task in self._made.items() if task.done()]:
             if not (task := self._made.pop(key)).cancelled():
                 task.result()

@@ -23,6 +23,7 @@ from service.errors import WrongPhase
 from service.memory.episodes import overhear
 from service.memory.mind import begin_reflections, due_reflections
 from service.people.person import person_row
+from service.runtime.jobs import Jobs
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.world_clock import advance_clock, is_wanted
 from service.runtime.world_session import WorldSession, save
@@ -40,6 +41,7 @@ from service.store.event_kinds import (
 )
 from service.store.events import note, pending
 from service.store.insert import insert_rows, upsert_rows
+from service.store.jobs import JobKind, enqueue
 from service.store.perception import LATER_MINUTES
 from service.store.phase import EndReason, Phase
 from service.store.quality import MARKED
@@ -47,6 +49,7 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     DecisionRow,
+    JobKey,
     MovementRow,
     QualityRow,
     SummaryRow,
@@ -70,6 +73,7 @@ class WorldDependencies:
     decision: DecisionDependencies
     engine: Engine
     memory_jobs: MemoryJobs
+    jobs: Jobs
 
     @property
     def slots(self) -> int:
@@ -261,6 +265,8 @@ class RunWindow:
             count(session, world.id, day, purpose, usage, failures=failures)
         if settled > self.settled:
             advance_clock(session, world, settled)
+            if world.settings.daily_snapshots and world.at(settled).day > world.day:
+                enqueue(session, JobKey(world.id, JobKind.SNAPSHOT, f"day-{iso(settled)[:10]}"))
         world_session.reached = self.reached
         revision = save(session, world_session)
         self.is_called_off = row.target is None or row.target < self.until

@@ -7,6 +7,7 @@ was otherwise then.
 
 import asyncio
 import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 
@@ -21,6 +22,7 @@ from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.store.client_event_kinds import WorldRestored
 from service.store.idempotency import Once, once
+from service.store.jobs import JobKind
 from service.store.phase import Audience, CallState, Phase
 from service.store.session import one_picture
 from service.store.shown import Out, ToldWorldTime
@@ -30,14 +32,13 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     EventRow,
+    JobKey,
     KeptRow,
     MemoryOwnerRow,
-    ReflectionRow,
     SnapshotRow,
     WorldRow,
 )
 from service.store.world_rows import Rows, as_kept, hold_alone, let_go, name_of, read_rows, replace_rows
-from world.time import WorldTime, iso
 
 _WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
 _EVENTS = name_of(EventRow)
@@ -56,7 +57,7 @@ class WorldSnapshot(Out):
 
 
 async def keep(
-    deps: ConversationDependencies, world_id: str, name: str, *, automatic: bool = False, request: Once | None = None
+    deps: ConversationDependencies, world_id: str, name: str, *, request: Once | None = None
 ) -> WorldSnapshot:
     """Keep the world as it stands now, in the place of what was kept under that name; one to which nothing was written
     yet begins. Nothing of it stops meanwhile.
@@ -65,40 +66,51 @@ async def keep(
         Replayed, KeyReused: as `once`.
     """
     await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
-
-    def mark(session: Session) -> WorldSnapshot:
-        hold_alone(session, world_id)
-        if (before := session.get(SnapshotRow, (world_id, name))) is not None:
-            let_go(session, before)
-        newest = session.scalar(select(func.max(SnapshotRow.number)).where(SnapshotRow.world_id == world_id))
-        row = SnapshotRow(
-            world_id=world_id,
-            name=name,
-            number=(newest or 0) + 1,
-            at=session.get_one(WorldRow, world_id).now,
-            made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            automatic=automatic,
-            schema_revision=_schema(session),
-        )
-        session.add(row)
-        return WorldSnapshot.of(row, size=0)
-
-    return await deps.database.write(lambda s: once(s, request, partial(mark, s)))
+    return await deps.database.write(lambda s: once(s, request, partial(_mark, s, world_id, name)))
 
 
-async def keep_day(deps: ConversationDependencies, world_id: str, now: WorldTime) -> None:
-    """Keep the world at the beginning of a day, and let go of the oldest days."""
-    most = deps.settings.world.daily_snapshots
-    if not most:
-        return
-    await keep(deps, world_id, f"day-{iso(now)[:10]}", automatic=True)
+class DaySnapshots:
+    """Keeps a world at the beginning of a day, and lets go of the oldest days."""
 
-    def thin(session: Session) -> None:
-        days = select(SnapshotRow).where(SnapshotRow.world_id == world_id, col(SnapshotRow.automatic))
-        for day in session.exec(days.order_by(col(SnapshotRow.at).desc()).offset(most)).all():
-            let_go(session, day)
+    kind = JobKind.SNAPSHOT
+    first_wait, longest_wait = 2.0, 600.0
 
-    await deps.database.write(thin)
+    def __init__(self, deps: ConversationDependencies) -> None:
+        self._most = deps.settings.world.daily_snapshots
+
+    def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
+        """None: a world that is brought back is at no beginning of a day."""
+        return ()
+
+    async def work(self, job: JobKey) -> Callable[[Session], None]:
+        """The world's row is there: it has begun a day."""
+
+        def keep_day(session: Session) -> None:
+            _mark(session, job.world_id, job.key, automatic=True)
+            days = select(SnapshotRow).where(SnapshotRow.world_id == job.world_id, col(SnapshotRow.automatic))
+            for day in session.exec(days.order_by(col(SnapshotRow.at).desc()).offset(self._most)).all():
+                let_go(session, day)
+
+        return keep_day
+
+
+def _mark(session: Session, world_id: str, name: str, *, automatic: bool = False) -> WorldSnapshot:
+    hold_alone(session, world_id)
+    if (before := session.get(SnapshotRow, (world_id, name))) is not None:
+        let_go(session, before)
+    newest = session.scalar(select(func.max(SnapshotRow.number)).where(SnapshotRow.world_id == world_id))
+    row = SnapshotRow(
+        world_id=world_id,
+        name=name,
+        number=(newest or 0) + 1,
+        at=session.get_one(WorldRow, world_id).now,
+        made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        automatic=automatic,
+        schema_revision=_schema(session),
+    )
+    session.add(row)
+    session.flush()
+    return WorldSnapshot.of(row, size=0)
 
 
 def snapshots(session: Session, world_id: str) -> list[WorldSnapshot]:
@@ -228,8 +240,6 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
             continue  # nobody works on it
         row |= {"runner": None, "attempts": max(row["attempts"], was_there["attempts"]) + 1}
         row["silent_at"] += passed if row["silent_at"] else 0.0
-    for row in rows[name_of(ReflectionRow)]:
-        row["runner"] = None
     for row in rows[name_of(ActionCallRow)]:
         row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0
     owned = {row["person_id"]: row for row in before.get(_OWNERS, ())}

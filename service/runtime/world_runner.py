@@ -18,7 +18,6 @@ from sqlmodel import Session, col
 
 from service.errors import RunInterrupted, WorldMoves, WorldStopped
 from service.locales import Phrase
-from service.runtime.carried import Reflections
 from service.runtime.held_world import LOOK_SECONDS, HeldWorld, LivedAhead
 from service.runtime.pace import ExactRun
 from service.runtime.run_window import WorldDependencies
@@ -67,7 +66,6 @@ class WorldRunner:
         """
         self.deps = deps
         self.id = deps.conversation.database.presence.new_holder()
-        self._reflections = Reflections(deps.conversation)
         self._database = deps.conversation.database
         self._sweep_seconds = sweep_seconds
         self._patience_seconds = patience_seconds
@@ -89,7 +87,6 @@ class WorldRunner:
         for world in worlds:
             await world.calls.drop()
             await world.decisions.drop()
-        await self._reflections.stop()
         await self._database.write(lambda s: MOVES.give_back(s, col(WorldRow.runner) == self.id))
 
     def world(self, world_id: str) -> HeldWorld:
@@ -97,7 +94,7 @@ class WorldRunner:
         world = self._worlds.get(world_id)
         if world is None:
             world = self._worlds[world_id] = HeldWorld(
-                world_id, self.deps, self.id, self._reflections, patience_seconds=self._patience_seconds
+                world_id, self.deps, self.id, patience_seconds=self._patience_seconds
             )
         self._held[world_id] = world
         self._held.move_to_end(world_id)
@@ -229,7 +226,9 @@ class WorldRunner:
 
         def change(session: Session) -> T:
             claim_if_there(session, self.id, world_id)
-            return work(session)
+            done = work(session)
+            self.deps.jobs.fill(session, world_id, anew=True)
+            return done
 
         deadline = asyncio.get_running_loop().time() + self._patience_seconds
         world = self.world(world_id)
@@ -272,9 +271,7 @@ class WorldRunner:
         return order_ticks(session, self.deps.conversation.worlds, world_id, ticks)
 
     async def _sweep(self) -> None:
-        """Halt what was called off elsewhere, and move what nobody moves: its process died, or its store was away. Make
-        the reflections that are due.
-        """
+        """Halt what was called off elsewhere, and move what nobody moves: its process died, or its store was away."""
         moving = {i: world for i, world in self._worlds.items() if world.lock.locked()}
         for world in moving.values():
             _, target = await world.clock_and_target()
@@ -283,7 +280,6 @@ class WorldRunner:
         for world_id in await self._database.read(lambda s: abandoned(s, self.id)):
             if world_id not in moving:
                 self.world(world_id).move()
-        await self._reflections.sweep()
 
 
 def _interrupted(until: WorldTime, error: OperationalError) -> RunInterrupted:

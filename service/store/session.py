@@ -78,6 +78,8 @@ class Database:
         threads = SQLITE_READERS if self.is_sqlite else threads
         self.engine = _engine(self.url, threads)
         self._writing = self.engine.execution_options(kataribe_write=True)
+        self.on_enqueued: Callable[[], object] = bool
+        """Called in any thread when a job was enqueued (see jobs.py), after the commit."""
         self.presence = Presence(self.url)
         """This process, as others see it that share the database."""
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
@@ -118,8 +120,12 @@ class Database:
             return self._write(work)
 
     def _write(self, work: Callable[[Session], T]) -> T:
-        with self._guarded(), Session(self._writing, expire_on_commit=False) as session, session.begin():
-            return work(session)
+        with self._guarded(), Session(self._writing, expire_on_commit=False) as session:
+            with session.begin():
+                done = work(session)
+            if "enqueued" in session.info:
+                self.on_enqueued()
+            return done
 
     def migrate(self) -> None:
         """Bring the schema to the newest version; safe to call on every start.

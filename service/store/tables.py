@@ -5,7 +5,7 @@ otherwise. Each declares its policy (store/policy.py).
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Strict
-from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect
+from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect, text
 from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel, col
 
@@ -63,6 +63,16 @@ def _of_conversation() -> ForeignKeyConstraint:
     return ForeignKeyConstraint(
         ["world_id", "conversation_id"], ["conversations.world_id", "conversations.id"], ondelete="CASCADE"
     )
+
+
+class JobKey(NamedTuple):
+    """Which job: `kind` says what is done (store/jobs.py), `key` whose, and what else tells it from others, behind a
+    colon. It is the primary key of its row.
+    """
+
+    world_id: str
+    kind: str
+    key: str
 
 
 MAIN_WORLD = "main"
@@ -693,15 +703,13 @@ class MemoryOwnerRow(OfPerson, table=True):
     known="at",
     ended="known_at",
     unended={"phase": "due", "dropped": [], "failure": None},
-    here=("runner",),
 )
-class ReflectionRow(_Leased, OfPerson, table=True):
+class ReflectionRow(OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
 
-    The row is the workflow: `phase` is due, done or failed (`failure` says why). What comes of it is known from
-    `known_at`. `dropped` are the insights that were kept out, and why. `runner` works on it, as long as that process
-    lives.
+    `phase` is due or done; `failure` is why the last try failed. What comes of it is known from `known_at`. `dropped`
+    are the insights that were kept out, and why.
     """
 
     __tablename__ = "reflections"
@@ -1094,6 +1102,48 @@ class KeptRow(_OfWorld, table=True):
     table_name: str = Field(primary_key=True)
     key: str = Field(primary_key=True)
     row: str | None = None
+
+
+@Policy(copied=False)
+class JobRow(_Leased, _OfWorld, table=True):
+    """Work that waits, or is being done: what has succeeded is no row. What is due follows from the other tables, so
+    that a world brought back begins with jobs of its own.
+
+    `runner` does it, as long as that process lives. Of one `owner` a kind does one at a time, in the order in which
+    they were enqueued. The least `priority` goes first. It is not tried before `due_at`, and waits since `created_at`
+    (machine time, seconds since 1970); `tries` counts how often it was begun, `asked` how often enqueued. A person has
+    cancelled it where it `is_cancelled`.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index("ix_jobs_order", "priority", "created_at"),
+        Index(
+            "ix_jobs_one_at_a_time",
+            "world_id",
+            "kind",
+            "owner",
+            unique=True,
+            sqlite_where=text("runner IS NOT NULL"),
+            postgresql_where=text("runner IS NOT NULL"),
+        ),
+    )
+
+    kind: str = Field(primary_key=True)
+    """what is done: a reflection, a snapshot"""
+    key: str = Field(primary_key=True)
+    """which of that kind it is; it begins with its owner"""
+    owner: str
+    """whose it is: of one owner one is done at a time; of a reflection the person's id"""
+    priority: int
+    due_at: float
+    created_at: float
+    tries: int = 0
+    """how often it was begun"""
+    asked: int = 1
+    is_cancelled: bool = False
+    last_error: str = ""
+    """why the last try failed; empty: none has"""
 
 
 @Policy(copied=False, outlives=True)

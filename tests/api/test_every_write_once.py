@@ -21,6 +21,7 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.offline.model import OfflineModel
 from service.store.session import Database
+from service.store.tables import JobRow
 from tests.api.play import Answered, settings_for
 from tests.content.village import Village
 from tests.runtime.promised import appointment, place_promises
@@ -159,6 +160,9 @@ def test_every_operation_that_writes_is_done_once_however_often_it_is_sent(
     talk = app.state.deps.conversation
     place_promises(talk.database, talk.worlds, [promise])
     twice("post /commitments/{commitment_id}", f"/commitments/{promise.id}", {"state": "kept"})
+    job = JobRow(world_id="main", kind="snapshot", key="day", owner="day", priority=2, due_at=9e9, created_at=0.0)
+    talk.database.write_now(lambda s: s.add(job))
+    assert twice("post /work/{kind}/{job_key}", "/work/snapshot/day", {"do": "cancel"})["state"] == "cancelled"
     _scenes(twice)
     _memories(twice)
     twice("post /world/branch", "/world/branch", {"to_world": "what-if"})

@@ -23,6 +23,7 @@ from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
+from service.runtime.carried import jobs_of
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
@@ -193,13 +194,16 @@ async def house(
         models=models,
         quality=DecisionChecks(quality, models) if quality else None,
     )
-    deps = WorldDependencies(conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room))
+    deps = WorldDependencies(
+        conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room), jobs=jobs_of(room)
+    )
     world_runner = WorldRunner(deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await world_runner.start()
     try:
         yield House(room=room, world_runner=world_runner)
     finally:
         await world_runner.stop()
+        await deps.jobs.stop()
         await remembers.aclose()
         database.close()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,15 @@ from service.memory.record import Group, Kind
 from service.memory.telling import remembered_as
 from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository
-from service.runtime.carried import Reflections
+from service.runtime.carried import jobs_of
 from service.runtime.client_actions import sleep
 from service.runtime.why import in_words, why_happened
 from service.settings import Settings
-from service.store.tables import MemoryRow, ReflectionRow, SummaryRow
+from service.store.tables import JobRow, MemoryRow, ReflectionRow, SummaryRow
 from service.store.usage import usage_rows
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.runtime.lives import Slow, hamlet, house
+from tests.runtime.patience import until
 from tests.runtime.worlds import command, tick
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
@@ -133,8 +135,8 @@ def test_an_insight_falls_when_all_that_it_rests_on_is_gone(
 
 async def made(room: ConversationDependencies) -> None:
     """As the sweep does, and waited for."""
-    found = Reflections(room)
-    await asyncio.gather(*map(found.submit, await room.database.read(due_reflections)))
+    jobs = jobs_of(room)
+    await asyncio.gather(*(jobs.submit(key.job) for key in await room.database.read(due_reflections)))
 
 
 def test_of_a_single_talk_nobody_thinks(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -174,7 +176,7 @@ def test_who_never_sleeps_reflects_when_enough_that_matters_has_come_together(
     assert {row["person_id"] for row in reflecting(room)} == {"aoi", "npc_taro"}
 
 
-def test_a_model_that_fails_leaves_the_day_unthought_and_holds_nobody_up(
+def test_a_model_that_fails_holds_nobody_up_and_is_asked_again_later(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     talk(room, script)
@@ -183,9 +185,30 @@ def test_a_model_that_fails_leaves_the_day_unthought_and_holds_nobody_up(
     script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
     tick(room, 2 * KNOWN_AFTER_MINUTES)
     (row,) = reflecting(room)
-    assert (row["phase"], row["failure"]) == ("failed", "model-server-error")
+    assert (row["phase"], row["failure"]) == ("due", "model-server-error")
     assert calls(room)[1] == 1
     assert insights(room) == []
+    (job,) = rows(room, JobRow)
+    assert (job["tries"], job["key"]) == (1, f"aoi:{row['at']}")
+    assert "out of order" in job["last_error"]
+    assert job["due_at"] > time.time() + 25
+    room.database.write_now(lambda s: s.execute(update(JobRow).values(due_at=0.0)))
+    script.enqueue({"insights": [FOND]}, role="closing")
+    asyncio.run(until_none_waits(room))
+    (row,) = reflecting(room)
+    assert (row["phase"], row["failure"]) == ("done", None)
+    (insight,) = insights(room)
+    now = room.database.read_now(lambda s: room.worlds.open(s, "main").now)
+    assert insight["known_from"] == now, "its hour has passed"
+
+
+async def until_none_waits(room: ConversationDependencies) -> None:
+    jobs = jobs_of(room)
+    await jobs.start()
+    try:
+        await until(lambda: not rows(room, JobRow))
+    finally:
+        await jobs.stop()
 
 
 def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -197,14 +220,14 @@ def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: Sc
         """The process is gone in the middle of the call."""
 
     async def live() -> None:
-        died = Reflections(replace(room, models=_Dies(Died)))  # type: ignore[arg-type]
+        died = jobs_of(replace(room, models=_Dies(Died)))  # type: ignore[arg-type]
         (key,) = await room.database.read(due_reflections)
         with pytest.raises(Died):
-            await died.submit(key)
+            await died.submit(key.job)
         await room.database.write(_its_process_is_gone)
-        again = Reflections(room)
-        await asyncio.gather(again.submit(key), again.submit(key))
-        await again.submit(key)
+        again = jobs_of(room)
+        await asyncio.gather(again.submit(key.job), again.submit(key.job))
+        await again.submit(key.job)
         await again.stop()
 
     script.enqueue({"insights": [FOND]}, role="closing")
@@ -215,7 +238,7 @@ def test_after_kill_9_it_is_made_once(room: ConversationDependencies, script: Sc
 
 
 def _its_process_is_gone(session: Session) -> None:
-    session.execute(update(ReflectionRow).values(runner="1-a process that is gone"))
+    session.execute(update(JobRow).values(runner="1-a process that is gone"))
 
 
 class _Dies:

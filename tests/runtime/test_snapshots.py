@@ -19,6 +19,8 @@ from service.errors import RestoredMeanwhile, SnapshotUnusable, WorldExists
 from service.llm.choose import ROLES, Models
 from service.memory.record import Group, Kind
 from service.people.worlds import WorldRepository
+from service.runtime.carried import jobs_of
+from service.runtime.jobs import Jobs
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.snapshots import branch, keep, made_at, read_snapshot, remove, restore, rows_of, snapshots
 from service.store.phase import Phase
@@ -26,6 +28,7 @@ from service.store.tables import (
     CommitmentRow,
     ConversationKey,
     ConversationRow,
+    JobRow,
     KeptRow,
     SnapshotRow,
     TurnRow,
@@ -35,6 +38,7 @@ from service.store.world_rows import Rows, read_rows, replace_rows, story_tables
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.runtime.lives import hamlet
+from tests.runtime.patience import until
 from tests.runtime.way_back import exported, held, kill_restores, retold, walk
 from tests.runtime.worlds import fill, marked, tick
 from tests.scripted_model import ScriptedModel
@@ -331,6 +335,29 @@ def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencie
     kept = [one for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
     assert len(kept) == room.settings.world.daily_snapshots == 3
     assert all(one.at % 1440 == 0 for one in kept), "each as its day began"
+
+
+def test_a_process_that_dies_as_a_day_begins_leaves_its_snapshot_to_the_next(
+    room: ConversationDependencies, village: Content, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dies(*_: object) -> None:
+        """Nothing more is done."""
+
+    room = replace(room, worlds=WorldRepository(hamlet(village), room.settings.world))
+    with monkeypatch.context() as dying:
+        dying.setattr(Jobs, "try_all", dies)
+        tick(room, 1440)
+    days = [row["key"] for row in rows(room, JobRow)]
+    assert len(days) == 1
+
+    async def next_process() -> None:
+        jobs = jobs_of(room)
+        await jobs.start()
+        await until(lambda: not rows(room, JobRow))
+        await jobs.stop()
+
+    asyncio.run(next_process())
+    assert [one.name for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic] == days
 
 
 def test_whichever_way_a_moment_is_come_to_it_is_the_same(village: Content, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from service.decision.situation import DecisionDependencies
 from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, vectors_due
+from service.runtime.carried import jobs_of
 from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.run_window import WorldDependencies
 from service.runtime.world_runner import WorldRunner
@@ -108,7 +109,9 @@ def test_an_exact_world_waits_for_the_vectors_of_its_own_people(room: Conversati
         desk = DecisionDependencies(
             settings=home.settings, database=home.database, memory=home.memory, models=home.models
         )
-        deps = WorldDependencies(conversation=home, decision=desk, engine=Engine(home), memory_jobs=MemoryJobs(home))
+        deps = WorldDependencies(
+            conversation=home, decision=desk, engine=Engine(home), memory_jobs=MemoryJobs(home), jobs=jobs_of(home)
+        )
         world_runner = WorldRunner(deps)
         await world_runner.start()
         try:

@@ -15,6 +15,7 @@ from service.decision.situation import DecisionDependencies
 from service.memory.authoring import Author
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
+from service.runtime.carried import jobs_of
 from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import MemoryJobs
@@ -62,12 +63,10 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
         desk = DecisionDependencies(
             settings=room.settings, database=room.database, memory=room.memory, models=room.models
         )
+        jobs = jobs_of(room)
         world_runner = WorldRunner(
             WorldDependencies(
-                conversation=room,
-                decision=desk,
-                engine=Engine(room),
-                memory_jobs=MemoryJobs(room),
+                conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room), jobs=jobs
             )
         )
         await world_runner.start()
@@ -76,6 +75,7 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
             await world_runner.wait(world_id, step.after)
         finally:
             await world_runner.stop()
+            await jobs.stop()
         return step.first
 
     first = asyncio.run(live())
@@ -220,6 +220,8 @@ def reflect(session: Session, world_id: str) -> None:
     for person_id, partner_id in (("aoi", "npc_taro"), ("npc_taro", "aoi")):
         whose: dict[str, Any] = {"world_id": world_id, "person_id": person_id}
         session.add(tables.ReflectionRow(**whose, at=0, since=-1, known_at=60, phase="done"))
+        job: dict[str, Any] = {"world_id": world_id, "kind": "reflection", "key": f"{person_id}/0", "owner": person_id}
+        session.add(tables.JobRow(**job, priority=1, due_at=0.0, created_at=0.0))
         thought = tables.MemoryRow(
             **whose,
             id=f"{world_id}-{person_id}",

@@ -35,6 +35,7 @@ NAMES = (
     "scene",
     "size",
     "footprint",
+    "kills",
     "talks",
 )
 RESULTS = Path(__file__).parent / "results"

@@ -59,6 +59,14 @@ class ModelServer:
 
     base_url: str
 
+    def leave(self) -> None:
+        """From now on it hangs up on whoever asks for an answer, and on whoever waits for one."""
+        urllib.request.urlopen(f"{self.base_url}/leave").close()  # noqa: S310  our own server
+
+    def come_back(self) -> None:
+        """From now on it answers again."""
+        urllib.request.urlopen(f"{self.base_url}/come-back").close()  # noqa: S310  our own server
+
     def tally(self) -> Tally:
         """What it was asked so far."""
         with urllib.request.urlopen(f"{self.base_url}/tally") as answer:  # noqa: S310  our own server
@@ -87,6 +95,7 @@ class _Desk:
     def __init__(self, mean_seconds: float, sigma: float, seed: int) -> None:
         self._mean, self._sigma, self._seed = mean_seconds, sigma, seed
         self._tally = Tally()
+        self._is_away = False
 
     async def serve(self, started: "Connection[int, int]") -> None:
         server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
@@ -113,6 +122,9 @@ class _Desk:
             _whole(writer, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         elif path.endswith("/tally"):
             _whole(writer, vars(self._tally))
+        elif path.endswith(("/leave", "/come-back")):
+            self._is_away = path.endswith("/leave")
+            _whole(writer, {})
         else:
             _whole(writer, {"error": {"message": f"no {path} here"}}, status="404 Not Found")
         await writer.drain()
@@ -128,6 +140,8 @@ class _Desk:
         self._tally.most_in_flight = max(self._tally.most_in_flight, self._tally.in_flight)
         await asyncio.sleep(seconds)
         self._tally.in_flight -= 1
+        if self._is_away:
+            raise ConnectionResetError
         if asked.get("stream"):
             _stream(writer, content, usage)
         else:

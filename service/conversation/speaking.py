@@ -369,11 +369,11 @@ async def _attempt(
     *,
     streams: bool,
 ) -> tuple[Answer[Any], str]:
-    """Ask once. The answer is streamed where somebody listens; and where a client lets two models talk, for it can only
-    begin to listen when they have begun. In a scene a human is not told words before it is known who hears them;
+    """Ask once. The answer is streamed where somebody listens; and the first words of two models that a client lets
+    talk, for it can only begin to listen when they have begun. In a scene a human is not told words before it is known who hears them;
     nobody is told words that may give a secret away.
     """
-    may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human
+    may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human and not context.lines
     await speech.begin()
     is_heard = may_come or (deps.stream.has_listener(row.key) and not (row.has_human and row.form == TurnForm.SCENE))
     is_heard = is_heard and streams and not context.keeps

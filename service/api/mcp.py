@@ -45,7 +45,8 @@ class Tools:
     async def world_state(self, world: World = "main") -> dict[str, Any]:
         """The world's clock, what is announced, and the conversations that go on now."""
         running = await self._ask("GET", "/conversations", world, params={"phase": "running", "limit": "20"})
-        return {"world": await self._ask("GET", "/world", world), "conversations": running["items"]}
+        talks = [{name: value for name, value in talk.items() if name != "models"} for talk in running["items"]]
+        return {"world": await self._ask("GET", "/world", world), "conversations": talks}
 
     async def people(
         self,

@@ -287,6 +287,7 @@ def _read_yaml(text: str) -> object:
 
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
 _COPIED = (*CONTENT_NAMES, CAST_TESTS)
+_BEGINS_IN = re.compile(r'("language":\s*)"\w+"')
 _OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS)
 
 
@@ -298,9 +299,10 @@ class ContentUnwritable(Invalid):
     """Facts: `directory`, `reason`."""
 
 
-def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
+def init_content(target: Path, *, source: Path | None = None, language: Language | None = None) -> list[Path]:
     """Copy maps.json, npcs/ and characters/, and, where there are any, actions.json, fragments/, lore/, scenes/ and
-    cast-tests/ (of `source`, else the bundled ones) into `target`, which is made if need be.
+    cast-tests/ (of `source`, else the bundled ones) into `target`, which is made if need be. Its worlds begin in
+    `language` (None: in that of `source`).
 
     Returns the files written, sorted.
 
@@ -314,7 +316,7 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
     made = [parent for parent in (target, *target.parents) if not parent.exists()]
     try:
         target.mkdir(parents=True, exist_ok=True)
-        _copy_all(source or bundled_content(), target)
+        _copy_all(source or bundled_content(), target, language)
     except OSError as exc:
         for directory in made:
             if directory.is_dir():
@@ -323,7 +325,7 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
     return sorted(path for name in _COPIED for path in (target / name, *(target / name).rglob("*")) if path.is_file())
 
 
-def _copy_all(source: Path, target: Path) -> None:
+def _copy_all(source: Path, target: Path, language: Language | None) -> None:
     """Copy aside first and move into place last: a full disk leaves nothing half written."""
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
@@ -333,6 +335,10 @@ def _copy_all(source: Path, target: Path) -> None:
                 shutil.copyfile(source / name, Path(aside, name))
         for folder in (name for name in names if name not in (MAPS_FILE, ACTIONS_FILE)):
             _copy_folder(source / folder, Path(aside, folder))
+        if language is not None:
+            maps = Path(aside, MAPS_FILE)
+            begun = _BEGINS_IN.sub(rf'\g<1>"{language}"', maps.read_text(encoding="utf-8"), count=1)
+            maps.write_text(begun, encoding="utf-8")
         try:
             for name in names:
                 Path(aside, name).rename(target / name)

@@ -370,7 +370,7 @@ async def _attempt(
     streams: bool,
 ) -> tuple[Answer[Any], str]:
     """Ask once. The answer is streamed where somebody listens; and the first words of two models that a client lets
-    talk, for it can only begin to listen when they have begun. In a scene a human is not told words before it is known who hears them;
+    talk, for it can only begin to listen then. In a scene a human is not told words before it is known who hears them;
     nobody is told words that may give a secret away.
     """
     may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human and not context.lines

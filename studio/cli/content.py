@@ -18,23 +18,23 @@ from service.public.files import (
 )
 from service.public.models import USUAL_CONTEXT
 from service.public.words import sentence
-from studio.cli.options import MODEL, Options, cli, command, language_option, own_language, say
+from studio.cli.options import MODEL, Options, cli, command, own_language, say
 from studio.terminal.doctor import show_doctor
 from studio.testing.play import run_tests
 from studio.testing.report import show, write_junit
 
 
-@command(cli, "init", "cli.help.init")
+@command(cli, "init", "cli.help.init", "language")
 def init(
     options: Options,
     directory: Annotated[Path, typer.Argument(help=say("cli.help.directory"))],
     small: Annotated[bool, typer.Option("--small", help=say("cli.help.small"))] = False,
-    language: Annotated[str | None, language_option("cli.help.language_of_small")] = None,
 ) -> None:
-    """Copy the sample village, or an empty stage, into a directory, for a game of your own."""
-    if language is not None and not small:
-        raise typer.BadParameter(say("cli.language_without_small"), param_hint="--language")
-    for path in init_content(directory, source=small_content(language or own_language()) if small else None):
+    """Copy the sample village, or an empty stage, into a directory, for a game of your own, whose worlds begin in the
+    reader's language.
+    """
+    source = small_content(options.reader) if small else None
+    for path in init_content(directory, source=source, language=options.reader):
         typer.echo(path)
     typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")
 

@@ -14,8 +14,9 @@ from service.api.mcp import SECONDS, mcp_server
 from service.api.server import Server, settle_memory
 from service.app import checker, create_app
 from service.public.models import Settings, write_logs
+from service.public.upkeep import MAIN_WORLD
 from service.public.words import languages, sentence
-from studio.cli.options import GAME, Options, cli, command, offers, say
+from studio.cli.options import GAME, Options, cli, command, offers, own_language, say
 from studio.terminal.demo import run_demo
 
 
@@ -28,16 +29,22 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the pages."""
     settings = options.settings(host=host, port=port)
+    if settings.content_dir is None and settings.world.language is None:  # the sample village is written in all
+        settings = settings.changed(world={"language": own_language()})
     app = create_app(settings, reload_content=reload_content)
     if app.state.models_missing and not options.rehearsal:
         _say_no_model(settings)
-    asyncio.run(_serve(app, settings))
+    asyncio.run(_serve(app, settings, options.language))
 
 
-async def _serve(app: FastAPI, settings: Settings) -> None:
+async def _serve(app: FastAPI, settings: Settings, wanted: str | None) -> None:
     """Serve until a signal. The lifespan is run here, not by uvicorn, which would tell its errors as a traceback."""
     server = Server(app, host=settings.host, port=settings.port, lifespan="off", log_level="info", grace_seconds=2)
     async with app.router.lifespan_context(app):
+        talk = app.state.deps.conversation
+        spoken = (await talk.database.read(lambda s: talk.worlds.open(s, MAIN_WORLD))).language
+        if wanted not in (None, spoken):
+            typer.echo(say("cli.other_language", language=spoken, wanted=wanted), err=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.
             signal.signal(number, lambda *_: None)

@@ -6,10 +6,17 @@ import { $, id, link, t } from "./page.js";
 
 const KEPT = "kataribe-player";
 
-/** Who speaks in this browser: the same person of the world each time. */
+/** Who spoke in this browser last. */
 function visitor() {
-  const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null");
-  return kept ?? { id: `player-${Math.random().toString(36).slice(2, 10)}`, name: "" };
+  return JSON.parse(localStorage.getItem(KEPT) ?? "null") ?? { id: "", name: "" };
+}
+
+/** The id of the player of that name: whom this browser or the world knows is that one again, else somebody new. */
+function playerOf(name) {
+  const last = visitor();
+  if (last.name === name) return last.id;
+  const known = [...$("visitors").options].find(({ value }) => value === name);
+  return known?.dataset.id ?? `player-${Math.random().toString(36).slice(2, 10)}`;
 }
 
 /** The form that begins a talk with the person of this page. */
@@ -19,8 +26,8 @@ export function meeting() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     pressed(form.querySelector("button"), async () => {
-      const { id: player_id } = visitor();
       const name = form.elements.name.value.trim();
+      const player_id = playerOf(name);
       await api(`/people/${player_id}`, { method: "PUT", body: { kind: "player", name } });
       localStorage.setItem(KEPT, JSON.stringify({ id: player_id, name }));
       const body = { mode: "player", player_id, partner_id: id, choices: 3 };

@@ -95,7 +95,7 @@ def import_tiled(
     replace: Annotated[bool, typer.Option("--replace", help=say("cli.help.replace_map"))] = False,
 ) -> None:
     """Take a map of Tiled's into a game's maps.json."""
-    tiled = read_tiled(file.name, file_bytes(file))
+    tiled = read_tiled(file)
     _tell(take_map_in(options.game, tiled, replace_it=replace), tiled.report)
 
 

@@ -228,6 +228,8 @@ def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -
     at = next((i for i, one in enumerate(others) if one["id"] == tiled.values["id"]), len(others))
     if at < len(others) and not replace_it:
         raise ImportRefused([problem(MAPS_FILE, ("maps", at, "id"), "exchange.map_is_there")])
+    beside = [*others[:at], *others[at + 1 :]]
+    _join(tiled, beside)
     values["maps"] = [*others[:at], tiled.values, *others[at + 1 :]]
     maps = parsed(MapsFile, MAPS_FILE, values)
     wrong = [*check_maps(maps), *check_posts(maps)] or [*check_connectivity(maps)]
@@ -235,6 +237,16 @@ def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -
         raise ImportRefused(wrong)
     tiled.report += cross_checked(replace(before, maps=maps))
     return write_all(directory, {MAPS_FILE: maps_text(values)})
+
+
+def _join(tiled: TiledMap, others: Sequence[Mapping[str, Any]]) -> None:
+    """Lead from the map's first node to another map's, where no exit leads from one to the other: nobody could go."""
+    own = {node["id"] for node in tiled.values["nodes"]}
+    leads_in = any(way["to"] in own for one in others for way in one.get("exits", ()))
+    if others and own and not leads_in and not tiled.values.get("exits"):
+        here, there = tiled.values["nodes"][0]["id"], others[0]["nodes"][0]["id"]
+        tiled.values["exits"] = [{"from": here, "to": there, "minutes": 1}]
+        tiled.note((), "joined", here=here, there=there)
 
 
 def maps_text(values: Mapping[str, Any]) -> str:

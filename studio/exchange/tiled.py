@@ -1,95 +1,73 @@
-"""Owns the reading of a map of Tiled's (JSON, https://doc.mapeditor.org/en/stable/reference/json-map-format/): its
-objects, not its tiles. Points are nodes, polylines edges, rectangles facilities; nothing else is opened. Pure.
+"""Owns the reading of a map of Tiled's, by pytiled-parser: .tmx and .tmj with their tilesets. Of its objects points are
+nodes, polylines edges and rectangles facilities; where it has no points, nodes are thinned out of the tiles one can
+walk on.
 """
 
 import math
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
+from xml.etree.ElementTree import ParseError
 
-from pydantic import BeforeValidator, Field, JsonValue
+import networkx as nx
+from pytiled_parser import Layer, LayerGroup, ObjectLayer, OrderedPair, TileLayer, UnknownFormat, parse_map
+from pytiled_parser import TiledMap as ParsedMap
+from pytiled_parser.properties import Properties
+from pytiled_parser.tiled_object import Point, Polyline, Rectangle, TiledObject
 
-from service.public.files import Key, ListOf, is_slug
+from service.public.files import MOST_BYTES, Key, Unreadable, is_slug, read_bytes
 from studio.exchange.clean import plain
-from studio.exchange.draft import Foreign, Notes, id_of, json_of, parsed
+from studio.exchange.draft import Notes, id_of, refusing
 
 FIRST_DAY = "2026-04-01T07:00"
 """When a world begins whose map does not say it."""
+MOST_CELLS = 250_000
+"""Tiles of a map whose nodes are made of them."""
+MADE_NODES = 60
+"""About so many nodes are thinned out of the tiles."""
 _NPC = "npc"
-_OTHER_SHAPES = ("ellipse", "polygon", "text", "gid")
-
-Pixels = Annotated[float, Field(allow_inf_nan=False)]
-
-
-def _listed(value: object) -> object:
-    """Tiled before 1.2 writes a mapping."""
-    if not isinstance(value, dict):
-        return value
-    return [{"name": name, "value": one} for name, one in value.items()]
-
-
-class _Property(Foreign):
-    name: str
-    value: JsonValue = None
-
-
-class _Corner(Foreign):
-    x: Pixels
-    y: Pixels
-
-
-class _TiledOwner(Foreign):
-    """What may carry properties of the author's."""
-
-    properties: Annotated[ListOf[_Property], BeforeValidator(_listed)] = ()
-
-    def said(self, name: str) -> str:
-        """The value of the property as a text; "" where there is none."""
-        return next((str(one.value).strip() for one in self.properties if one.name == name), "")
-
-
-class _Object(_TiledOwner):
-    x: Pixels
-    y: Pixels
-    id: int = 0
-    name: str = ""
-    type: str = ""
-    kind: str = Field(default="", alias="class")
-    width: Pixels = 0
-    height: Pixels = 0
-    rotation: Pixels = 0
-    point: bool = False
-    polyline: ListOf[_Corner] = ()
-
-    @property
-    def category(self) -> str:
-        """Its class, as Tiled calls it in one version or another."""
-        return (self.kind or self.type).strip()
-
-
-class _Layer(Foreign):
-    type: str
-    offsetx: Pixels = 0
-    offsety: Pixels = 0
-    objects: ListOf[_Object] = ()
-    layers: ListOf["_Layer"] = ()
-
-
-class _Map(_TiledOwner):
-    tilewidth: Annotated[Pixels, Field(ge=1)]
-    tileheight: Annotated[Pixels, Field(ge=1)]
-    layers: ListOf[_Layer]
+_BLOCKS = ("blocked", "collides", "collision", "solid")
+"""Properties of a layer or a tile, and layers' names, that say that nobody walks there."""
+_Tile = tuple[int, int]
+"""Column and row."""
+_FLIPPED = 0xE0000000
+"""Bits of a tile's number that say how it is turned."""
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    AssertionError,
+    LookupError,
+    OSError,
+    ParseError,
+    RecursionError,
+    TypeError,
+    UnknownFormat,
+    ValueError,
+    zlib.error,
+)
+"""What the parser raises on a file that is no map, or whose tileset is not there: it does not check what it reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Placed:
-    """An object with its place in the file, and where it lies on the map."""
+    """An object with its place in the file, and where it lies on the map, in pixels."""
 
     key: Key
-    one: _Object
+    one: TiledObject
     x: float
     y: float
+
+    @property
+    def category(self) -> str:
+        """Its class."""
+        return self.one.class_.strip()
+
+    def said(self, name: str) -> str:
+        """The value of its property as a text; "" where there is none."""
+        return _said(self.one.properties, name)
 
 
 @dataclass(kw_only=True)
@@ -100,58 +78,71 @@ class TiledMap(Notes):
     values: dict[str, Any]
 
 
-def read_tiled(file: str, raw: bytes) -> TiledMap:
+def read_tiled(path: Path) -> TiledMap:
     """The map that the file holds.
 
     Raises:
-        ImportRefused: it is none.
+        ImportRefused: it is none, or a tileset that it names is not there.
     """
-    return _Reading(file, parsed(_Map, file, json_of(file, raw, "exchange.no_tiled"))).read()
+    with refusing(path.name):
+        read_bytes(path, MOST_BYTES)
+        try:
+            area = parse_map(path, "utf-8-sig")
+            objects = [*_objects(area.layers, ("layers",), 0.0, 0.0)]
+            if not all(math.isfinite(one.x + one.y + sum(one.one.size)) for one in objects) or min(area.tile_size) < 1:
+                raise ValueError("a number that is none")
+        except _BROKEN as exc:
+            reason = " ".join(f"{type(exc).__name__}: {exc}".split())[:200]
+            raise Unreadable("exchange.no_tiled", reason=reason) from exc
+        return _Reading(path.name, area, objects).read()
 
 
 class _Reading:
     """One map being read."""
 
-    def __init__(self, file: str, area: _Map) -> None:
-        stem = Path(file).name.partition(".")[0]
-        name = _text(area.said("name")) or stem
-        self._area = area
-        self._objects = list(_objects(area.layers, ("layers",), 0, 0))
-        self._reach = max(area.tilewidth, area.tileheight) / 2
+    def __init__(self, file: str, area: ParsedMap, objects: list[_Placed]) -> None:
+        stem = file.partition(".")[0]
+        self._area, self._objects, self._said = area, objects, partial(_said, area.properties)
+        name = _text(self._said("name")) or stem
+        self._reach = max(area.tile_size) / 2
         self._nodes: dict[str, _Placed] = {}
         self._cells: dict[tuple[int, int], list[tuple[str, _Placed]]] = {}
         self._map = TiledMap(
             file=file,
             head={
                 "name": name,
-                "language": area.said("language") or "en",
-                "startTime": area.said("startTime") or FIRST_DAY,
+                "language": self._said("language") or "en",
+                "startTime": self._said("startTime") or FIRST_DAY,
             },
-            values={"id": area.said("id") or id_of(stem), "name": name},
+            values={"id": self._said("id") or id_of(stem), "name": name},
         )
 
     def read(self) -> TiledMap:
         """Everything, in the order of maps.json."""
         found, values = self._map, self._map.values
-        values["nodes"] = [self._node(placed) for placed in self._objects if placed.one.point]
+        if not any(isinstance(placed.one, Point) for placed in self._objects):
+            thinned = [*_thinned(self._area)]
+            self._objects += thinned
+            found.note(("layers",), "thinned", count=sum(isinstance(placed.one, Point) for placed in thinned))
+        values["nodes"] = [self._node(placed) for placed in self._objects if isinstance(placed.one, Point)]
         values["edges"] = self._edges()
-        exits = [self._exit(node_id, placed.one) for node_id, placed in self._nodes.items() if placed.one.said("exit")]
+        exits = [self._exit(node_id, placed) for node_id, placed in self._nodes.items() if placed.said("exit")]
         values |= _filled({"exits": exits})
         values["facilities"] = [place for placed in self._objects for place in self._facilities(placed)]
         values["npcs"] = [
             {"npcId": npc_id, "spawnNodeId": node_id}
             for node_id, placed in self._nodes.items()
-            if (npc_id := _npc_of(placed.one))
+            if (npc_id := _npc_of(placed))
         ]
         for placed in self._objects:
-            if any(placed.one.model_extra and placed.one.model_extra.get(shape) for shape in _OTHER_SHAPES):
+            if not isinstance(placed.one, (Point, Polyline, Rectangle)):
                 found.note(placed.key, "other_shape")
         return found
 
     def _node(self, placed: _Placed) -> dict[str, Any]:
-        one, npc_id = placed.one, _npc_of(placed.one)
-        name = "" if npc_id and one.category == _NPC else _text(one.name)
-        wanted = one.said("id") or (id_of(name) if name else npc_id and f"post_{npc_id}") or f"n{one.id}"
+        one, npc_id = placed.one, _npc_of(placed)
+        name = "" if npc_id and placed.category == _NPC else _text(one.name)
+        wanted = placed.said("id") or (id_of(name) if name else npc_id and f"post_{npc_id}") or f"n{one.id}"
         node_id = wanted if wanted not in self._nodes else f"{wanted}_{one.id}"
         self._nodes[node_id] = placed
         self._cells.setdefault(self._cell(placed.x, placed.y), []).append((node_id, placed))
@@ -161,8 +152,8 @@ class _Reading:
         """Between the nodes that a polyline touches with its corners, one after the other."""
         scale = self._scale()
         shortest: dict[tuple[str, str], float] = {}
-        for placed in self._objects:
-            corners = [(placed.x + corner.x, placed.y + corner.y) for corner in placed.one.polyline]
+        for placed in (one for one in self._objects if isinstance(one.one, Polyline)):
+            corners = [(placed.x + x, placed.y + y) for x, y in getattr(placed.one, "points", ())]
             for (start, goal), pixels in self._ways(placed, corners):
                 pair = (start, goal) if (goal, start) not in shortest else (goal, start)
                 shortest[pair] = min(pixels, shortest.get(pair, math.inf))
@@ -198,44 +189,124 @@ class _Reading:
 
     def _scale(self) -> float:
         """Pixels that are walked in a minute: the map says it, or a tile takes a minute."""
-        said = _number(self._area.said("pixelsPerMinute"))
+        said = _number(self._said("pixelsPerMinute"))
         if said is None or said <= 0:
-            self._map.note((), "scale", pixels=_rounded(self._area.tilewidth))
-            return self._area.tilewidth
+            self._map.note((), "scale", pixels=_rounded(self._area.tile_size.width))
+            return self._area.tile_size.width
         return said
 
-    def _exit(self, node_id: str, one: _Object) -> dict[str, Any]:
-        minutes = max(1, round(_number(one.said("exitMinutes")) or 1))
-        return {"from": node_id, "to": one.said("exit"), "minutes": minutes}
+    def _exit(self, node_id: str, placed: _Placed) -> dict[str, Any]:
+        minutes = max(1, round(_number(placed.said("exitMinutes")) or 1))
+        return {"from": node_id, "to": placed.said("exit"), "minutes": minutes}
 
     def _facilities(self, placed: _Placed) -> Iterator[dict[str, Any]]:
         """The rectangle with the nodes that lie in it."""
-        one, extra = placed.one, placed.one.model_extra or {}
-        if one.point or one.polyline or not (one.width and one.height) or any(map(extra.get, _OTHER_SHAPES)):
+        one = placed.one
+        if not isinstance(one, Rectangle) or not all(one.size):
             return
         if one.rotation:
             self._map.note(placed.key, "rotated")
         within = [
             node_id
             for node_id, node in self._nodes.items()
-            if placed.x <= node.x <= placed.x + one.width and placed.y <= node.y <= placed.y + one.height
+            if placed.x <= node.x <= placed.x + one.size.width and placed.y <= node.y <= placed.y + one.size.height
         ]
         if not within:
             self._map.note(placed.key, "empty_place")
             return
         name = _text(one.name) or f"place_{one.id}"
-        tags = _parts(one.said("tags")) or ([one.category] if is_slug(one.category) else [])
-        place_id, hours = one.said("id") or id_of(name), _parts(one.said("hours"))
+        tags = _parts(placed.said("tags")) or ([placed.category] if is_slug(placed.category) else [])
+        place_id, hours = placed.said("id") or id_of(name), _parts(placed.said("hours"))
         yield _filled({"id": place_id, "name": name, "nodes": within, "tags": tags, "hours": hours})
 
 
-def _objects(layers: Iterable[_Layer], key: Key, x: float, y: float) -> Iterator[_Placed]:
+def _objects(layers: Iterable[Layer], key: Key, x: float, y: float) -> Iterator[_Placed]:
     """Every object of every layer, those of groups too."""
     for i, layer in enumerate(layers):
-        dx, dy = x + layer.offsetx, y + layer.offsety
-        for j, one in enumerate(layer.objects):
-            yield _Placed(key=(*key, i, "objects", j), one=one, x=one.x + dx, y=one.y + dy)
-        yield from _objects(layer.layers, (*key, i, "layers"), dx, dy)
+        dx, dy = x + layer.offset.x, y + layer.offset.y
+        if isinstance(layer, ObjectLayer):
+            for j, one in enumerate(layer.tiled_objects):
+                at = one.coordinates
+                yield _Placed(key=(*key, i, "objects", j), one=one, x=at.x + dx, y=at.y + dy)
+        elif isinstance(layer, LayerGroup):
+            yield from _objects(layer.layers or (), (*key, i, "layers"), dx, dy)
+
+
+def _thinned(area: ParsedMap) -> Iterator[_Placed]:
+    """The points and polylines that an author might have drawn over the tiles one can walk on: a point for each part of
+    a square of tiles that hangs together, a line between neighbouring parts. Of several islands it is the largest.
+    """
+    ground = _ground(area)
+    beside = [((x, y), other) for x, y in sorted(ground) for other in ((x + 1, y), (x, y + 1)) if other in ground]
+    main = max(nx.connected_components(nx.Graph(beside)), key=len, default=set())
+    wide = max(1, math.isqrt(len(main) // MADE_NODES))
+    beside = [(a, b) for a, b in beside if a in main]
+    parts = nx.Graph()
+    parts.add_nodes_from(sorted(main))
+    parts.add_edges_from((a, b) for a, b in beside if _square(a, wide) == _square(b, wide))
+    part_of, centres = dict[_Tile, int](), list[OrderedPair]()
+    for number, part in enumerate(nx.connected_components(parts)):
+        middle = (sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part))
+        x, y = min(sorted(part), key=lambda tile: math.dist(tile, middle))
+        centres.append(OrderedPair((x + 0.5) * area.tile_size.width, (y + 0.5) * area.tile_size.height))
+        part_of |= dict.fromkeys(part, number)
+    for number, centre in enumerate(centres):
+        yield _Placed(key=(), one=Point(id=number, coordinates=centre), x=centre.x, y=centre.y)
+    for one, other in sorted({(part_of[a], part_of[b]) for a, b in beside if part_of[a] != part_of[b]}):
+        (x, y), goal = centres[one], centres[other]
+        corners = [OrderedPair(0, 0), OrderedPair(goal.x - x, goal.y - y)]
+        yield _Placed(key=(), one=Polyline(id=0, coordinates=centres[one], points=corners), x=x, y=y)
+
+
+def _square(tile: _Tile, wide: int) -> _Tile:
+    return tile[0] // wide, tile[1] // wide
+
+
+def _ground(area: ParsedMap) -> set[_Tile]:
+    """Where a tile lies and none that one cannot walk through.
+
+    Raises:
+        ImportRefused: there are too many.
+    """
+    blocking = {
+        first + tile.id
+        for first, tileset in area.tilesets.items()
+        for tile in (tileset.tiles or {}).values()
+        if tile.objects or _blocks(tile.properties)
+    }
+    ground, blocked = set[_Tile](), set[_Tile]()
+    for layer in _tile_layers(area.layers):
+        is_wall = _blocks(layer.properties) or any(word in layer.name.lower() for word in _BLOCKS)
+        for tile, number in _tiles(layer):
+            (blocked if is_wall or number & ~_FLIPPED in blocking else ground).add(tile)
+    if len(ground) > MOST_CELLS:
+        raise Unreadable("exchange.too_many_tiles", most=MOST_CELLS)
+    return ground - blocked
+
+
+def _tile_layers(layers: Iterable[Layer]) -> Iterator[TileLayer]:
+    for layer in layers:
+        if isinstance(layer, TileLayer):
+            yield layer
+        elif isinstance(layer, LayerGroup):
+            yield from _tile_layers(layer.layers or ())
+
+
+def _tiles(layer: TileLayer) -> Iterator[tuple[_Tile, int]]:
+    """Each tile that lies there, with its number."""
+    whole = [(OrderedPair(0, 0), layer.data)] if layer.data else []
+    for at, rows in (*whole, *((chunk.coordinates, chunk.data) for chunk in layer.chunks or ())):
+        for y, row in enumerate(rows, int(at.y)):
+            yield from (((x, y), number) for x, number in enumerate(row, int(at.x)) if number)
+
+
+def _blocks(properties: Properties | None) -> bool:
+    """Whether one of the properties says that nobody walks there."""
+    return any(value and name.lower() in _BLOCKS for name, value in (properties or {}).items())
+
+
+def _said(properties: Properties | None, name: str) -> str:
+    return str((properties or {}).get(name, "")).strip()
 
 
 def _filled(entry: dict[str, Any]) -> dict[str, Any]:
@@ -243,10 +314,10 @@ def _filled(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if value not in ("", [])}
 
 
-def _npc_of(one: _Object) -> str:
+def _npc_of(placed: _Placed) -> str:
     """The NPC whose post the point is; "": nobody's."""
-    said = one.said(_NPC)
-    return said or (id_of(one.name) if one.category == _NPC and one.name.strip() else "")
+    is_post = placed.category == _NPC and placed.one.name.strip()
+    return placed.said(_NPC) or (id_of(placed.one.name) if is_post else "")
 
 
 def _text(raw: str) -> str:

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, JsonValue
 
 from service.public.files import MOST_BYTES, Key, ListOf, Unreadable, quote
+from studio.exchange.clean import spoken
 from studio.exchange.draft import MOST_LINES, MOST_LORE, Draft, Foreign, json_of, name_in, parsed, refusing
 
 CARDS = ("ccv3", "chara")
@@ -29,6 +30,7 @@ _ZIP = b"PK\x03\x04"
 _JPEG = b"\xff\xd8\xff"
 _START = re.compile(r"<START>", re.IGNORECASE)
 _SPEAKER = re.compile(r"^\s*(\{\{char\}\}|\{\{user\}\}|<bot>|<char>|<user>|[^:：\n]{1,60})\s*[:：](.*)$", re.IGNORECASE)
+_TURN = re.compile(r"^\s*(?:\{\{(char|user)\}\}|<(char|bot|user)>)\s*[:：]", re.IGNORECASE | re.MULTILINE)
 _OFF = re.compile(r"^@@(?:dont_activate)\b", re.MULTILINE)
 _CONDITIONS = re.compile(r"^@@@?(?!activate$|role|position|depth|instruct_depth)\w+", re.MULTILINE)
 _ON = re.compile(r"^@@activate\s*$", re.MULTILINE)
@@ -139,7 +141,11 @@ def _fill(draft: Draft, data: CardData, above: Key) -> None:
     order = sorted(enumerate(entries), key=lambda one: one[1].insertion_order)
     for number, entry in order:
         _learn(draft, entry, (*above, "character_book", "entries", number))
-    draft.describe((*above, "description"), data.description)
+    description = (*above, "description")
+    told, talk = _apart(draft.bounded(description, data.description))
+    if not talk and _TURN.search(told):
+        draft.note(description, "maybe_talk")
+    draft.describe(description, told)
     scenario = (*above, "scenario")
     draft.know(scenario, draft.text(scenario, data.scenario), heading=draft.name)
     draft.say((*above, "first_mes"), data.first_mes)
@@ -147,7 +153,8 @@ def _fill(draft: Draft, data: CardData, above: Key) -> None:
         for number, greeting in enumerate(draft.first((*above, name), getattr(data, name), MOST_LINES)):
             draft.say((*above, name, number), greeting)
     examples = (*above, "mes_example")
-    said = [*_answers(draft.bounded(examples, data.mes_example), draft.name, data.name)]
+    talks = (draft.bounded(examples, data.mes_example), talk)
+    said = [answer for one in talks for answer in _answers(one, draft.name, data.name)]
     for answer in draft.first(examples, said, MOST_LINES):
         draft.say(examples, answer)
     _leave_out(draft, book.model_extra, (*above, "character_book"))
@@ -157,7 +164,9 @@ def _learn(draft: Draft, entry: Entry, key: Key) -> None:
     if not entry.enabled or (_OFF.search(entry.content) and not _ON.search(entry.content)):
         draft.note(key, "entry_off")
         return
-    text = draft.text((*key, "content"), entry.content)
+    told, talk = _apart(entry.content)
+    answers = (spoken(answer, draft.name) for answer in _answers(talk, draft.name))
+    text = draft.text((*key, "content"), "\n".join((told, *answers)))
     if not text:
         return
     if entry.use_regex or (entry.selective and entry.secondary_keys) or _CONDITIONS.search(entry.content):
@@ -167,6 +176,21 @@ def _learn(draft: Draft, entry: Entry, key: Key) -> None:
     named = next((one for one in keys if one.lower() in text.lower()), "")
     heading = named or (keys[0] if keys else draft.text((*key, "name"), entry.name)) or draft.name
     draft.know((*key, "content"), text, heading=heading, always=entry.constant or bool(_ON.search(entry.content)))
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """What a text tells, and the examples of talk in it ("": none): from a turn, or the mark before one, to the next
+    list in brackets. Without a mark or a turn of the other one, a name with a colon may begin a list of traits.
+    """
+    turns = [first or other for first, other in _TURN.findall(text)]
+    if not _START.search(text) and "user" not in map(str.lower, turns):
+        return text, ""
+    parts, is_talk = (list[str](), list[str]()), False
+    for line in text.splitlines():
+        is_talk = bool(_START.search(line) or _TURN.match(line)) or (is_talk and not line.lstrip().startswith("["))
+        parts[is_talk].append(line)
+    told, talk = map("\n".join, parts)
+    return told, talk
 
 
 def _answers(examples: str, *names: str) -> Iterator[str]:

@@ -26,6 +26,8 @@ _HEADING = re.compile(r"\s*#{1,6}\s[^:：]{0,60}")
 _STRONG = re.compile(r"\*\*|__|```\w{0,20}")
 _PAIRS = re.compile(r"\b(\w[\w ]{0,40})\(\s{0,9}(\"[^\"]*\"(?:\s{0,9}\+\s{0,9}\"[^\"]*\")*)\s{0,9}\)")
 """What cards call W++: ``Likes("tea" + "rain")``."""
+_TRAITS = re.compile(r"\b(\w[\w'’ ]{0,40}?)\s{0,9}=\s{0,9}(\"[^\"]*\"(?:\s{0,9}[,+]\s{0,9}\"[^\"]*\")*)\s{0,9};?")
+"""What they call a PList: ``Mood = "calm", "kind"``."""
 _WORDS = re.compile(r"\"([^\"]*)\"")
 _DEED = re.compile(r"\*[^*]+\*")
 _QUOTED = re.compile(r"[“\"]([^“”\"]+)[”\"]|「([^「」]+)」")
@@ -69,7 +71,8 @@ def plain(text: str, name: str, *, user: str = "exchange.visitor") -> str:
             break
     else:
         text = re.sub(r"[<>{}]", "", text)
-    text = "".join(filter(_is_seen, _PAIRS.sub(_listed, _STRONG.sub("", text)).replace("\t", " ")))
+    text = _TRAITS.sub(_listed, _PAIRS.sub(_listed, _STRONG.sub("", text)))
+    text = "".join(filter(_is_seen, text.replace("\t", " ")))
     return "\n".join(filter(None, map(_line, text.splitlines())))
 
 

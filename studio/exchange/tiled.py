@@ -241,14 +241,14 @@ def _thinned(area: ParsedMap) -> Iterator[_Placed]:
     main = max(nx.connected_components(nx.Graph(beside)), key=len, default=set())
     wide = max(1, math.isqrt(len(main) // MADE_NODES))
     beside = [(a, b) for a, b in beside if a in main]
-    parts = nx.Graph()
+    parts: nx.Graph[_Tile] = nx.Graph()
     parts.add_nodes_from(sorted(main))
     parts.add_edges_from((a, b) for a, b in beside if _square(a, wide) == _square(b, wide))
     part_of, centres = dict[_Tile, int](), list[OrderedPair]()
     for number, part in enumerate(nx.connected_components(parts)):
         middle = (sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part))
-        x, y = min(sorted(part), key=lambda tile: math.dist(tile, middle))
-        centres.append(OrderedPair((x + 0.5) * area.tile_size.width, (y + 0.5) * area.tile_size.height))
+        column, row = min(sorted(part), key=lambda tile: math.dist(tile, middle))
+        centres.append(OrderedPair((column + 0.5) * area.tile_size.width, (row + 0.5) * area.tile_size.height))
         part_of |= dict.fromkeys(part, number)
     for number, centre in enumerate(centres):
         yield _Placed(key=(), one=Point(id=number, coordinates=centre), x=centre.x, y=centre.y)

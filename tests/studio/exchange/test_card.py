@@ -127,6 +127,30 @@ def test_greetings_and_examples_become_lines() -> None:
     assert notes(draft).keys() == {"data.alternate_greetings[1]"}
 
 
+def test_talk_that_stands_in_a_description_or_in_lore_is_no_fact() -> None:
+    """As cards have it that are written in traits and examples."""
+    description = """[Ione's mood = "calm", "dry"; Ione's age = "30"]
+<START>
+{{user}}: "Describe your work?"
+{{char}}: *She lifts the lamp.* "I tend a light, and it tends me."
+*She looks away.*
+{{user}}: "And your past?"
+{{char}}: "Oars and rain."
+[Ione's home = "a tower by the sea"]"""
+    entry = '{{user}}: "What is the Reach?"\n{{char}}: *points* "A bay that eats boats."'
+    draft = read(
+        personality="", first_mes="", description=description, character_book={"entries": [{"content": entry}]}
+    )
+    told = draft.whole()
+    about = " ".join((told["personality"], *told["facts"]))
+    assert about == "Ione's mood: calm, dry. Ione's age: 30. Ione's home: a tower by the sea."
+    assert draft.lines == ["I tend a light, and it tends me.", "Oars and rain."]
+    assert [one["text"] for one in draft.lore] == ["Ione: A bay that eats boats."]
+    assert "data.description" not in notes(draft)
+    unclear = read(description="{{char}}: a keeper of thirty")
+    assert "example of talk" in notes(unclear)["data.description"]
+
+
 def test_a_lorebook_becomes_what_the_person_knows() -> None:
     def entry(content: str, **more: Any) -> Values:
         return {"keys": ["bell"], "content": content, "enabled": True, "insertion_order": 9, "extensions": {}, **more}

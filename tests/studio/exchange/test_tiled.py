@@ -239,9 +239,7 @@ def test_what_is_no_map_is_refused(tmp_path: Path, raw: bytes) -> None:
     assert refused.value.sentence("ja")
 
 
-@pytest.mark.parametrize(
-    "more", [{"tilewidth": 0}, {"layers": [{}]}, {"layers": 3}, {"tileheight": "wide"}]
-)
+@pytest.mark.parametrize("more", [{"tilewidth": 0}, {"layers": [{}]}, {"layers": 3}, {"tileheight": "wide"}])
 def test_a_map_with_a_wrong_key_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
     with pytest.raises(ImportRefused):
         read_tiled(tmj(tmp_path, *ISLE, **more))

@@ -22,6 +22,7 @@ from service.llm.chat import (
     Templates,
     TextListener,
     estimate_tokens,
+    estimated,
     prompt_tokens,
 )
 from service.llm.choose import ROLES, LocalServer, Models, choose_models, find_local_servers
@@ -66,6 +67,7 @@ __all__ = [
     "Usage",
     "choose_models",
     "estimate_tokens",
+    "estimated",
     "faults",
     "find_local_servers",
     "folded_in",

@@ -59,13 +59,15 @@ def _say_no_model(settings: Settings) -> None:
         typer.echo(f"  {found.name}: KATARIBE_LLM__BASE_URL={found.base_url}", err=True)
 
 
-@command(cli, "demo", "cli.help.demo", "content", "language")
+@command(cli, "demo", "cli.help.demo", "content", "language", "rehearsal")
 def demo(
     options: Options,
     character: Annotated[str | None, typer.Option(help=say("cli.help.character"))] = None,
     npc: Annotated[str | None, typer.Option(help=say("cli.help.npc"))] = None,
 ) -> None:
-    """Two meetings of a character and an NPC, a world day apart. Without a model configured, as a rehearsal."""
+    """Two meetings of a character and an NPC, a world day apart, and what is remembered on the third. Without a model
+    configured, as a recording.
+    """
     settings = options.settings().changed(world={"language": options.reader})
     run_demo(settings, options.reader, character_id=character, npc_id=npc, offers=offers(settings))
 

@@ -12,12 +12,14 @@ import networkx as nx
 
 from service.api.server import Server
 from service.app import create_app
-from service.public.files import thrown_away
-from service.public.models import LocalServer, Settings
+from service.public.files import bundled_content, thrown_away
+from service.public.models import REHEARSAL, ROLES, LocalServer, Models, OfflineModel, Settings
 from service.public.words import Language, Phrase, sentence
+from studio.terminal.recording import Recording
 
 DAY = 24 * 60
-PACE_SECONDS = 0.04
+PACE_SECONDS = 0.035
+"""How long a token of what is recorded takes to say, or a piece of what is rehearsed."""
 
 
 def run_demo(
@@ -28,21 +30,28 @@ def run_demo(
     npc_id: str | None,
     offers: Sequence[LocalServer] = (),
 ) -> None:
-    """Play it. The world is made for the occasion and thrown away.
+    """Play it. The world is made for the occasion and thrown away. Without a model it is a recording, where the sample
+    village is asked for and nobody in particular; else a rehearsal.
 
     Raises:
         KataribeError: the service could not be started.
         SystemExit: it refused something, or a model failed; the sentence says what.
     """
-    speaker = {} if settings.names_model else {"provider": "rehearsal"}
+    recording = None
+    if not settings.names_model and settings.llm.provider != REHEARSAL:
+        if settings.content_dir in (None, bundled_content()) and not (character_id or npc_id):
+            recording = Recording(language, OfflineModel(), pace_seconds=PACE_SECONDS)
+            character_id, npc_id = recording.character_id, recording.npc_id
+        else:
+            settings = settings.changed(llm={"provider": REHEARSAL})
     with thrown_away(settings) as apart:
         apart = apart.changed(
             api_key=None,  # nobody else reaches it
-            llm={**speaker, "rehearsal_pace_seconds": PACE_SECONDS},
+            llm={"rehearsal_pace_seconds": PACE_SECONDS},
             world={"decision": "routine"},  # the others live on, and cost nothing
         )
         with (
-            _served(apart) as url,
+            _served(apart, recording) as url,
             httpx.Client(
                 base_url=url,
                 timeout=600,
@@ -50,7 +59,7 @@ def run_demo(
                 event_hooks={"response": [_require_done]},
             ) as http,
         ):
-            _Demo(http, language).run(url, character_id, npc_id, offers)
+            _Demo(http, language, recording).run(url, character_id, npc_id, offers)
 
 
 def _require_done(answer: httpx.Response) -> None:
@@ -61,9 +70,10 @@ def _require_done(answer: httpx.Response) -> None:
 
 
 @contextmanager
-def _served(settings: Settings) -> Iterator[str]:
+def _served(settings: Settings, recording: Recording | None) -> Iterator[str]:
     """The service in a thread, on a free port of loopback."""
-    server = Server(create_app(settings))
+    models = Models(dict.fromkeys(ROLES, recording)) if recording else None
+    server = Server(create_app(settings, models=models))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -79,14 +89,16 @@ def _served(settings: Settings) -> Iterator[str]:
 class _Demo:
     """One run of the demonstration, told on standard output."""
 
-    def __init__(self, http: httpx.Client, language: Language) -> None:
+    def __init__(self, http: httpx.Client, language: Language, recording: Recording | None) -> None:
         self._http = http
         self._language = language
+        self._recording = recording
 
     def run(self, url: str, character_id: str | None, npc_id: str | None, offers: Sequence[LocalServer]) -> None:
         world = self._get("/world")
-        if world["rehearsal"]:
-            self._say("demo.rehearsal")
+        if self._recording or world["rehearsal"]:
+            self._say("demo.recording" if self._recording else "demo.rehearsal")
+            self._say("demo.own_model")
         else:
             self._say("demo.model", models=", ".join(sorted(set(world["models"].values()))))
         for server in offers:
@@ -99,6 +111,12 @@ class _Demo:
         npc = self._get(f"/npcs/{npc_id or self._nearest(character)}")
         self._walk(character, npc)
         self._talk(1, character, npc)
+        self._sleep(character)
+        self._talk(2, character, npc)
+        self._sleep(character)
+        self._ask(character, npc)
+
+    def _sleep(self, character: dict[str, Any]) -> None:
         slept = self._post(f"/characters/{character['id']}/actions", {"type": "sleep"})
         self._post("/world/tick", {"ticks": self._ticks(DAY)})
         self._say(
@@ -107,8 +125,6 @@ class _Demo:
             count=slept["cleared_conversations"],
             label=self._get("/world")["label"],
         )
-        self._talk(2, character, npc)
-        self._ask(character, npc)
 
     def _nearest(self, character: dict[str, Any]) -> str:
         """The NPC with the fewest edges between."""
@@ -144,6 +160,7 @@ class _Demo:
         self._say("demo.meeting", n=number, label=world["label"], place=place)
         started = self._post("/conversations/start", {"character_id": character["id"], "npc_id": npc["id"]})
         self._listen(started["id"])
+        self._tell_astray()
         talk = self._get(f"/conversations/{started['id']}")
         if talk["goal"]:
             self._say("demo.goal", goal=talk["goal"]["goal"])
@@ -165,7 +182,7 @@ class _Demo:
                     data = json.loads(value)
                     shown = _grow(shown, data["speaker_name"], data["text"])
                     if kind == "turn":
-                        print(flush=True)
+                        print(f"  ({data['act']})" if data.get("act") else "", flush=True)
                         shown = None
 
     def _tell_changes(self, changes: dict[str, Any], cost: dict[str, int]) -> None:
@@ -173,8 +190,6 @@ class _Demo:
         self._say("demo.summary", value=changes["summary"])
         self._say("demo.affinity", **changes["affinity"])
         self._say("demo.mood", **{when: Phrase(f"web.mood_{mood}") for when, mood in changes["mood"].items()})
-        for fact in changes["learned_facts"]:
-            self._say("demo.learned", value=fact["statement"], turn=fact["turn"])
         for fact in changes["facts"]:
             self._say("demo.fact", value=fact["line"], turn=fact["turn"])
         for memory in changes["mid_term"]:
@@ -198,15 +213,20 @@ class _Demo:
                 summary=last["summary"],
             )
         for fact in memory["facts"]:
-            self._say(
-                "demo.memory",
-                line=fact["line"],
-                since=fact["valid_from"],
-                conversation=fact["conversation_id"][-6:],
-                turn=fact["turns"][0],
-            )
+            of_turn = (sentence(self._language, "demo.of_turn", turn=turn) for turn in fact["turns"][:1])
+            print(f"  {fact['line']}", *of_turn)
+        for insight in memory["insights"]:
+            self._say("demo.insight", value=insight["text"])
         for found in memory["mid_term"]:
             self._say("demo.mid_term", value=found["content"], until=found["expires_at"])
+        line = self._post(f"/people/{npc['id']}/write", {"kind": "bark", "about": character["name"]})
+        self._say("demo.in_passing", npc=npc["name"], character=character["name"], text=line["text"])
+        self._tell_astray()
+
+    def _tell_astray(self) -> None:
+        """Say where the recording did not fit."""
+        if self._recording and self._recording.astray:
+            self._say("demo.astray", question=self._recording.astray)
 
     def _ticks(self, minutes: int) -> int:
         per_tick = self._get("/world")["tick_minutes"]

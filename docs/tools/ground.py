@@ -2,6 +2,7 @@
 of maps.json: `python docs/tools/ground.py` writes them anew.
 """
 
+# ruff: noqa: E501 - the paths of a picture are long
 import json
 import random
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ class Ground:
         self.frame, self.fields = frame, fields
         self.nodes: dict[str, Point] = {one["id"]: (one["x"], one["y"]) for one in area["nodes"]}
         self.ways = [(self.nodes[way["from"]], self.nodes[way["to"]]) for way in area["edges"]]
-        self.random = random.Random(area["id"])  # noqa: S311 - where trees stand
+        self.random = random.Random(area["id"])
         self.taken: list[tuple[Point, float]] = [(at, 30) for at in self.nodes.values()]
         self.standing: list[tuple[float, str]] = []
 
@@ -212,7 +213,7 @@ def harbour(area: dict) -> str:
     one.scatter(46, one.within(-190, 30, 30, 470), 14, "tree", 32)
     one.scatter(34, one.within(880, 130, 1180, 430), 14, "tree", 32)
     one.scatter(46, one.within(30, 30, 890, 500), 17, "tree", 28)
-    chance = random.Random(4)  # noqa: S311 - where waves are
+    chance = random.Random(4)
     mole, pier = "M826 475L912 533L945 638", "M570 556L583 668"
     beneath = f"""<linearGradient id="sea" x2="0" y2="1"><stop stop-color="#9fd0dc"/><stop offset="1" stop-color="#5c9fc0"/>
 </linearGradient><linearGradient id="land" x2="0" y2="1"><stop stop-color="#b9d19a"/><stop offset=".75" stop-color="#dbe5bd"/>
@@ -222,9 +223,7 @@ def harbour(area: dict) -> str:
 <path d="M-190 566C-110 548-10 548 52 552C40 520 0 500-60 500S-160 512-190 520Z" fill="#f2e4bb"/>
 <path d="M-200 150C-120 70-40 40 60 40S240-10 330 10 520-20 640 0 860 30 940 0 1100 30 1200 80V-40H-200Z" fill="#8fb47c"/>
 <path d="M-200 90C-100 30 0 0 120 8S330-30 420-20V-40H-200ZM760-40C860-10 960-20 1040 0S1140 20 1200 40V-40Z" fill="#76a06b"/>
-{patch(985, 118, 150, 74, 10, "#cfdd9f", "#9dbb6f")}{patch(1000, 214, 160, 70, 8, "#d9dca0", "#b9bd6c")}
-{patch(1020, 304, 140, 62, 6, "#cfdd9f", "#9dbb6f")}{patch(-165, 210, 120, 66, -8, "#d9dca0", "#b9bd6c")}
-{patch(-170, 300, 130, 70, -8, "#cfdd9f", "#9dbb6f")}
+{"".join(patch(*field) for field in one.fields)}
 <path d="M141 70C175 130 262 130 258 205C254 262 300 240 292 300S258 420 262 470 268 540 230 600" fill="none" stroke="#8cc3d6"
 stroke-width="13" stroke-linecap="round"/><circle cx="141" cy="86" r="17" fill="#a9dbe6"/><circle cx="141" cy="86" r="9" fill="#d6f0f2"/>
 <path d="{mole}" fill="none" stroke="#8b9496" stroke-width="34" stroke-linecap="round" stroke-linejoin="round"/>

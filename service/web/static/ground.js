@@ -34,7 +34,8 @@ function laidOut(nodes, edges) {
 export function scaleFor({ nodes, edges, frame }, box) {
   const long = edges.map(({ a, b }) => Math.hypot(nodes.get(a).x - nodes.get(b).x, nodes.get(a).y - nodes.get(b).y));
   const usual = long.sort((a, b) => a - b)[long.length >> 1] || frame.width / 8;
-  const whole = Math.min(box.clientWidth / frame.width, Math.max((innerHeight * TALLEST) / frame.height, box.clientWidth / frame.width / 1.25));
+  const wide = box.clientWidth / frame.width;
+  const whole = frame.width > 1.5 * frame.height ? wide : Math.min(wide, (innerHeight * TALLEST) / frame.height);
   return Math.max(whole, Math.min(READABLE / usual, (4 * box.clientWidth) / frame.width));
 }
 
@@ -92,10 +93,13 @@ function* ways(world, nodes, points, width, taken, onMap) {
     const [here, there] = nodes.has(a) ? [a, all.get(b)] : [b, all.get(a)];
     if (!nodes.has(here) || !there || nodes.has(there.id)) continue;
     const name = `→ ${world.maps[there.map_id]}`;
-    const half = widthOf(name, 13) / 2 + 16;
+    const wide = Math.min(150, widthOf(name, 12) + 26);
     const { x, y } = points.get(here);
-    const middle = Math.max(half + 6, Math.min(width - half - 6, x));
-    taken.push({ left: middle - half, right: middle + half, top: y - 18, bottom: y + 18 });
-    yield h("button", { type: "button", class: "gate", "data-x": middle - half, "data-y": y - 15, onclick: () => onMap(there.map_id) }, name);
+    const left = Math.max(6, Math.min(width - wide - 6, x - wide / 2));
+    const top = Math.max(4, y - 52);
+    taken.push({ left, right: left + wide, top, bottom: top + 28 });
+    const gate = h("button", { type: "button", class: "gate", title: name, "data-x": left, "data-y": top, onclick: () => onMap(there.map_id) }, name);
+    gate.style.width = `${wide}px`;
+    yield gate;
   }
 }

@@ -129,7 +129,9 @@ export class Village {
         spots.set(person.id, { x: from.x + (to.x - from.x) * spot.part, y: from.y + (to.y - from.y) * spot.part, hop });
       } else groups.set(spot.node, [...(groups.get(spot.node) ?? []), person]);
     }
+    const walkers = new Set(spots.keys());
     for (const [node, group] of groups) this.stand(node, group, spots);
+    if (spots.size <= NAMED) part([...spots].filter(([id, spot]) => !walkers.has(id) && !spot.isHidden).map(([, spot]) => spot));
     this.spots = spots;
     this.drawPeople(people, spots, groups);
     return isWalking;
@@ -246,6 +248,19 @@ export class Village {
     bubble.node.classList.toggle("below", isBelow);
     bubble.node.style.setProperty("--tip", `${Math.max(14, Math.min(bubble.wide - 14, x - left))}px`);
     put(bubble, left, top);
+  }
+}
+
+/** People on neighbouring nodes step aside, so that every face is seen. */
+function part(spots) {
+  spots.sort((a, b) => a.x - b.x || a.y - b.y);
+  for (const [index, a] of spots.entries()) {
+    for (const b of spots.slice(index + 1)) {
+      const near = APART - 4 - (b.x - a.x);
+      if (near <= 0 || Math.abs(b.y - a.y) > 30) continue;
+      a.x -= near / 2;
+      b.x += near / 2;
+    }
   }
 }
 

@@ -23,7 +23,7 @@ export async function showWatched(person, { at, placeOf, isFollowed, isPast, onF
   const hadFocus = box.contains(document.activeElement) && document.activeElement.id;
   shown = words;
   const where = placeOf(person);
-  box.replaceChildren(
+  box.replaceChildren(...[
     h("button", { type: "button", class: "close", "aria-label": t("dismiss"), onclick: onClose }, "×"),
     h("header", {}, face(person.id, person.kind),
       h("div", {}, h("h3", {}, person.name), h("p", { class: "quiet" }, where))),
@@ -37,7 +37,7 @@ export async function showWatched(person, { at, placeOf, isFollowed, isPast, onF
       h("button", { type: "button", id: "follow", "aria-pressed": String(isFollowed), onclick: onFollow }, t("follow")),
       person.talking_in && !isPast && h("a", { class: "button", href: link(`/view/conversations/${person.talking_in}`) }, t("listen")),
       kind && h("a", { class: "button", href: `${link(`/view/${kind}/${person.id}`)}#meet` }, t("sit_down"))),
-  );
+  ].filter(Boolean));
   box.hidden = false;
   if (hadFocus) $(hadFocus)?.focus();
 }

@@ -21,7 +21,7 @@ const ZOOMS = [0.35, 0.5, 0.7, 1, 1.4, 2, 2.8];
 export class Village {
   constructor(box, source, on) {
     Object.assign(this, { box, source, on, zoom: ZOOMS.indexOf(1), figures: new Map(), crowds: new Map(), bubbles: new Map(), chosen: null, followed: null, frame: 0, lit: null });
-    this.scene = h("div", { class: "scene" });
+    this.scene = h("div", { class: "land" });
     this.veil = h("div", { class: "veil" });
     this.sky = h("div", { class: "weather" });
     this.people = h("div", { class: "crowd" });
@@ -256,8 +256,8 @@ function part(spots) {
   spots.sort((a, b) => a.x - b.x || a.y - b.y);
   for (const [index, a] of spots.entries()) {
     for (const b of spots.slice(index + 1)) {
-      const near = APART - 4 - (b.x - a.x);
-      if (near <= 0 || Math.abs(b.y - a.y) > 30) continue;
+      const near = (Math.abs(b.y - a.y) < 20 ? APART + 8 : APART - 6) - (b.x - a.x);
+      if (near <= 0 || Math.abs(b.y - a.y) > 34) continue;
       a.x -= near / 2;
       b.x += near / 2;
     }

@@ -3,11 +3,13 @@
 import { h, svg } from "./dom.js";
 import { around, ground, settle, walls, widthOf } from "./labels.js";
 import { layout } from "./layout.js";
+import { spread } from "./pivots.js";
 import { isDark, isOpen } from "./sky.js";
 import { t } from "./page.js";
 
 const READABLE = 54; // pixels from node to node, about, below which nobody could be told from the next
 const TALLEST = 0.72; // of the window
+const SPRINGS = 150; // nodes
 
 /** The nodes of a map with places to draw them at, and the frame around them: {nodes: id -> node, frame}, in its own units. */
 export function placed(world, mapId, background) {
@@ -24,7 +26,12 @@ export function placed(world, mapId, background) {
   return { nodes: new Map(nodes.map((node) => [node.id, node])), edges, frame };
 }
 
+/** A small map by springs, one of thousands of nodes by its distances: a page is not to wait. */
 function laidOut(nodes, edges) {
+  if (nodes.length > SPRINGS) {
+    const places = spread(nodes.map((node) => node.id), edges, READABLE);
+    return nodes.map((node) => ({ ...node, ...places.get(node.id) }));
+  }
   const boxes = nodes.map(({ id }) => ({ id, width: 40, height: 40 }));
   layout(boxes, edges.map(({ a, b }) => ({ from: a, to: b, near: 30 })), 1.7);
   return nodes.map((node, index) => ({ ...node, x: boxes[index].x, y: boxes[index].y }));

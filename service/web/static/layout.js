@@ -21,22 +21,20 @@ function seeded(seed) {
 /**
  * Gives every node its middle (x, y). A node is a box {id, width, height}, `fixed` keeps it at the centre.
  * A link is {from, to, near}: ids, and the free distance it wants. `aspect`: how much wider than high all may become.
- * Of thousands of nodes the rounds are fewer: a page is not to wait.
  */
 export function layout(nodes, links, aspect) {
-  const rounds = Math.max(12, Math.min(ROUNDS, Math.round(1e8 / (nodes.length * (nodes.length + links.length) + 1))));
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const ends = links.filter((l) => l.from !== l.to).map((l) => ({ a: byId.get(l.from), b: byId.get(l.to), near: l.near }));
   for (const node of nodes) Object.assign(node, { vx: 0, vy: 0, degree: 0 });
   for (const { a, b } of ends) a.degree++, b.degree++;
   fanOut(nodes, ends, aspect);
-  for (let round = 0; round < rounds; round++) {
-    const heat = (1 - round / rounds) ** 1.4;
+  for (let round = 0; round < ROUNDS; round++) {
+    const heat = (1 - round / ROUNDS) ** 1.4;
     attract(ends, heat);
     repel(nodes, heat);
     if (round % 2) clear(nodes, ends, heat);
     for (const node of nodes) move(node, aspect, heat);
-    if (round > rounds / 3) part(nodes);
+    if (round > ROUNDS / 3) part(nodes);
   }
   for (let round = 0; round < 400 && part(nodes); round++);
 }

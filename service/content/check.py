@@ -20,6 +20,8 @@ from service.content.files import (
     MAPS_FILE,
     NPCS,
     PERSON_SUFFIXES,
+    PICTURE_TYPES,
+    PICTURES,
     PROMPT_SUFFIX,
     PROMPTS,
     SCENES,
@@ -86,6 +88,7 @@ class CheckedContent:
     scenes: dict[str, Scene] = field(default_factory=dict)
     groups: dict[str, GroupsFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    pictures: tuple[str, ...] = ()
     problems: list[ContentProblem] = field(default_factory=list)
 
     @property
@@ -109,6 +112,7 @@ class CheckedContent:
         found: dict[str, Collection[str]] = {
             "group": groups_of(self.lore),
             "scene": [scene.scene_id for scene in self.scenes.values()],
+            "picture": self.pictures,
         }
         if self.maps is not None:
             found["node"], found["map"] = self.nodes or (), [area.id for area in self.maps.maps]
@@ -160,11 +164,13 @@ def _parsed(directory: Path) -> CheckedContent:
             partly_read.add(folder)
     read[SCENES] = {file: named(file, scene) for file, scene in read[SCENES].items()}
     prompts = dict(_own_prompts(directory, found))
+    pictures = _listed(directory, PICTURES, found) if os.path.lexists(directory / PICTURES) else []
     return CheckedContent(
         maps=maps,
         actions=actions,
         own_actions=own_actions,
         own_prompts=prompts,
+        pictures=tuple(file for file in pictures if Path(file).suffix.lower() in PICTURE_TYPES),
         partly_read=frozenset(partly_read),
         problems=found,
         **read,
@@ -226,7 +232,8 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
     everybody = content.everybody
     own_actions = {ACTIONS_FILE: actions} if actions is not None and content.own_actions else {}
     yield from check_people(everybody)
-    files = {**everybody, **content.fragments, **content.lore, **content.scenes, **own_actions}
+    own_maps = {MAPS_FILE: maps} if maps is not None else {}
+    files = {**own_maps, **everybody, **content.fragments, **content.lore, **content.scenes, **own_actions}
     yield from check_ids(files, content.known)
     if maps is not None:
         wrong = [*check_maps(maps), *check_posts(maps)]

@@ -155,6 +155,7 @@ class Names:
 PersonId = Annotated[str, Names("person")]
 NodeId = Annotated[str, Names("node")]
 MapId = Annotated[str, Names("map")]
+PictureName = Annotated[str, Names("picture")]
 NeedId = Annotated[str, Names("need", of_keys=True)]
 """A key that is a need's id."""
 

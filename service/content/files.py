@@ -106,9 +106,18 @@ def why_broken(problem: str) -> Phrase:
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS = "npcs", "characters", "lore", "scenes", "fragments"
-GROUPS, CAST_TESTS = "groups", "cast-tests"
+GROUPS, CAST_TESTS, PICTURES = "groups", "cast-tests", "pictures"
 PROMPTS, PROMPT_SUFFIX = "prompts", ".j2"
 PERSON_SUFFIXES = (".yaml", ".yml")
+PICTURE_TYPES = {
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".avif": "image/avif",
+}
 MOST_FILES = 10_000
 """The most that one folder may hold: far more people than any game has."""
 MOST_BYTES = 5_000_000
@@ -286,9 +295,9 @@ def _read_yaml(text: str) -> object:
 
 
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
-_COPIED = (*CONTENT_NAMES, CAST_TESTS)
+_COPIED = (*CONTENT_NAMES, CAST_TESTS, PICTURES)
 _BEGINS_IN = re.compile(r'("language":\s*)"\w+"')
-_OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS)
+_OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS, PICTURES)
 
 
 class ContentExists(Invalid):
@@ -300,9 +309,9 @@ class ContentUnwritable(Invalid):
 
 
 def init_content(target: Path, *, source: Path | None = None, language: Language | None = None) -> list[Path]:
-    """Copy maps.json, npcs/ and characters/, and, where there are any, actions.json, fragments/, lore/, scenes/ and
-    cast-tests/ (of `source`, else the bundled ones) into `target`, which is made if need be. Its worlds begin in
-    `language` (None: in that of `source`).
+    """Copy maps.json, npcs/ and characters/, and, where there are any, actions.json, fragments/, lore/, scenes/,
+    cast-tests/ and pictures/ (of `source`, else the bundled ones) into `target`, which is made if need be. Its worlds
+    begin in `language` (None: in that of `source`).
 
     Returns the files written, sorted.
 

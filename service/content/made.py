@@ -174,7 +174,7 @@ def place_of(made: Made) -> str | None:
 def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
     """Checks a player against people and fragments only, as it names no place: quick however large the world is."""
     if kind == "player":
-        known = {name: content.known[name] for name in ("person", "fragment")}
+        known = {name: content.known[name] for name in ("person", "fragment", "picture")}
         return chain(check_ids(content.players, known), check_fragments(content.players, content.fragments))
     return cross_checked(content)
 

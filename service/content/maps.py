@@ -5,19 +5,35 @@ from typing import Annotated
 
 from pydantic import Field
 
-from service.content.fields import UNWRITTEN, ContentModel, ListOf, Minutes, Moment, NonEmpty, OpenHours, Slug, Text
+from service.content.fields import (
+    UNWRITTEN,
+    ContentModel,
+    ListOf,
+    Minutes,
+    Moment,
+    NonEmpty,
+    OpenHours,
+    PictureName,
+    Slug,
+    Text,
+)
 from service.locales import Language
 from world.places import ALWAYS_OPEN, Edge, Facility, Node, WorldMap, index_nodes
 
 Coordinate = Annotated[float, Field(allow_inf_nan=False)]
+PositiveCoordinate = Annotated[float, Field(allow_inf_nan=False, gt=0)]
 
 
 class NodeEntry(ContentModel):
     """A place to stand on."""
 
     id: Slug = Field(description="the node's id / ノードのid")
-    x: Coordinate = Field(description="where it is drawn, to the right / 描く位置(右へ)")
-    y: Coordinate = Field(description="where it is drawn, downwards / 描く位置(下へ)")
+    x: Coordinate = Field(
+        default=0,
+        description="where it is drawn, to the right; left out of all nodes of a map: the page finds a place / "
+        "描く位置(右へ)。マップの全ノードになければページが決める",
+    )
+    y: Coordinate = Field(default=0, description="where it is drawn, downwards / 描く位置(下へ)")
     name: Text = Field(default=UNWRITTEN, description="what people call it / 呼び名")
 
 
@@ -64,6 +80,16 @@ class PostEntry(ContentModel):
     )
 
 
+class BackgroundEntry(ContentModel):
+    """A picture that the page draws beneath a map, in the units of its nodes."""
+
+    file: PictureName = Field(description="which, as `pictures/harbour.svg` / どの絵か(`pictures/…`)")
+    x: Coordinate = Field(default=0, description="its left edge / 左端の位置")
+    y: Coordinate = Field(default=0, description="its upper edge / 上端の位置")
+    width: PositiveCoordinate = Field(description="how wide it is / 幅")
+    height: PositiveCoordinate = Field(description="how high it is / 高さ")
+
+
 class MapEntry(ContentModel):
     """One map."""
 
@@ -74,6 +100,9 @@ class MapEntry(ContentModel):
     exits: ListOf[WayEntry] = Field(default=(), description="ways to other maps / ほかのマップへの道")
     facilities: ListOf[FacilityEntry] = Field(default=(), description="where actions can be done / 行動のできる施設")
     npcs: ListOf[PostEntry] = Field(default=(), description="which NPC stands where / どのNPCがどこに立つか")
+    background: BackgroundEntry | None = Field(
+        default=None, description="a picture beneath it on the page / ページでマップの下に敷く絵"
+    )
 
 
 class MapsFile(ContentModel):

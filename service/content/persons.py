@@ -17,6 +17,7 @@ from service.content.fields import (
     NodeId,
     Number,
     PersonId,
+    PictureName,
     Slug,
     Text,
     TextForm,
@@ -261,6 +262,11 @@ class PersonFile(PersonaFile, _PersonHead):
     aliases: ListOf[str] = Field(
         default=(),
         description="its ids in files of other programs that are taken in / 取り込む別のプログラムのファイルでのid",
+    )
+    portrait: PictureName | None = Field(
+        default=None,
+        description="its picture on the pages, as `pictures/aoi.svg`; left out: one is drawn from its id / "
+        "ページに出る絵(`pictures/aoi.svg` のように)。なければidから描く",
     )
 
 

@@ -146,6 +146,8 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     mood: Mood = "neutral"
     """the mood it falls back into"""
     voice: JsonValue = None
+    portrait: str | None = None
+    """its picture in the content directory; null: the pages draw one from its id"""
     context_tokens: int | None = None
     """about how many tokens its prompts in talks may take; null: as its world or the settings say"""
 

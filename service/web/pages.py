@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, get_args
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlmodel import Session, col
 from starlette.exceptions import HTTPException
 
+from service.content.files import PICTURE_TYPES, PICTURES
 from service.content.scenes import InterventionKind
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.scenes import scenes_of
@@ -29,15 +30,16 @@ from world.ids import is_slug
 router = APIRouter(include_in_schema=False)
 
 HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",  # noqa: E501
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",  # noqa: E501
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Vary": "Accept-Language",
 }
-# Swagger UI's style sheet carries its pictures in itself.
-DOCS_HEADERS: Mapping[str, str] = {
-    **HEADERS,
-    "Content-Security-Policy": f"{HEADERS['Content-Security-Policy']}; img-src 'self' data:",
+# An author's picture may be an SVG that holds a script: opened by itself, it runs nothing and loads nothing.
+PICTURE_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
 }
 
 _HERE = Path(__file__).parent
@@ -104,11 +106,17 @@ class Visit:
             world=self.world,
             lang=self.language,
             t=texts,
-            script=script | data,
+            script=script | {"portraits": self.portraits} | data,
             tongues=[(code, sentence(code, "common.own_name"), self._here_in(code)) for code in languages()],
             **more,
         )
         return HTMLResponse(html, status, dict(HEADERS))
+
+    @property
+    def portraits(self) -> dict[str, str]:
+        """The addresses of the portraits that authors gave, by person."""
+        people = self.world.cast.everybody.values()
+        return {one.id: picture_address(one.portrait) for one in people if one.portrait}
 
     def _here_in(self, language: Language) -> str:
         """The query of this page in that language."""
@@ -140,12 +148,24 @@ async def _page(
 Asked = Annotated[Visit, Depends(_page)]
 
 
+def picture_address(picture: str) -> str:
+    """Where the pages find a picture of the content directory."""
+    return f"/view/{quote(picture)}"
+
+
 @router.get("/")
 async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
     kinds = [payload.kind for payload in PAYLOADS]
     reloads = page.reloads is not None
-    return page.render("world.html", data={"actions": _actions(page), "kinds": kinds, "reloads": reloads})
+    maps = page.deps.worlds.content.checked.maps
+    backgrounds = {
+        area.id: {**area.background.model_dump(), "file": picture_address(area.background.file)}
+        for area in (maps.maps if maps else ())
+        if area.background
+    }
+    data = {"actions": _actions(page), "kinds": kinds, "reloads": reloads, "backgrounds": backgrounds}
+    return page.render("world.html", data=data)
 
 
 @router.get("/view/content-errors")
@@ -159,7 +179,7 @@ async def content_errors(page: Asked) -> list[str]:
 async def docs_page() -> Response:
     """The HTTP API, to read and to try."""
     html = _TEMPLATES.get_template("docs.html").render(texts={code: room(code, "web") for code in languages()})
-    return HTMLResponse(html, headers=dict(DOCS_HEADERS))
+    return HTMLResponse(html, headers=dict(HEADERS))
 
 
 @router.get("/login")
@@ -247,6 +267,16 @@ async def static_file(name: str, request: Request) -> Response:
     if response.status_code == 200:
         response.headers["Content-Type"] = _TYPES[Path(name).suffix]
     return response
+
+
+@router.get("/view/pictures/{name}")
+async def picture(name: str, page: Asked) -> Response:
+    """A picture that the content has: of a person, or of the ground beneath a map."""
+    kind = PICTURE_TYPES.get(Path(name).suffix.lower())
+    file = page.deps.worlds.content.directory / PICTURES / Path(name).name
+    if kind is None or name.startswith(".") or not file.is_file():
+        raise HTTPException(404)
+    return FileResponse(file, headers=dict(PICTURE_HEADERS), media_type=kind)
 
 
 @router.get("/view/{rest:path}")

@@ -211,6 +211,7 @@ class Village:
             (directory / name).parent.mkdir(exist_ok=True)
             (directory / name).write_text(yaml.safe_dump(person, allow_unicode=True), encoding="utf-8")
         for name, content in self.raw.items():
+            (directory / name).parent.mkdir(exist_ok=True)
             (directory / name).write_bytes(content)
         return directory
 

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.content.files import bundled_content
 from service.settings import LlmSettings, Settings, WorldSettings
+from tests.content.village import Village
 
 
 @pytest.fixture
@@ -185,13 +186,34 @@ def test_nothing_but_static_files_is_served(client: TestClient, name: str) -> No
     assert client.get(f"/view/static/{name}").status_code == 404
 
 
+PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg"><script>document.title = "ran"</script></svg>'
+
+
+def test_portraits_and_grounds_come_from_the_content_and_run_nothing(playing: Settings, tmp_path: Path) -> None:
+    village = Village(raw={"pictures/hanna.svg": PICTURE, "pictures/notes.txt": b"x", "pictures/.hidden.svg": PICTURE})
+    village.baker["portrait"] = "pictures/hanna.svg"
+    ground = {"file": "pictures/hanna.svg", "x": -5, "width": 20, "height": 10}
+    village.village["background"] = ground
+    content = village.write(tmp_path / "content")
+    with TestClient(create_app(playing.model_copy(update={"content_dir": content}))) as client:
+        data = given(client.get("/").text)
+        assert data["portraits"] == {"baker": "/view/pictures/hanna.svg"}
+        assert data["backgrounds"] == {"village": ground | {"file": "/view/pictures/hanna.svg", "y": 0}}
+        found = client.get(data["portraits"]["baker"])
+        assert (found.content, found.headers["content-type"]) == (PICTURE, "image/svg+xml")
+        assert found.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        assert found.headers["x-content-type-options"] == "nosniff"
+        for name in ("nobody.svg", "notes.txt", ".hidden.svg", "..%2fmaps.json", "%2e%2e/maps.json", "hanna.svg/x"):
+            assert client.get(f"/view/pictures/{name}").status_code == 404, name
+
+
 def test_the_api_s_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
     page = client.get("/docs")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     for name, value in client.get("/").headers.items():
         if name not in ("content-length", "x-request-id"):
-            assert value in page.headers[name], name  # the pages' own policy, with the pictures of a style sheet
+            assert value == page.headers[name], name
     assert "unsafe" not in page.headers["content-security-policy"]
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
     assert len(loaded) == 4
@@ -211,6 +233,9 @@ def test_what_is_not_ours_has_its_licence_beside_it(client: TestClient) -> None:
         licence = client.get(f"/view/static/swagger-ui/{name}")
         assert licence.headers["content-type"] == "text/plain; charset=utf-8"
         assert says in licence.text
+    avatars = client.get("/view/static/avatars/LICENSE.txt").text
+    assert "MIT License" in avatars
+    assert "CC BY 4.0" in avatars
 
 
 def test_there_is_one_page_of_the_api(client: TestClient) -> None:

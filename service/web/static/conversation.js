@@ -1,7 +1,8 @@
 // Owns the conversation page: utterances as they are spoken, and afterwards what has changed.
 
 import { api, complain, pressed } from "./api.js";
-import { badge, face, h, setText } from "./dom.js";
+import { badge, h, setText } from "./dom.js";
+import { face } from "./faces.js";
 import { changes, failure } from "./changes.js";
 import { $, has, id, t, when } from "./page.js";
 import { reasons } from "./reasons.js";
@@ -51,7 +52,7 @@ const kind = (speakerId) => (speakerId === conversation.character_id ? "characte
 function bubble({ turn, speaker_id, speaker_name, act, text, emotion }, ...below) {
   const mood = has(`emotion_${emotion}`) && h("span", { class: "quiet" }, ` ${t(`emotion_${emotion}`)}`);
   return [
-    face(speaker_name, kind(speaker_id)),
+    face(speaker_id, kind(speaker_id)),
     h("div", {},
       h("p", { class: "who" }, h("strong", {}, speaker_name), mood, h("a", { href: `#turn-${turn}` }, `#${turn}`)),
       act && h("p", { class: "did" }, h("span", { class: "label" }, t("does")), " ", act),

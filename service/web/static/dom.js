@@ -23,8 +23,5 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** The round picture of a person: the first letter of the name. */
-export const face = (name, kind) => h("span", { class: `face ${kind}`, "aria-hidden": "true" }, [...name][0]);
-
 /** A badge. */
 export const badge = (text, kind = "") => h("span", { class: `badge ${kind}` }, text);

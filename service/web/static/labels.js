@@ -1,7 +1,7 @@
 // Owns how wide texts are, and where the names on the map go: beside their place, where they cover least of what is drawn already.
 
 const WIDE = /[\u3000-\u9fff\uff00-\uffef]/u;
-const SIZE = 17;
+const SIZE = 14;
 const SHIFTS = [0, -0.4, 0.4, -0.8, 0.8, -1.1, 1.1];
 
 /** About how wide a text of one line is, for no text is measured before it is drawn. */
@@ -21,10 +21,10 @@ export function shared(a, b) {
 }
 
 /** Around somebody who stands at (x, y): the figure and its name below. */
-export const around = ({ x, y }) => ({ left: x - 22, right: x + 22, top: y - 16, bottom: y + 36 });
+export const around = ({ x, y }) => ({ left: x - 26, right: x + 26, top: y - 28, bottom: y + 28 });
 
 /** A place in use. */
-export const ground = ({ x, y }) => ({ left: x - 18, right: x + 18, top: y - 18, bottom: y + 18 });
+export const ground = ({ x, y }) => ({ left: x - 14, right: x + 14, top: y - 14, bottom: y + 14 });
 
 /** What lies outside the frame, left and right: names do not go there. */
 export function walls({ x, y, width, height }) {
@@ -32,12 +32,15 @@ export function walls({ x, y, width, height }) {
   return [{ ...side, left: x - 999, right: x + 6 }, { ...side, left: x + width - 6, right: x + width + 999 }];
 }
 
-/** Where `text` goes for the nodes `at`; `taken` are the boxes it should not cover, and gets the new one. */
+/**
+ * Where `text` goes for the points `at`; `taken` are the boxes it should not cover, and gets the new one. Null: it would
+ * cover more than half of itself everywhere.
+ */
 export function settle(text, at, taken) {
   const middle = at.reduce((sum, n) => sum + n.x, 0) / at.length;
   const centre = at.reduce((sum, n) => sum + n.y, 0) / at.length + 6;
-  const top = Math.min(...at.map((n) => n.y)) - 27;
-  const bottom = Math.max(...at.map((n) => n.y)) + 40;
+  const top = Math.min(...at.map((n) => n.y)) - 24;
+  const bottom = Math.max(...at.map((n) => n.y)) + 34;
   const half = (box(text, 0, 0).right - box(text, 0, 0).left) / 2;
   const left = Math.min(...at.map((n) => n.x)) - 28 - half;
   const right = Math.max(...at.map((n) => n.x)) + 28 + half;
@@ -48,6 +51,8 @@ export function settle(text, at, taken) {
   ];
   const covered = ([x, y]) => taken.reduce((sum, other) => sum + shared(box(text, x, y), other), 0);
   const best = places.reduce((a, b) => (covered(b) < covered(a) ? b : a));
-  taken.push(box(text, ...best));
+  const own = box(text, ...best);
+  if (covered(best) > ((own.right - own.left) * (own.bottom - own.top)) / 2) return null;
+  taken.push(own);
   return { x: best[0], y: best[1] };
 }

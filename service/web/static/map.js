@@ -1,141 +1,282 @@
-// Owns the drawing of one map: ways, places, facilities, NPCs at their posts, characters where they are.
+// Owns the map on the page: the ground, the people who move on it, and what they say, drawn while something moves.
 
-import { setText, svg } from "./dom.js";
-import { around, ground, settle, walls } from "./labels.js";
+import { h, setText } from "./dom.js";
+import { portrait } from "./faces.js";
+import { draw, placed, scaleFor } from "./ground.js";
+import { looks, veil } from "./sky.js";
 import { t } from "./page.js";
+import { nextStart, spotAt } from "./walk.js";
 
-const MARGIN = 70;
-const APART = 44;
+const APART = 46; // pixels between people who stand on one node
+const TOGETHER = 4; // more of them are a crowd with a number
+const NAMED = 60; // of more people than that on a map, names are shown of who is pointed at
+const SPOKEN_MS = 9000; // for so long a line stays, if nobody says the next
+const READ_MS = 1400; // and at least so long, however fast the world goes
+const ZOOMS = [0.35, 0.5, 0.7, 1, 1.4, 2, 2.8];
 
-/** Draws the map `mapId` of `world` into `box`. Answers what places the people and finds one. */
-export function draw(box, world, mapId, { onCharacter, onMap }) {
-  const nodes = new Map(world.nodes.filter((n) => n.map_id === mapId).map((n) => [n.id, n]));
-  const frame = frameOf([...nodes.values()]);
-  const posts = Object.values(world.posts).map((id) => nodes.get(id)).filter(Boolean);
-  const used = world.facilities.flatMap((f) => f.node_ids).map((id) => nodes.get(id)).filter(Boolean);
-  const taken = [...walls(frame), ...posts.map(around), ...used.map(ground)];
-  const people = svg("g", {});
-  const picture = svg(
-    "svg",
-    { viewBox: Object.values(frame).join(" "), class: "picture", role: "group", "aria-label": world.maps[mapId] },
-    ways(world, nodes, taken, onMap),
-    svg("g", {}, world.facilities.filter((f) => f.map_id === mapId).map((f) => facility(f, nodes, taken))),
-    svg("g", {}, [...nodes.values()].map(place)),
-    people,
-  );
-  box.replaceChildren(picture);
-  const drawn = new Map();
-  return {
-    show: (all, chosen) => show(people, drawn, nodes, all, chosen, onCharacter),
-    bringIntoView: (person) => bringIntoView(box, picture, spot(person.position, nodes)),
-  };
-}
-
-/** On a narrow screen the map is wider than its box: scrolls the box, not the page. */
-function bringIntoView(box, picture, at) {
-  if (!at) return;
-  const { x, width } = picture.viewBox.baseVal;
-  box.scrollLeft = ((at.x - x) / width) * picture.clientWidth - box.clientWidth / 2;
-}
-
-function frameOf(nodes) {
-  const xs = nodes.map((n) => n.x);
-  const ys = nodes.map((n) => n.y);
-  const [x, y] = [Math.min(...xs) - MARGIN, Math.min(...ys) - MARGIN];
-  return { x, y, width: Math.max(...xs) - x + MARGIN, height: Math.max(...ys) - y + MARGIN };
-}
-
-function ways(world, nodes, taken, onMap) {
-  const all = new Map(world.nodes.map((n) => [n.id, n]));
-  const group = svg("g", { class: "ways" });
-  for (const edge of world.edges) {
-    const [a, b] = [nodes.get(edge.a), nodes.get(edge.b)];
-    const title = svg("title", {}, t("walk_minutes", { count: edge.minutes }));
-    if (a && b) group.append(svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y }, title));
-    else if (a || b) group.append(gate(a ?? b, all.get(a ? edge.b : edge.a), world, taken, onMap));
+/**
+ * The map in `box`. `source` tells what is shown: `now(ms)` the moment, `isMoving()` whether it goes on by itself,
+ * `legs` of everybody by id, `people`, `lines(at)` what is said. `on` is told of what is pressed: person, crowd, talk, map.
+ */
+export class Village {
+  constructor(box, source, on) {
+    Object.assign(this, { box, source, on, zoom: ZOOMS.indexOf(1), figures: new Map(), crowds: new Map(), bubbles: new Map(), chosen: null, followed: null, frame: 0, lit: null });
+    this.scene = h("div", { class: "land" });
+    this.veil = h("div", { class: "veil" });
+    this.sky = h("div", { class: "weather" });
+    this.people = h("div", { class: "crowd" });
+    this.said = h("div", { class: "bubbles" });
+    box.replaceChildren(this.scene);
+    new ResizeObserver(() => this.fit()).observe(box);
   }
-  return group;
-}
 
-/** Where a way leaves this map for another one. */
-function gate(here, there, world, taken, onMap) {
-  const go = () => onMap(there.map_id);
-  const name = `→ ${world.maps[there.map_id]}`;
-  const onkeydown = (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), go());
-  return svg(
-    "g",
-    { class: "gate", role: "button", tabindex: "0", "aria-label": name, onclick: go, onkeydown },
-    svg("circle", { cx: here.x, cy: here.y, r: 15 }),
-    svg("text", settle(name, [here], taken), name),
-  );
-}
-
-function facility(one, nodes, taken) {
-  const at = one.node_ids.map((id) => nodes.get(id)).filter(Boolean);
-  const state = one.open_now ? t("open") : t("closed");
-  return svg(
-    "g",
-    { class: `facility ${one.open_now ? "open" : "closed"}` },
-    svg("title", {}, `${one.name} — ${state} (${t("hours", { hours: one.hours.join(", ") })})`),
-    svg("polyline", { points: [...at, at[0]].map((n) => `${n.x},${n.y}`).join(" ") }),
-    svg("text", settle(one.name, at, taken), one.name),
-  );
-}
-
-function place(node) {
-  return svg(
-    "circle",
-    { class: "node", cx: node.x, cy: node.y, r: node.closed ? 3 : 5 },
-    svg("title", {}, node.name),
-  );
-}
-
-/** Where somebody is on this map; null on another one. Between two nodes if they walk. */
-function spot(position, nodes) {
-  const from = nodes.get(position.node_id);
-  const to = nodes.get(position.toward);
-  if (!from) return null;
-  const part = to ? position.progress : 0;
-  return { x: from.x + (to ? to.x - from.x : 0) * part, y: from.y + (to ? to.y - from.y : 0) * part };
-}
-
-function show(layer, drawn, nodes, all, chosen, onCharacter) {
-  const crowd = new Map();
-  const here = new Set(all.map((person) => person.id));
-  for (const [id, node] of drawn) {
-    if (!here.has(id)) (node.remove(), drawn.delete(id));
+  /** Shows the map of that id; `background` is its picture, if it has one. */
+  show(world, mapId, background) {
+    Object.assign(this, { world, mapId, background, place: placed(world, mapId, background) });
+    this.redraw();
   }
-  for (const person of all) {
-    const at = spot(person.position, nodes);
-    if (!at) {
-      drawn.get(person.id)?.remove();
-      drawn.delete(person.id);
-      continue;
+
+  /** A window of another width: what is under its middle stays there. */
+  fit() {
+    if (this.place && this.width !== this.box.clientWidth) this.redraw();
+  }
+
+  /** One step nearer or further; false: there is none. */
+  zoomBy(step) {
+    const zoom = this.zoom + step;
+    if (!ZOOMS[zoom]) return false;
+    this.zoom = zoom;
+    this.redraw();
+    return true;
+  }
+
+  redraw() {
+    const { box, scene } = this;
+    const before = this.ground && { x: (box.scrollLeft + box.clientWidth / 2) / this.ground.size.width, y: (box.scrollTop + box.clientHeight / 2) / this.ground.size.height };
+    this.width = box.clientWidth;
+    const scale = scaleFor(this.place, box) * ZOOMS[this.zoom];
+    this.ground = draw(this.world, this.mapId, this.place, scale, this.background, this.on.map);
+    const { size, beneath, above, gates } = this.ground;
+    Object.assign(scene.style, { width: `${size.width}px`, height: `${size.height}px` });
+    scene.replaceChildren(beneath, this.veil, this.sky, above, ...gates, this.people, this.said);
+    for (const gate of gates) moveTo(gate, Number(gate.dataset.x), Number(gate.dataset.y));
+    this.lit = null;
+    for (const kept of [this.figures, this.crowds]) for (const one of kept.values()) one.at = "";
+    if (before) this.scrollTo(before.x * size.width, before.y * size.height);
+    this.wake();
+  }
+
+  scrollTo(x, y) {
+    this.box.scrollLeft = x - this.box.clientWidth / 2;
+    this.box.scrollTop = y - this.box.clientHeight / 2;
+  }
+
+  /** Brings somebody into the middle, where the map is larger than its box. */
+  lookAt(id) {
+    const spot = this.spots?.get(id);
+    if (spot) this.scrollTo(spot.x, spot.y);
+  }
+
+  set weather(words) {
+    this.sky.className = `weather ${looks(words)}`;
+  }
+
+  /** Something may have changed: draws it, and goes on while somebody moves. */
+  wake() {
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.later);
+    if (this.place) this.draw(performance.now());
+  }
+
+  draw(ms) {
+    const at = this.source.now(ms);
+    const isWalking = this.placePeople(at, ms);
+    this.placeLines(at, ms);
+    this.light(at);
+    if (this.followed) this.keepInSight();
+    this.source.shown?.(at);
+    if (!this.source.isMoving(ms)) return;
+    // Nobody walks: the page rests until somebody does, and looks now and then what is said.
+    const rests = !isWalking && nextStart(this.source.legs.values(), at) > this.source.now(ms + 250);
+    if (rests) this.later = setTimeout(() => this.draw(performance.now()), 250);
+    else this.frame = requestAnimationFrame((next) => this.draw(next));
+  }
+
+  light(at) {
+    const step = Math.floor(at / 4);
+    if (this.lit === step) return;
+    this.lit = step;
+    this.veil.style.backgroundColor = veil(at);
+    this.ground.light(at);
+  }
+
+  // ---- people ------------------------------------------------------------------------------------------------------
+
+  placePeople(at, ms) {
+    const { legs, people } = this.source;
+    const groups = new Map();
+    const spots = new Map();
+    let isWalking = false;
+    for (const person of people) {
+      const own = legs.get(person.id);
+      const spot = own && spotAt(own, at);
+      if (!spot) continue;
+      const [from, to] = [this.ground.points.get(spot.node), this.ground.points.get(spot.toward)];
+      if (spot.toward) isWalking = true;
+      if (!from) continue;
+      if (to) {
+        const hop = Math.abs(Math.sin(ms / 130 + spot.node.length)) * 3;
+        spots.set(person.id, { x: from.x + (to.x - from.x) * spot.part, y: from.y + (to.y - from.y) * spot.part, hop });
+      } else groups.set(spot.node, [...(groups.get(spot.node) ?? []), person]);
     }
-    const key = `${Math.round(at.x)} ${Math.round(at.y)}`;
-    const index = crowd.get(key) ?? 0;
-    crowd.set(key, index + 1);
-    if (!drawn.has(person.id)) {
-      drawn.set(person.id, figure(person, onCharacter));
-      layer.append(drawn.get(person.id));
+    const walkers = new Set(spots.keys());
+    for (const [node, group] of groups) this.stand(node, group, spots);
+    if (spots.size <= NAMED) part([...spots].filter(([id, spot]) => !walkers.has(id) && !spot.isHidden).map(([, spot]) => spot));
+    this.spots = spots;
+    this.drawPeople(people, spots, groups);
+    return isWalking;
+  }
+
+  /** A few stand side by side; of many there is one figure with their number, and who is followed beside it. */
+  stand(node, group, spots) {
+    const { x, y } = this.ground.points.get(node);
+    const isCrowd = group.length > TOGETHER;
+    const shown = isCrowd ? group.filter((one) => one.id === this.chosen).slice(0, 1) : group;
+    const wide = isCrowd ? shown.length + 1 : shown.length;
+    shown.forEach((one, index) => spots.set(one.id, { x: x + (index + (isCrowd ? 1 : 0) - (wide - 1) / 2) * APART, y, hop: 0 }));
+    if (isCrowd) {
+      const middle = { x: x - ((wide - 1) / 2) * APART, y };
+      spots.set(`crowd ${node}`, middle);
+      for (const one of group) if (!spots.has(one.id)) spots.set(one.id, { ...middle, isHidden: true });
     }
-    const node = drawn.get(person.id);
-    node.style.transform = `translate(${at.x + index * APART}px, ${at.y}px)`;
-    node.classList.toggle("chosen", person.id === chosen);
-    node.classList.toggle("talking", Boolean(person.talking_in));
-    setText(node.querySelector("title"), `${person.name} — ${person.position.place}`);
+  }
+
+  drawPeople(people, spots, groups) {
+    this.scene.classList.toggle("many", spots.size > NAMED);
+    const seen = new Set();
+    for (const person of people) {
+      const spot = spots.get(person.id);
+      if (!spot || spot.isHidden) continue;
+      seen.add(person.id);
+      if (!this.figures.has(person.id)) this.figures.set(person.id, this.figure(person));
+      const { node } = this.figures.get(person.id);
+      put(this.figures.get(person.id), spot.x, spot.y - spot.hop);
+      node.classList.toggle("chosen", person.id === this.chosen);
+      node.classList.toggle("talking", Boolean(person.talking_in));
+    }
+    drop(this.figures, seen);
+    const crowded = new Set();
+    for (const [node, group] of groups) {
+      const spot = spots.get(`crowd ${node}`);
+      if (!spot) continue;
+      crowded.add(node);
+      if (!this.crowds.has(node)) this.crowds.set(node, this.crowd());
+      const crowd = this.crowds.get(node);
+      crowd.group = group;
+      setText(crowd.number, String(group.length));
+      crowd.node.setAttribute("aria-label", t("crowd", { count: group.length }));
+      put(crowd, spot.x, spot.y);
+    }
+    drop(this.crowds, crowded);
+  }
+
+  figure({ id, name, kind }) {
+    const node = h("button", { type: "button", tabindex: "-1", class: `figure ${kind}`, "data-person": id, title: name, onclick: () => this.on.person(id) },
+      h("img", { src: portrait(id), alt: "", width: 36, height: 36, draggable: "false" }), h("span", { class: "name" }, name));
+    this.people.append(node);
+    return { node, at: "" };
+  }
+
+  crowd() {
+    const number = h("strong", {});
+    const node = h("button", { type: "button", class: "figure many", onclick: () => this.on.crowd(crowd.group) }, number);
+    const crowd = { node, number, at: "", group: [] };
+    this.people.append(node);
+    return crowd;
+  }
+
+  keepInSight() {
+    const spot = this.spots.get(this.followed);
+    const { box } = this;
+    if (!spot) return;
+    const [x, y] = [spot.x - box.scrollLeft - box.clientWidth / 2, spot.y - box.scrollTop - box.clientHeight / 2];
+    if (Math.abs(x) > box.clientWidth / 5) box.scrollLeft += x - (Math.sign(x) * box.clientWidth) / 5;
+    if (Math.abs(y) > box.clientHeight / 5) box.scrollTop += y - (Math.sign(y) * box.clientHeight) / 5;
+  }
+
+  // ---- what is said ------------------------------------------------------------------------------------------------
+
+  placeLines(at, ms) {
+    const lines = new Map(this.source.lines(at).map((line) => [line.talk, line]));
+    for (const [talk, line] of lines) {
+      const known = this.bubbles.get(talk);
+      const isNews = known?.turn !== line.turn || known.speaker !== line.speaker;
+      if (isNews && this.spots.has(line.speaker) && (!known || ms - known.ms > READ_MS)) this.say(talk, line, ms);
+    }
+    for (const [talk, bubble] of this.bubbles) {
+      const spot = this.spots.get(bubble.speaker);
+      const isOver = !lines.has(talk) && ms - bubble.ms > READ_MS;
+      if (!spot || isOver) this.hush(talk);
+      else this.lift(bubble, spot);
+    }
+  }
+
+  say(talk, { speaker, text, act, turn }, ms) {
+    this.bubbles.get(talk)?.node.remove();
+    const node = h("button", { type: "button", tabindex: "-1", class: "bubble", onclick: () => this.on.talk(talk) },
+      act && h("i", {}, act), h("span", {}, text));
+    this.said.append(node);
+    clearTimeout(this.bubbles.get(talk)?.fades);
+    const fades = setTimeout(() => node.classList.add("faded"), SPOKEN_MS);
+    this.bubbles.set(talk, { node, speaker, turn, ms, fades, at: "", wide: node.offsetWidth, high: node.offsetHeight });
+  }
+
+  hush(talk) {
+    const { node, fades } = this.bubbles.get(talk);
+    clearTimeout(fades);
+    this.bubbles.delete(talk);
+    node.classList.add("faded");
+    setTimeout(() => node.remove(), 700);
+  }
+
+  /** Above its speaker, or beneath where there is no room, and never outside the picture. */
+  lift(bubble, { x, y }) {
+    const { width, height } = this.ground.size;
+    const isBelow = y - 34 - bubble.high < 0;
+    const left = Math.max(4, Math.min(width - bubble.wide - 4, x - bubble.wide / 2));
+    const top = isBelow ? Math.min(height - bubble.high - 4, y + 30) : y - 34 - bubble.high;
+    bubble.node.classList.toggle("below", isBelow);
+    bubble.node.style.setProperty("--tip", `${Math.max(14, Math.min(bubble.wide - 14, x - left))}px`);
+    put(bubble, left, top);
   }
 }
 
-function figure(person, onCharacter) {
-  const isCharacter = person.kind === "character";
-  const press = isCharacter && { onclick: () => onCharacter(person.id) };
-  return svg(
-    "g",
-    { class: `figure ${person.kind}`, "data-person": person.id, ...press },
-    svg("title", {}, person.name),
-    svg("circle", { r: isCharacter ? 15 : 12 }),
-    svg("text", { class: "initial", y: 5 }, [...person.name][0]),
-    svg("text", { class: "name", y: isCharacter ? 33 : 29 }, person.name),
-  );
+/** People on neighbouring nodes step aside, so that every face is seen. */
+function part(spots) {
+  spots.sort((a, b) => a.x - b.x || a.y - b.y);
+  for (const [index, a] of spots.entries()) {
+    for (const b of spots.slice(index + 1)) {
+      const near = (Math.abs(b.y - a.y) < 20 ? APART + 8 : APART - 6) - (b.x - a.x);
+      if (near <= 0 || Math.abs(b.y - a.y) > 34) continue;
+      a.x -= near / 2;
+      b.x += near / 2;
+    }
+  }
+}
+
+const moveTo = (node, x, y) => (node.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`);
+
+/** Only what has moved is touched. */
+function put(one, x, y) {
+  const at = `${x.toFixed(1)} ${y.toFixed(1)}`;
+  if (one.at === at) return;
+  one.at = at;
+  moveTo(one.node, x, y);
+  one.node.style.zIndex = Math.round(y);
+}
+
+function drop(kept, seen) {
+  for (const [id, { node }] of kept) {
+    if (!seen.has(id)) (node.remove(), kept.delete(id));
+  }
 }

@@ -2,6 +2,7 @@
 
 import { api, complain } from "./api.js";
 import { life } from "./life.js";
+import { portrait } from "./faces.js";
 import { $, id, places } from "./page.js";
 import { meeting } from "./player.js";
 import { begin } from "./remembered.js";
@@ -23,6 +24,7 @@ async function live() {
   setTimeout(live, EVERY_MS);
 }
 
+$("portrait").src = portrait(id);
 live();
 meeting();
 begin().catch(complain);

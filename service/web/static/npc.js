@@ -5,6 +5,7 @@ import { badge, h } from "./dom.js";
 import { factTold } from "./facts.js";
 import { $, data, id, link, t } from "./page.js";
 import { meeting } from "./player.js";
+import { portrait } from "./faces.js";
 import { begin } from "./remembered.js";
 
 const EVERY_MS = 3000;
@@ -45,6 +46,7 @@ function standing([otherId, level]) {
     h("strong", {}, level > 0 ? `+${level}` : String(level)));
 }
 
+$("portrait").src = portrait(id);
 live();
 meeting();
 begin().catch(complain);

@@ -1,7 +1,7 @@
 // Owns what somebody remembers about somebody else, the search in it, and with whom it talked: the lower part of a person's page.
 
 import { api, calm, complain, pressed } from "./api.js";
-import { badge, h } from "./dom.js";
+import { h, setText } from "./dom.js";
 import { midTerm } from "./changes.js";
 import { factTold, talk } from "./facts.js";
 import { $, about, id, link, name, t, when } from "./page.js";
@@ -19,7 +19,8 @@ async function show() {
   box.setAttribute("aria-busy", "true");
   const found = await api(`/people/${id}/memory?${query}`);
   if (number !== asked) return;
-  box.replaceChildren(h("div", {}, relation(found), mind(found), today(found)), h("div", {}, facts(found, query)));
+  box.replaceChildren(h("div", {}, ...[relation(found), mind(found)].filter(Boolean)), h("div", {}, facts(found, query)));
+  summarise(found);
   box.setAttribute("aria-busy", "false");
 }
 
@@ -28,11 +29,12 @@ function card(title, ...content) {
 }
 
 function relation({ relation: how, last_meeting: last }) {
+  const isListed = $("affinity") !== null; // the page of an NPC tells how it stands to everybody
   const bar = h("meter", { min: -100, max: 100, value: how.affinity, "aria-label": t("affinity_of", { npc: otherName() }) });
   return card(
     t("relation"),
     h("dl", { class: "steps" },
-      h("dt", {}, t("affinity_of", { npc: otherName() })), h("dd", {}, h("strong", {}, String(how.affinity)), " ", bar),
+      ...(isListed ? [] : [h("dt", {}, t("affinity_of", { npc: otherName() })), h("dd", {}, h("strong", {}, String(how.affinity)), " ", bar)]),
       h("dt", {}, t("times_met")), h("dd", {}, t("times", { count: how.conversation_count })),
       h("dt", {}, t("last_met")), h("dd", {}, last ? h("strong", { class: "ago" }, last.ago) : t("never")),
       ...(how.stance ? [h("dt", {}, t("stance_of", { character: name })), h("dd", {}, how.stance)] : [])),
@@ -44,7 +46,6 @@ function lastMeeting(last) {
   return [
     h("h3", {}, t("last_meeting")),
     h("p", { class: "summary" }, last.summary),
-    h("p", { class: "badges" }, last.topics.map((topic) => badge(topic))),
     h("p", { class: "quiet" }, when(last.at), " · ", talk(last.conversation_id, t("source_whole"))),
   ];
 }
@@ -75,13 +76,15 @@ function follow(list, query, next) {
 const fact = (one) => h("li", { class: one.valid_to ? "past" : "" }, factTold(one));
 
 function mind({ mid_term: all }) {
-  return card(t("on_mind"), all.length ? h("ul", {}, all.map(midTerm)) : h("p", { class: "quiet" }, t("nothing")));
+  return all.length ? card(t("on_mind"), h("ul", {}, all.map(midTerm))) : null;
 }
 
-function today({ today: all }) {
-  const one = ({ conversation_id, partner_name, summary, at }) =>
-    h("li", {}, h("strong", {}, partner_name), h("p", {}, summary), h("p", { class: "quiet" }, when(at), " · ", talk(conversation_id, t("source_whole"))));
-  return card(t("today"), all.length ? h("ul", { class: "facts" }, all.map(one)) : h("p", { class: "quiet" }, t("nothing")));
+/** What its talks since it slept were about stands in their list; that of the last meeting stands above. */
+function summarise({ today, last_meeting: last }) {
+  for (const { conversation_id, summary } of today) {
+    const row = $("conversations").querySelector(`[data-talk="${conversation_id}"] .quiet`);
+    if (row && conversation_id !== last?.conversation_id) setText(row, summary);
+  }
 }
 
 const otherName = () => $("about").selectedOptions[0]?.textContent ?? "";

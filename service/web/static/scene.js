@@ -2,7 +2,8 @@
 
 import { api, complain, pressed } from "./api.js";
 import { ask } from "./ask.js";
-import { badge, face, h, setText } from "./dom.js";
+import { badge, h, setText } from "./dom.js";
+import { face } from "./faces.js";
 import { $, data, has, id, link, t, when } from "./page.js";
 import { reasons } from "./reasons.js";
 
@@ -92,7 +93,7 @@ function spoken({ turn, speaker_id, speaker_name, think, act, text, emotion, add
   const reach = (ids) => (ids.length === others ? t("all_of_them") : ids.length ? names(ids) : t("nobody_else"));
   const back = h("button", { type: "button", class: "small", "aria-label": t("rewind_before", { turn: turn + 1 }), onclick: () => pressed(back, () => rewind(turn)) }, t("rewind_here"));
   return h("li", { id: `turn-${turn}`, class: `turn ${data.kinds[speaker_id] ?? "character"}` },
-    face(speaker_name, data.kinds[speaker_id] ?? "character"),
+    face(speaker_id, data.kinds[speaker_id] ?? "character"),
     h("div", {},
       h("p", { class: "who" }, h("strong", {}, speaker_name), mood, h("a", { href: `#turn-${turn}` }, `#${turn + 1}`)),
       think && h("p", { class: "think" }, h("span", { class: "label" }, t("thinks")), " ", think),
@@ -113,7 +114,7 @@ function views() {
 
 function people() {
   $("people").replaceChildren(...scene.participants.map(({ person_id, name, goal, plan, spot, left_turn, joined_turn }) =>
-    h("li", {}, face(name, data.kinds[person_id] ?? "character"),
+    h("li", {}, face(person_id, data.kinds[person_id] ?? "character"),
       h("span", {}, h("strong", {}, name),
         h("span", { class: "quiet" }, [joined_turn > 0 && t("came_at", { turn: joined_turn + 1 }), left_turn !== null && t("left_at", { turn: left_turn + 1 }), spot, goal && `${t("goal")}: ${goal}`, plan && `${t("scene_plan")}: ${plan}`].filter(Boolean).join(" · "))),
       h("span", {}))));

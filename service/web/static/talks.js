@@ -7,10 +7,10 @@ import { link, t, when } from "./page.js";
 /** A conversation's entry in a list. */
 export function talkRow(one) {
   return h(
-    "li", {},
+    "li", { "data-talk": one.id },
     h("a", { href: link(`/view/conversations/${one.id}`) },
       h("strong", {}, t("with", { character: one.character_name, npc: one.partner_name })),
-      one.goal && h("span", { class: "quiet" }, one.goal.goal)),
+      h("span", { class: "quiet" }, one.goal?.goal ?? "")),
     h("span", { class: "aside" }, badge(t(`phase_${one.phase}`), one.phase), h("time", {}, when(one.started_at))),
   );
 }

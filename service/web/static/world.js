@@ -1,11 +1,16 @@
 // Owns the world page: keeps clock, map, people, conversations and events as they are, and passes on what is pressed.
 
 import { api, calm, complain, pressed } from "./api.js";
-import { badge, face, h, setText } from "./dom.js";
+import { badge, h, setText } from "./dom.js";
+import { face } from "./faces.js";
 import { announced, bars, doing } from "./life.js";
-import { draw } from "./map.js";
-import { $, actions, has, hour, kinds, link, minutesBetween, reloads, t, when } from "./page.js";
+import { Village } from "./map.js";
+import { $, actions, data, has, hour, kinds, link, minutesBetween, reloads, t, when } from "./page.js";
+import { Past } from "./past.js";
 import { talkRow } from "./talks.js";
+import { correct, follow, Following, minuteOf, walk, waysOf } from "./walk.js";
+import { showCrowd, showWatched } from "./watched.js";
+import { forgetTalks, hearOf, listen, saidAt } from "./words.js";
 
 const EVERY_MS = 3000;
 const EVENTS_SHOWN = 60;
@@ -15,8 +20,11 @@ const SPEEDS = [1, 10, 60, 360, 1440]; // world minutes a minute
 const MOVING_MS = 700;
 const CROWD = 60; // of more characters than that, only the chosen one's needs are asked for
 
-const now = { world: null, budget: null, map: null, people: [], lives: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
+const STEP_MS = 120; // of the page's time for a world minute that was ordered, up to EVERY_MS
+
+const now = { world: null, budget: null, map: null, people: [], lives: [], mapId: null, chosen: null, watched: null };
 let lastEvent = 0;
+let lastWalk = null; // the newest event of somebody who set out
 let timeline = 0;
 let older = null; // the cursor of what happened before the events shown
 let shownConversations = "";
@@ -36,22 +44,25 @@ async function read() {
     api("/world"), api("/world/people"), api("/conversations?limit=8"), api("/usage/budget"),
     reloads ? api(link("/view/content-errors")) : [],
   ]);
-  if (now.world?.now !== world.now || !now.map) now.map = await api("/world/map");
+  if (!now.map || now.world.npcs !== world.npcs) await readMap();
   now.world = world;
   now.budget = budget;
   now.people = people.people;
   now.lives = characters().length <= CROWD ? await api("/characters") : [];
   now.chosen ??= characters()[0]?.id ?? null;
-  now.mapId ??= mapOf(person(now.chosen)?.position.node_id) ?? Object.keys(now.map.maps)[0];
+  now.mapId ??= mapOf(person(now.chosen)?.position?.node_id) ?? Object.keys(now.map.maps)[0];
   showWorld();
   showErrors(errors);
   showSteps();
   showClock();
+  await readWalks();
   showMap();
   showPeople();
   showActions();
   showConversations(conversations.items);
   await readEvents();
+  hearOf(conversations.items);
+  if (await listen(shownAt(), person(now.watched)?.talking_in)) village.wake();
 }
 
 const characters = () => now.people.filter((p) => p.kind === "character");
@@ -168,16 +179,94 @@ $("announce").addEventListener("submit", (event) => {
 
 // ---- map -----------------------------------------------------------------------------------------------------------
 
-function showMap() {
-  const drawnAt = `${now.mapId} ${now.map.facilities.map((f) => Number(f.open_now)).join("")}`;
-  if (now.drawnAt !== drawnAt) {
-    now.drawnAt = drawnAt;
-    now.picture = draw($("map"), now.map, now.mapId, { onCharacter: choose, onMap: turnTo });
-    $("maps").replaceChildren(...Object.entries(now.map.maps).map(([id, name]) => tab(id, name)));
+const legs = new Map(); // where everybody is and goes, by id
+const clock = new Following(0);
+let way = null; // the shortest ways
+let heardMs = null;
+
+const past = new Past({
+  way: (from, to) => way(from, to),
+  live: () => now.world,
+  changed: () => (village.wake(), showLooked()),
+});
+const isStill = matchMedia("(prefers-reduced-motion: reduce)");
+const shownAt = () => (past.isShown ? past.now(performance.now()) : clock.at(performance.now()));
+
+const village = new Village($("map"), {
+  now: (ms) => (past.isShown ? past.now(ms) : clock.at(ms)),
+  isMoving: (ms) => (past.isShown ? past.isMoving() : clock.at(ms) < clock.until),
+  get legs() { return past.isShown ? past.legs : legs; },
+  get people() { return past.isShown ? now.people.map((one) => ({ ...one, talking_in: null })) : now.people; },
+  lines: saidAt,
+  shown: (at) => past.shown(at),
+}, { person: look, crowd: (people) => showCrowd(people, look), talk: hearTalk, map: turnTo });
+
+async function readMap() {
+  now.map = await api("/world/map");
+  way = waysOf(now.map);
+  if (now.mapId) showGround();
+}
+
+/** Who set out since the page asked last; where more did than are told at once, where people are now has to do. */
+async function readWalks() {
+  const at = minuteOf(now.world.now);
+  const query = new URLSearchParams({ kind: "departed", limit: lastWalk === null ? 1 : 1000, order: lastWalk === null ? "desc" : "asc" });
+  if (lastWalk) query.set("after", lastWalk);
+  const { items, next } = await api(`/world/events?${query}`);
+  if (lastWalk !== null && !next) items.forEach(setOut);
+  lastWalk = lastWalk !== null && next ? null : items.at(-1)?.id ?? lastWalk ?? 0;
+  for (const { id, position } of now.people) {
+    if (position) correct(legsOf(id), way, position, at);
+    else legs.delete(id);
   }
-  now.picture.show(now.people, now.chosen);
-  if (!$("map").dataset.shown && now.chosen) now.picture.bringIntoView(person(now.chosen));
-  $("map").dataset.shown = true;
+  for (const id of legs.keys()) if (!person(id)) legs.delete(id);
+  goOn(at);
+}
+
+function setOut({ at, person_id: id, data: { from_node_id: from, to_node_id: to, arrives_at: arrives } }) {
+  follow(legsOf(id), walk(way, from, to, minuteOf(at), minuteOf(arrives)));
+}
+
+function legsOf(id) {
+  if (!legs.has(id)) legs.set(id, []);
+  const own = legs.get(id);
+  if (own.length > 50) own.splice(0, 25);
+  return own;
+}
+
+/** The map follows the world's clock as smoothly as the page hears of it, and never shows what is not known yet. */
+function goOn(at) {
+  const ms = performance.now();
+  const { clock: { mode, speed }, moving } = now.world;
+  const asked = heardMs === null ? EVERY_MS : Math.min(ms - heardMs, 2 * EVERY_MS);
+  const between = mode === "running" ? Math.max(asked * 1.2, (60_000 / speed) * 1.1) : moving ? asked * 1.2 : 0;
+  const steps = Math.min((at - clock.at(ms)) * STEP_MS, EVERY_MS);
+  if (at !== clock.until) clock.hear(at, ms, heardMs === null || isStill.matches ? 0 : Math.max(between, steps));
+  heardMs = ms;
+  past.hear(now.world);
+}
+
+/** The world was brought back to an earlier moment: nothing that was shown holds. */
+function startAnew() {
+  legs.clear();
+  lastWalk = heardMs = null;
+  forgetTalks();
+}
+
+function showGround() {
+  village.show(now.map, now.mapId, data.backgrounds[now.mapId]);
+  $("maps").replaceChildren(...Object.entries(now.map.maps).map(([id, name]) => tab(id, name)));
+  $("maps").hidden = Object.keys(now.map.maps).length < 2;
+}
+
+function showMap() {
+  const isFirst = village.mapId !== now.mapId;
+  if (isFirst) showGround();
+  village.weather = now.world.weather;
+  village.chosen = now.watched;
+  village.wake();
+  if (isFirst) village.lookAt(now.watched ?? now.chosen);
+  showLooked();
 }
 
 function tab(id, name) {
@@ -187,8 +276,55 @@ function tab(id, name) {
 function turnTo(mapId) {
   const hadFocus = $("maps").contains(document.activeElement);
   now.mapId = mapId;
+  village.followed = null;
   showMap();
   if (hadFocus) $("maps").querySelector("[aria-pressed=true]").focus();
+}
+
+/** Looks at somebody: the card beside the map tells of it. */
+function look(id) {
+  now.watched = id;
+  if (village.followed && village.followed !== id) village.followed = null;
+  if (person(id).kind === "character") now.chosen = id;
+  showMap();
+  showPeople();
+  showActions();
+}
+
+function showLooked() {
+  showWatched(person(now.watched), {
+    at: shownAt(),
+    placeOf: (one) => (past.isShown ? "" : placeOf(one)),
+    isFollowed: village.followed === now.watched,
+    isPast: past.isShown,
+    onFollow: () => {
+      village.followed = village.followed === now.watched ? null : now.watched;
+      toMapOf(now.watched);
+      village.lookAt(now.watched);
+      showMap();
+    },
+    onClose: () => {
+      now.watched = village.followed = null;
+      showMap();
+      showPeople();
+      $("map").focus();
+    },
+  }).catch(complain);
+}
+
+function hearTalk(talkId) {
+  const speaker = saidAt(shownAt()).find((line) => line.talk === talkId)?.speaker;
+  if (past.isShown || !person(speaker)?.talking_in) location.assign(link(`/view/conversations/${talkId}`));
+  else look(speaker);
+}
+
+function toMapOf(id) {
+  const there = mapOf(person(id)?.position?.node_id);
+  if (there && there !== now.mapId) now.mapId = there;
+}
+
+for (const [button, step] of [["nearer", 1], ["further", -1]]) {
+  $(button).addEventListener("click", () => village.zoomBy(step));
 }
 
 // ---- people --------------------------------------------------------------------------------------------------------
@@ -237,7 +373,7 @@ function characterRow(one) {
   const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
   const button = h(
     "button", { type: "button", onclick: () => choose(one.id), "data-character": one.id },
-    face(one.name, "character"), h("span", {}, h("strong", {}, one.name), place, needs),
+    face(one.id, "character"), h("span", {}, h("strong", {}, one.name), place, needs),
   );
   return { item: h("li", {}, button, talk), place, talk, needs };
 }
@@ -247,17 +383,13 @@ function standingRow(one) {
   const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
   const called = h("strong", {}, one.name);
   const name = one.kind === "npc" ? h("a", { href: link(`/view/npcs/${one.id}`) }, called) : called;
-  return { item: h("li", {}, face(one.name, one.kind), h("span", {}, name, place), talk), place, talk };
+  return { item: h("li", {}, face(one.id, one.kind), h("span", {}, name, place), talk), place, talk };
 }
 
 function choose(characterId) {
-  now.chosen = characterId;
-  const there = mapOf(person(characterId).position.node_id);
-  if (there && there !== now.mapId) now.mapId = there;
-  showMap();
-  now.picture.bringIntoView(person(characterId));
-  showPeople();
-  showActions();
+  toMapOf(characterId);
+  look(characterId);
+  village.lookAt(characterId);
 }
 
 // ---- what the chosen character does --------------------------------------------------------------------------------
@@ -337,7 +469,10 @@ function asked(more) {
 /** What is new is set before the rest; the first time, only the newest are asked for: a day of many people is long. */
 async function readEvents() {
   const { items, next, timeline: now } = await asked({ after: lastEvent });
-  if (lastEvent && now !== timeline) return readEventsAnew(); // the world was restored: other things have happened
+  if (lastEvent && now !== timeline) {
+    startAnew(); // the world was restored: other things have happened
+    return readEventsAnew();
+  }
   timeline = now;
   if (!lastEvent) {
     older = next;

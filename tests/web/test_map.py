@@ -1,0 +1,190 @@
+"""Owns the checks of the map in a real browser: who walks is seen walking, what stands costs nothing, any map is shown,
+and the day that has been is seen again.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from service.settings import Settings
+from tests.content.village import Village
+from tests.servers import NO_AUTHORITIES
+from tests.web.test_browser import looking, playing, serving
+
+pytestmark = pytest.mark.server
+
+COUNT_FRAMES = """
+window.frames_asked = 0;
+const ask = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (work) => { window.frames_asked++; return ask(work); };
+"""
+WALKS = """
+async (map) => {
+  const { correct, follow, Following, legOf, spotAt, stay, walk, waysOf } = await import("/view/static/walk.js");
+  const way = waysOf(map);
+  const there = [stay("a", 0)];
+  follow(there, walk(way, "a", "d", 10, 40));
+  const cut = [stay("a", 0)];
+  follow(cut, walk(way, "a", "d", 10, 40));
+  follow(cut, walk(way, "b", "a", 25, 35));
+  const seen = [];
+  const position = { node_id: "b", toward: "c", progress: 0.5, walking_to: "d", arrives_at: "1970-01-01T00:40" };
+  correct(seen, way, position, 25);
+  correct(seen, way, position, 25);
+  const clock = new Following(0);
+  clock.hear(10, 1000, 2000);
+  return {
+    way: way("a", "d"), closed: way("a", "post"), through: way("a", "behind"), none: way("a", "island"),
+    spots: [5, 10, 15, 25, 40, 99].map((at) => spotAt(there, at)),
+    cut: [19, 22, 30].map((at) => spotAt(cut, at)),
+    seen: [seen.length, spotAt(seen, 25), spotAt(seen, 40)],
+    apart: spotAt([walk(way, "a", "island", 0, 8)], 4),
+    clock: [1000, 2000, 3000, 9000].map((ms) => clock.at(ms)),
+  };
+}
+"""
+EDGES = (("a", "b", 10), ("b", "c", 10), ("c", "d", 10), ("a", "d", 31), ("a", "post", 1), ("post", "behind", 1))
+
+
+def client_of(address: str) -> httpx.Client:
+    return httpx.Client(base_url=address, trust_env=False, timeout=60, verify=NO_AUTHORITIES)
+
+
+def place_of(page: Page, person_id: str) -> tuple[float, float]:
+    """Where somebody's face is on the map, in pixels."""
+    x, y = page.locator(f".figure[data-person={person_id}]").evaluate(
+        "node => (([x, y]) => [x, y])(node.style.transform.match(/[-\\\\d.]+/g).map(Number))"
+    )
+    return x, y
+
+
+def on(content: Path, settings: Settings) -> Settings:
+    return settings.model_copy(update={"content_dir": content})
+
+
+def test_where_somebody_is_follows_from_walks_and_stays(chromium_browser: Browser, tmp_path: Path) -> None:
+    ids = ("a", "b", "c", "d", "post", "behind", "island")
+    given = {
+        "nodes": [{"id": one, "closed": one == "post"} for one in ids],
+        "edges": [{"a": a, "b": b, "minutes": minutes} for a, b, minutes in EDGES],
+    }
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        page.goto(f"{address}/view/worlds")
+        found: dict[str, Any] = page.evaluate(WALKS, given)
+    assert found["way"] == {"nodes": ["a", "b", "c", "d"], "minutes": [0, 10, 20, 30]}
+    assert found["closed"]["nodes"] == ["a", "post"], "somebody walks up to a post"
+    assert found["through"] is None, "but not over it"
+    assert found["none"] is None
+
+    def at(node: str, toward: str | None = None, part: float = 0) -> dict[str, Any]:
+        return {"node": node, "toward": toward, "part": part}
+
+    assert found["spots"] == [at("a"), at("a", "b"), at("a", "b", 0.5), at("b", "c", 0.5), at("d"), at("d")]
+    assert found["cut"] == [at("a", "b", 0.9), at("b"), at("b", "a", 0.5)], "who is called away stops on the way"
+    assert found["seen"] == [1, at("b", "c", 0.5), at("d")]
+    assert found["apart"] == at("a", "island", 0.5)
+    assert found["clock"] == [0, 5, 10, 10], "what is shown comes to what is known, and never passes it"
+
+
+def test_who_walks_is_between_places_and_what_stands_asks_for_no_frames(
+    chromium_browser: Browser, tmp_path: Path
+) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page, client_of(address) as client:
+        page.add_init_script(COUNT_FRAMES)
+        page.goto(address)
+        face = page.locator(".figure[data-person=aoi]")
+        expect(face.locator("img")).to_have_attribute("src", "/view/pictures/aoi.svg")
+        home = place_of(page, "aoi")
+        walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).json()
+        client.post("/world/tick", json={"ticks": 2}).raise_for_status()
+        page.wait_for_function("window.frames_asked > 0")
+        expect(page.locator("#bar-time")).to_contain_text("07:02")
+        page.wait_for_function(
+            "before => document.querySelector('.figure[data-person=aoi]').style.transform !== before",
+            arg=f"translate({home[0]}px, {home[1]}px)",
+        )
+        client.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
+        page.wait_for_function(
+            """async () => {
+              const before = window.frames_asked;
+              await new Promise((resolve) => setTimeout(resolve, 1500));
+              return document.getElementById("clock").textContent.includes("07:1") && window.frames_asked === before;
+            }"""
+        )
+        face.click()
+        expect(page.locator("#watched h3")).to_have_text("Aoi")
+        expect(page.locator("#watched .badges")).to_contain_text("mood")
+        page.locator("#follow").click()
+        expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+        page.locator("#watched .close").click()
+        expect(page.locator("#watched")).to_be_hidden()
+
+
+def test_the_day_that_has_been_is_seen_again_while_the_world_stays(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page, client_of(address) as client:
+        begins = {one["id"]: one["position"]["node_id"] for one in client.get("/world/people").json()["people"]}
+        client.post("/world/tick", json={"ticks": 300}).raise_for_status()
+        ends = {one["id"]: one["position"]["node_id"] for one in client.get("/world/people").json()["people"]}
+        moved = next(one for one in begins if begins[one] != ends[one])
+        page.goto(f"{address}/?lang=en")
+        expect(page.locator("#bar-time")).to_contain_text("12:00")
+        now = page.locator(".figure").count()
+        page.locator("#bar").press("Home")
+        expect(page.locator("#bar-time")).to_contain_text("07:00")
+        expect(page.locator("#back-to-now")).to_be_visible()
+        expect(page.locator(".figure")).not_to_have_count(0)
+        expect(page.locator("#clock")).to_contain_text("12:00")
+        then = page.evaluate("id => document.querySelector(`.figure[data-person=${id}]`)?.style.transform", moved)
+        page.locator("#pace").select_option("30")
+        page.locator("#replay").click()
+        expect(page.locator("#back-to-now")).to_be_hidden()
+        expect(page.locator("#bar-time")).to_contain_text("12:00")
+        expect(page.locator(".figure")).to_have_count(now)
+        again = page.evaluate("id => document.querySelector(`.figure[data-person=${id}]`)?.style.transform", moved)
+        assert again != then
+        assert client.get("/world").json()["now"].endswith("12:00")
+
+
+@pytest.mark.parametrize("coordinates", [True, False])
+def test_any_map_is_shown_and_a_crowd_has_a_number(
+    chromium_browser: Browser, tmp_path: Path, coordinates: bool
+) -> None:
+    village = Village()
+    long = "Wolfeschlegelsteinhausenbergerdorff the Younger of the House at the Old Mill Pond"
+    for number in range(300):
+        one = {**village.sora, "id": f"p{number}", "name": f"{long} {number}", "home": "door"}
+        village.people[f"characters/p{number}.yaml"] = one
+    for node in () if coordinates else village.village["nodes"]:
+        node.pop("x"), node.pop("y")
+    content = village.write(tmp_path / "content")
+    data = tmp_path / "data"
+    data.mkdir()
+    with serving(on(content, playing(data, "en"))) as address, looking(chromium_browser, width=390) as page:
+        page.goto(address)
+        expect(page.locator(".figure.many strong")).to_have_text("300")
+        places = page.locator(".figure").evaluate_all("all => new Set(all.map((one) => one.style.transform)).size")
+        assert places == page.locator(".figure").count() == 3, "the crowd, Sora and the baker"
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        page.locator(".figure.many").click()
+        expect(page.locator("#watched li")).to_have_count(300)
+        page.locator("#watched li button").nth(7).click()
+        expect(page.locator("#watched h3")).to_contain_text(long)
+        expect(page.locator(".figure.many strong")).to_have_text("300")
+
+
+def test_a_portrait_that_is_a_script_runs_nothing(chromium_browser: Browser, tmp_path: Path) -> None:
+    script = b'<svg xmlns="http://www.w3.org/2000/svg" onload="top.ran=1"><script>top.ran = 1</script></svg>'
+    village = Village(raw={"pictures/hanna.svg": script})
+    village.baker["portrait"] = "pictures/hanna.svg"
+    data = tmp_path / "data"
+    data.mkdir()
+    settings = on(village.write(tmp_path / "content"), playing(data, "en"))
+    with serving(settings) as address, chromium_browser.new_page() as page:
+        page.goto(address)
+        expect(page.locator(".figure.npc img").first).to_have_attribute("src", "/view/pictures/hanna.svg")
+        assert page.evaluate("window.ran === undefined")
+        page.goto(f"{address}/view/pictures/hanna.svg")
+        assert page.evaluate("window.ran === undefined")

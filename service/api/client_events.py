@@ -34,8 +34,8 @@ from service.store.events import (
 from service.store.phase import Audience, Phase
 from service.store.tables import ConversationKey, EventRow
 
-AT_ONCE = 200
-"""Most events that are read at once."""
+AT_ONCE = 50
+"""Most events that are read at once: a client that reads nothing keeps so many in memory."""
 
 Told = tuple[ClientEvent, StreamPosition]
 """An event, and how much was told with it."""

@@ -78,6 +78,7 @@ class Wiring:
         settings = self.settings
         with opened_database(settings) as database:
             core, models, graph = self._made(database, carries, reload_content, lives)
+            core.conversation.stream.join(database.presence)
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(core.conversation.memory.aclose)
                 if graph is not None:

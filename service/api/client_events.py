@@ -34,10 +34,8 @@ from service.store.events import (
 from service.store.phase import Audience, Phase
 from service.store.tables import ConversationKey, EventRow
 
-AT_ONCE = 200
-"""Most events that are read at once."""
-LOOKS_SECONDS = 1.0
-"""After so long without news the store is looked at where another replica may have written to it."""
+AT_ONCE = 50
+"""Most events that are read at once: a client that reads nothing keeps so many in memory."""
 
 Told = tuple[ClientEvent, StreamPosition]
 """An event, and how much was told with it."""
@@ -95,7 +93,7 @@ class Follower:
         until = time.monotonic() + timeout_seconds
         while True:
             left = max(0.0, until - time.monotonic())
-            if not await self.box.wait(left if self._database.is_sqlite else min(left, LOOKS_SECONDS)):
+            if not await self.box.wait(min(left, QUIET_SECONDS)):
                 self.box.put(self._followed.key, None)
             has_news, words = self.box.take()
             told = await self._committed() if has_news else []

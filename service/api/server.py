@@ -1,4 +1,6 @@
-"""Owns the HTTP server: uvicorn, which drops who never ends a request, and lets go who waits when it stops."""
+"""Owns the HTTP server: uvicorn, which drops who never ends a request or never reads its answer, and lets go who waits
+when it stops.
+"""
 
 import asyncio
 import gc
@@ -10,6 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from service.api import problem
 from service.api.middleware import is_loopback
@@ -44,11 +47,12 @@ class Server(uvicorn.Server):
         """Raises: Misconfigured: others than this machine could reach it, and there is no key."""
         if not is_loopback(host) and app.state.key is None:
             raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_missing", host=host))
+        patience = {"patience_seconds": app.state.settings.request_timeout_seconds}
         config = uvicorn.Config(
             _Releasing(app),
-            ws="websockets-sansio",
+            ws=type("WebSockets", (_Unread, WebSocketsSansIOProtocol), patience),
             ws_max_size=MESSAGE_BYTES,
-            http=type("Protocol", (_Impatient,), {"head_seconds": app.state.settings.request_timeout_seconds}),
+            http=type("Protocol", (_Impatient,), patience),
             host=host,
             port=port,
             lifespan=lifespan,
@@ -65,10 +69,34 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-class _Impatient(H11Protocol):
+class _Unread(asyncio.Protocol):
+    """Cuts a connection off whose client takes nothing of what waits for it, some 64 kB; uvicorn waits for ever."""
+
+    patience_seconds: ClassVar[float]
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    _cut: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._cut = self.loop.call_later(self.patience_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._let_be()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._let_be()
+
+    def _let_be(self) -> None:
+        if self._cut is not None:
+            self._cut.cancel()
+
+
+class _Impatient(_Unread, H11Protocol):
     """Closes a connection whose client does not come to the end of a request's head; uvicorn waits for it for ever."""
 
-    head_seconds: ClassVar[float]
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -88,7 +116,7 @@ class _Impatient(H11Protocol):
         if self.conn.their_state is not h11.IDLE:
             self._rest()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(self.head_seconds, self.timeout_keep_alive_handler)
+            self._deadline = self.loop.call_later(self.patience_seconds, self.timeout_keep_alive_handler)
 
     def _rest(self) -> None:
         if self._deadline is not None:

@@ -21,8 +21,8 @@ from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow, said_in
 
 QUIET_SECONDS = 15.0
-"""After so long without news the store is looked at, for another replica may carry the conversation; and the client
-is sent a comment, so that nothing between takes the connection for a dead one."""
+"""After so long without news the store is looked at, for another replica may have been killed before it could tell any;
+and the client is sent a comment, so that nothing between takes the connection for a dead one."""
 
 DESCRIBED = {
     "type": "object",

@@ -1,17 +1,19 @@
-"""Owns the live view of conversations: whoever follows one in this process hears its words while they are spoken, and
-when there is news of it in the store, which alone says what has happened.
+"""Owns the live view of conversations: whoever follows one hears its words while they are spoken, and when there is
+news of it in the store, which alone says what has happened. Processes that share a database tell each other.
 """
 
 import asyncio
+import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 
 from service.content.profile import Emotion
 from service.conversation.utterance import cut
+from service.store.presence import Presence
 from service.store.tables import ConversationKey
 
 
@@ -34,6 +36,9 @@ ALL = ConversationKey("", "")
 
 COMES_BACK_SECONDS = 5.0
 """A client that asks again and again is away for a moment after each answer, and listens nevertheless."""
+
+_SAYS_SECONDS = 2.0
+"""So often a process says what is followed in it; for others that holds as long as for a client that is away."""
 
 
 def person_key(world_id: str, person_id: str) -> ConversationKey:
@@ -77,13 +82,22 @@ class Mailbox:
 
 
 class Stream:
-    """Tells those of this process who follow conversations. Used on the event loop only."""
+    """Tells those who follow conversations. Used on the event loop only."""
 
     def __init__(self) -> None:
         self._boxes: defaultdict[ConversationKey, set[Mailbox]] = defaultdict(set)
         self._left: dict[ConversationKey, float] = {}
+        """When somebody who follows in another process, or is away for a moment, was heard of last."""
         self._words: dict[ConversationKey, Speaking] = {}
+        self._others: Presence | None = None
         self._is_stopped = False
+
+    def join(self, presence: Presence) -> None:
+        """Tell and hear other processes too, if there may be some."""
+        if presence.is_shared:
+            loop, self._others = asyncio.get_running_loop(), presence
+            presence.hear = lambda message: loop.call_soon_threadsafe(self._hear, message)
+            self._say_who_follows()
 
     def stop(self) -> None:
         """Tell everybody who follows something, now or later, that the service stops."""
@@ -96,8 +110,8 @@ class Stream:
         """Tell what is being spoken; None: that something of the conversation was committed."""
         if words is not None:
             self._words[key] = words
-        for box in (*self._boxes.get(key, ()), *self._boxes.get(ALL, ())):
-            box.put(key, words)
+        self._put(key, words)
+        self._tell_others("news" if words is None else "words", key, words)
 
     def hush(self, key: ConversationKey) -> None:
         """Tell that the utterance in the making is said, or is no more: the store knows which."""
@@ -107,6 +121,7 @@ class Stream:
     def settle(self, key: ConversationKey) -> None:
         """Tell that the closing is over, for good or not. The conversation is followed no more."""
         self.hush(key)
+        self._tell_others("settled", key)
         for box in tuple(self._boxes.get(key, ())):
             self._leave(box, key)
 
@@ -117,7 +132,7 @@ class Stream:
 
     def tell_restored(self, world_id: str) -> None:
         """Tell everybody who follows anything of the world that it was brought back to an earlier moment."""
-        for key in {*self._boxes, *self._words}:
+        for key in {*self._boxes, *self._words, *self._left}:
             if key.world_id == world_id:
                 self.hush(key)
 
@@ -131,6 +146,7 @@ class Stream:
             box.put(key, None)
             if key in self._words:
                 box.put(key, self._words[key])
+            self._tell_others("follows", key)
 
     @contextmanager
     def mailbox(self, *keys: ConversationKey, to_words: bool = True) -> Iterator[Mailbox]:
@@ -144,9 +160,7 @@ class Stream:
         try:
             yield box
         finally:
-            now = time.monotonic()
-            self._left = {key: left for key, left in self._left.items() if now - left < COMES_BACK_SECONDS}
-            self._left |= dict.fromkeys(box.keys if to_words else (), now)
+            self._left = _recent(self._left) | dict.fromkeys(box.keys if to_words else (), time.monotonic())
             for key in tuple(box.keys):
                 self._leave(box, key)
 
@@ -156,17 +170,61 @@ class Stream:
         if not self._boxes[key]:
             del self._boxes[key]
 
+    def _put(self, key: ConversationKey, words: Speaking | None) -> None:
+        for box in (*self._boxes.get(key, ()), *self._boxes.get(ALL, ())):
+            box.put(key, words)
+
+    def _tell_others(self, kind: str, key: ConversationKey, words: Speaking | None = None) -> None:
+        """Tell other processes that a conversation is followed here; or that one that is followed there has news, is
+        settled, or which words are being spoken.
+        """
+        if self._others is not None and (kind == "follows" or key in self._left):
+            self._others.tell((kind, key), json.dumps([kind, *key, words], default=asdict))
+
+    def _hear(self, message: str | None) -> None:
+        """What another process tells; None: some of it may be lost."""
+        if message is None:
+            for box in {*chain(*self._boxes.values())}:
+                box.put(ALL, None)
+            return
+        kind, *named, words = json.loads(message)
+        key = ConversationKey(*named)
+        if kind == "follows":
+            is_new, self._left[key] = key not in self._left, time.monotonic()
+            if is_new:  # until now nobody there was told what happens
+                self._tell_others("news", key)
+        elif kind == "settled" and key in self._boxes:
+            self.settle(key)
+        elif key in self._boxes:
+            self._words.pop(key, None)
+            if words is not None:
+                self._words[key] = Speaking(**words)
+            self._put(key, self._words.get(key))
+
+    def _say_who_follows(self) -> None:
+        """Tell it again and again, and forget what nobody follows any more."""
+        self._left = _recent(self._left)
+        self._words = {key: one for key, one in self._words.items() if key in self._boxes or key in self._left}
+        for key in self._boxes:
+            self._tell_others("follows", key)
+        asyncio.get_running_loop().call_later(_SAYS_SECONDS, self._say_who_follows)
+
     def sentences_told(self, key: ConversationKey) -> int:
         """How many sentences of the utterance in the making were told."""
         words = self._words.get(key)
         return len(cut(words.text, is_whole=False)) if words is not None and self.has_listener(key) else 0
 
     def words(self, key: ConversationKey) -> Speaking | None:
-        """What is being spoken in this process."""
+        """What is being spoken, here or where it is followed from here."""
         return self._words.get(key)
 
     def has_listener(self, key: ConversationKey) -> bool:
-        """Whether anybody here is told the words of the conversation while they are spoken, or was until now."""
+        """Whether anybody is told the words of the conversation while they are spoken, or was until now."""
         if any(box.to_words for box in (*self._boxes.get(key, ()), *self._boxes.get(ALL, ()))):
             return True
         return key in self._left and time.monotonic() - self._left[key] < COMES_BACK_SECONDS
+
+
+def _recent(times: dict[ConversationKey, float]) -> dict[ConversationKey, float]:
+    now = time.monotonic()
+    return {key: at for key, at in times.items() if now - at < COMES_BACK_SECONDS}

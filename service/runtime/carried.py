@@ -177,8 +177,7 @@ class ConversationRunner:
             _log.exception("conversation %s could not be carried on", key.conversation_id)
 
     async def _sweep(self) -> None:
-        """Show that this process lives, take up what nobody carries, and what waited to be tried again."""
-        await asyncio.to_thread(self._deps.database.presence.show)
+        """Take up what nobody carries, and what waited to be tried again."""
         await self._reopen_due()
         for key in await self._deps.database.read(silent):
             if await self._deps.database.write(partial(leave_in_silence, worlds=self._deps.worlds, key=key)):

@@ -1,82 +1,29 @@
 """Owns which process works on a row: it holds the row for as long as it lives, and no two replicas work on it at once.
 
-Who lives PostgreSQL itself says: each process keeps a connection with an advisory lock of its own, which ends with it.
-A SQLite database is one process's (see DataLock): whoever else held a row is gone.
+Who lives PostgreSQL itself says (presence.py). A SQLite database is one process's (see DataLock): whoever else held a
+row is gone.
 """
 
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, cast
 
 from sqlalchemy import (
-    URL,
     ColumnElement,
-    Connection,
     CursorResult,
-    NullPool,
     String,
     column,
-    create_engine,
     func,
     not_,
     or_,
     select,
     table,
-    text,
     update,
 )
 from sqlalchemy import cast as sql_cast
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import Session
 
-_LOCK = 7203916
-"""Namespace of PostgreSQL's advisory locks of the processes that live."""
-
-
-class Presence:
-    """This process among those that share a database; `show` is to be called every few seconds."""
-
-    def __init__(self, url: URL) -> None:
-        self._process = secrets.randbelow(2**31)
-        self._numbers = count()
-        self._engine = None
-        if url.get_backend_name() == "postgresql":
-            self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-        self._connection: Connection | None = None
-
-    def new_holder(self) -> str:
-        """A name under which a part of this process holds rows."""
-        self.show()
-        return f"{self._process}-{next(self._numbers)}"
-
-    def show(self) -> None:
-        """Keep the connection that says that this process lives; one that was lost is made anew.
-
-        Raises:
-            OperationalError: the database is away.
-        """
-        if self._engine is None:
-            return
-        if self._connection is not None:
-            with suppress(DBAPIError):
-                self._connection.execute(text("SELECT 1"))
-                return
-            self.close()
-        self._connection = self._engine.connect()
-        # A machine that is cut off is gone after some ten seconds: by itself a server would wait for two hours.
-        for name, value in (("idle", 5), ("interval", 2), ("count", 3)):
-            self._connection.execute(text(f"SET tcp_keepalives_{name} = {value}"))
-        self._connection.execute(select(func.pg_try_advisory_lock(_LOCK, self._process)))
-
-    def close(self) -> None:
-        """Say nothing any more: what this process holds is everybody's."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(DBAPIError):
-                connection.close()
+from service.store.presence import LOCK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +39,7 @@ class Lease:
         else:
             locks = table("pg_locks", column("locktype"), column("classid"), column("objid"), column("objsubid"))
             living = select(sql_cast(locks.c.objid, String)).where(
-                locks.c.locktype == "advisory", locks.c.classid == _LOCK, locks.c.objsubid == 2
+                locks.c.locktype == "advisory", locks.c.classid == LOCK, locks.c.objsubid == 2
             )
             gone = func.split_part(self.holder, "-", 1).not_in(living)
         return or_(self.holder.is_(None), self.holder == holder_id, gone)

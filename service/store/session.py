@@ -28,7 +28,7 @@ from sqlmodel import Session
 from service.errors import DatabaseDamaged, DatabaseGone, Misconfigured, system_reason
 from service.locales import Phrase
 from service.settings import Settings
-from service.store.lease import Presence
+from service.store.presence import Presence
 from service.store.world_rows import keep_what_changes
 
 if sys.platform == "win32":

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from starlette.testclient import WebSocketDenialResponse
 from service.app import create_app
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
-from service.store.client_event_kinds import NpcThinking
+from service.store.client_event_kinds import NpcThinking, UtteranceDiscarded
 from service.store.events import tell_clients
 from service.store.tables import ConversationKey
 from tests.api.conftest import Connect
@@ -376,6 +377,27 @@ def test_of_a_thousand_events_nothing_is_lost_and_nothing_comes_twice_whoever_ne
         one.close()
 
 
+def test_a_hundred_clients_that_never_read_are_dropped(tmp_path: Path, millbrook: Path, script: Noted) -> None:
+    settings = settings_for(tmp_path, millbrook, request_timeout_seconds=1)
+    app = create_app(settings, models=Models(dict.fromkeys(ROLES, script)))
+    with serve(app) as url, httpx.Client(base_url=url, timeout=60, verify=NO_AUTHORITIES) as client:
+        key = ConversationKey("main", begin(client))
+        deps = app.state.deps.conversation
+        long = UtteranceDiscarded(utterance_id="long " * 4000, spoken_sentences=None)
+        for _ in range(15):  # more than a kernel keeps for a connection
+            deps.database.write_now(lambda s: tell_clients(s, key, WorldTime(0), [long] * 20))
+        path = f"/conversations/{key.conversation_id}"
+        with ExitStack() as deaf:
+            for way in ("stream", "ws") * 50:
+                deaf.enter_context(never_reading(url, f"{path}/{way}"))
+            for is_followed in (True, False):
+                deadline = time.monotonic() + 60
+                while deps.stream.has_listener(key) is not is_followed:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.1)
+            assert client.get(path).status_code == 200
+
+
 def never_reading(url: str, path: str) -> socket.socket:
     """A client that asks and never reads the answer."""
     place = urlsplit(url)
@@ -393,7 +415,7 @@ def never_reading(url: str, path: str) -> socket.socket:
 
 
 @pytest.mark.server
-def test_another_replica_tells_an_utterance_whole_when_it_is_said(
+def test_another_replica_tells_words_while_they_are_spoken(
     tmp_path: Path, millbrook: Path, script: Noted, postgres_server: PostgresServer, postgres_template: str
 ) -> None:
     database = postgres_server.create_database(like=postgres_template)
@@ -419,7 +441,9 @@ def test_another_replica_tells_an_utterance_whole_when_it_is_said(
     assert committed(told_far) == committed(told)
     assert of(told_far, "utterance.sentence") == of(told, "utterance.sentence")
     assert len(of(told, "utterance.delta")) > 2
-    assert of(told_far, "utterance.delta") == []
+    deltas = of(told_far, "utterance.delta")
+    assert len(deltas) > 2
+    assert "".join(one["text"] for one in deltas if one["utterance_id"].endswith(".0")) == FAREWELL
 
 
 # --- a world that is restored ---

@@ -123,6 +123,23 @@ def test_the_service_waits_until_its_databases_are_healthy_and_all_wait_for_the_
     assert SERVICES["passwords"]["entrypoint"] == ["sh", "/opt/compose/make-passwords.sh"]
 
 
+def test_three_replicas_stand_behind_a_balancer_that_takes_their_place() -> None:
+    yaml.SafeLoader.add_constructor("!reset", lambda *_: None)  # Compose: what the other file says is gone
+    more: dict[str, dict[str, Any]] = yaml.safe_load((SCRIPTS / "replicas.yml").read_text("utf-8"))["services"]
+    assert more["kataribe"] == {"ports": None, "deploy": {"replicas": 3}}
+    balancer, alone = more["balancer"], SERVICES["kataribe"]
+    assert balancer["ports"] == alone["ports"]
+    assert re.fullmatch(r"haproxy:\d+\.\d+-alpine", balancer["image"])
+    for name in ("restart", "read_only", "cap_drop", "security_opt"):
+        assert balancer[name] == alone[name]
+    assert balancer["entrypoint"][:2] == ["sh", "/opt/compose/with-passwords.sh"]
+    assert set(balancer["volumes"]) < set(alone["volumes"])
+    told = (SCRIPTS / Path(balancer["command"][-1]).name).read_text("utf-8")
+    assert re.search(r"^ +http-check send meth GET uri /readyz .*Bearer \$\{KATARIBE_API_KEY\}", told, re.MULTILINE)
+    assert re.search(r"^ +server-template replica 3 kataribe:8010$", told, re.MULTILINE)
+    assert re.search(r"^ +bind :8010$", told, re.MULTILINE)
+
+
 def test_nothing_has_to_be_set_before_the_first_start() -> None:
     assert ":?" not in COMPOSE.read_text(encoding="utf-8")
     lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()

@@ -1,6 +1,7 @@
 """Owns the tests of who carries which conversation, whatever stops on the way."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,8 +25,9 @@ from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
 from service.runtime.carried import ConversationRunner
 from service.runtime.memory_jobs import MemoryJobs
-from service.store.lease import Lease, Presence
+from service.store.lease import Lease
 from service.store.phase import Audience, EndReason, Phase
+from service.store.presence import Presence
 from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
@@ -245,11 +247,14 @@ def test_a_process_whose_connection_is_lost_shows_itself_again(postgres_url: str
 
     other.write_now(lambda s: s.add(WorldRow(id="main", language="en", started_at=0, now=0, runner=holder)))
     assert not is_gone()
-    ends = """SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    locks = """FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
         WHERE locktype = 'advisory' AND classid = 7203916 AND datname = current_database()"""
+    ends, living = (f"SELECT {what} {locks}" for what in ("pg_terminate_backend(pid)", "count(*)"))
     other.presence.close()
     other.write_now(lambda s: s.execute(text(ends)))
-    one.presence.show()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while other.write_now(lambda s: s.execute(text(living)).scalar()) == 0:
+        assert time.monotonic() < deadline
     assert not is_gone()
     one.close()
     assert is_gone()

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from service.api import (
     actions,
@@ -27,11 +27,12 @@ from service.api import (
     world,
     worlds,
 )
+from service.api.access import ACCESS
 from service.api.chat import router as chat
-from service.api.key import ApiKey
+from service.api.key import OPEN, Keys
 from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
-from service.api.middleware import Guard, HeadAsGet, RequestId
+from service.api.middleware import Allowed, Guard, HeadAsGet, RequestId
 from service.content.files import bundled_content
 from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
@@ -65,16 +66,21 @@ TAGS = (
 )
 
 
-def _named(route: BaseRoute) -> BaseRoute:
-    """``start_conversation`` is ``startConversation``: what generated clients call it."""
+def _served(route: BaseRoute) -> BaseRoute:
+    """``start_conversation`` is ``startConversation``: what generated clients call it. And only keys that may are let
+    in.
+    """
     if isinstance(route, APIRoute):
         first, *rest = route.name.split("_")
         route.operation_id = first + "".join(word.capitalize() for word in rest)
+    assert isinstance(route, Route | WebSocketRoute)  # noqa: S101 - there are no others
+    if route.path not in OPEN:
+        route.app = Allowed(route.app, ACCESS[route.name])
     return route
 
 
 ROUTES = tuple(
-    _named(route)
+    _served(route)
     for router in (
         conversations.router,
         scenes.router,
@@ -127,12 +133,13 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with wiring.running(carries=carries, reload_content=reload_content) as app.state.deps:
+            await app.state.keys.begin(app.state.deps.conversation.database)
             try:
                 yield
             finally:
                 await tools.stop()
 
-    key = ApiKey.of(settings)
+    keys = Keys(settings)
     app = FastAPI(
         routes=[*ROUTES],
         title="Kataribe",
@@ -147,13 +154,13 @@ def create_app(
         redoc_url=None,
     )
     app.state.settings = settings
-    app.state.key = key
+    app.state.keys = keys
     app.state.models_missing = "none" in wiring.models.names().values()
-    problem.install(app, keyed=key is not None)
-    tools = McpEndpoint(app, settings.api_key.get_secret_value() if settings.api_key else None, checker(settings))
-    app.router.routes.append(Route("/mcp", tools, include_in_schema=False))
+    problem.install(app, keyed=not keys.is_open)
+    tools = McpEndpoint(app, checker(settings))
+    app.router.routes.append(_served(Route("/mcp", tools, name="mcp", include_in_schema=False)))
     app.add_middleware(HeadAsGet)
-    app.add_middleware(Guard, settings=settings, key=key)
+    app.add_middleware(Guard, settings=settings, keys=keys)
     if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(
             CORSMiddleware,

@@ -2,6 +2,7 @@
 
 KataribeError
 ├── KeyMissing              401   the service has a key, and the request does not show it
+├── KeyRefused              403   the key that the request shows is not for what it asks
 ├── HostNotAllowed          403   the request calls the service by a name that is not its own
 ├── CrossSite               403   a page of another site wants to change something
 ├── RequestTooSlow          408   the request's body did not arrive in time
@@ -9,6 +10,7 @@ KataribeError
 ├── TooManyValues           413   the request's body has more values of JSON than anybody needs
 ├── BodyEncoded             415   the request's body is compressed
 ├── TooManyLines            413   a past of more lines than one call may give
+├── TooManyTries            429   from one address came too many wrong keys
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
 │   └── NoSuchWorld         404   a world that is to be exported, and is not in the store
 ├── NoSuchModel             404   nobody whom a chat client could call by that model
@@ -138,6 +140,14 @@ def usable(file: Path) -> Iterator[None]:
 
 class KeyMissing(KataribeError, status=401):
     """No facts."""
+
+
+class KeyRefused(KataribeError, status=403):
+    """Facts: `key`, its name, and `reason`."""
+
+
+class TooManyTries(KataribeError, status=429):
+    """Facts: `retry_after_seconds`."""
 
 
 class HostNotAllowed(KataribeError, status=403):

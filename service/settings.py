@@ -168,7 +168,8 @@ class WorldSettings(BaseModel, frozen=True, extra="forbid"):
     has come to nothing. `openings_per_day`: so often somebody may speak to a player first in a world day; 0: nobody
     does. `opening_cooldown_minutes` (of the world): so long one who did speaks to no player first.
     `daily_snapshots`: a world is kept as it stands when a day begins, and so many such days. `table`: most people in
-    one talk of the living world; 2: nobody joins.
+    one talk of the living world; 2: nobody joins. `player_talks`: what a talk with a player leaves is known to the
+    village, or `private`: it stands in no prompt that another may hear of (talks that are closed from then on).
     """
 
     language: Language | None = None
@@ -187,6 +188,7 @@ class WorldSettings(BaseModel, frozen=True, extra="forbid"):
     opening_cooldown_minutes: int = Field(default=240, ge=0)
     daily_snapshots: int = Field(default=3, ge=0, le=1000)
     table: int = Field(default=4, ge=2, le=8)
+    player_talks: Literal["village", "private"] = "village"
 
 
 def _share(value: object) -> object:

@@ -1,16 +1,16 @@
-"""Owns what is done to a long-term memory by hand: other installations' groups are taken over or removed, what another
-embedder has embedded is embedded anew, what people remember is written to a file and read from one, and what has faded
-is removed.
+"""Owns what is done to a store by hand: keys are given out; other installations' groups are taken over or removed, what
+another embedder has embedded is embedded anew, what people remember is written to a file and read from one, and what
+has faded is removed.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from sqlmodel import Session, col, exists, select
 
@@ -37,6 +37,8 @@ from service.store.tables import (
 )
 from service.wiring import chosen_worlds, opened_database
 from world.time import LATEST
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from service.memory.graphiti.projection import GraphitiProjection
@@ -104,6 +106,18 @@ def prune_talks(session: Session, world_id: str, talks: Collection[str]) -> int:
             session.delete(found)
             removed += 1
     return removed
+
+
+def with_keys(settings: Settings, work: Callable[[Session], T]) -> T:
+    """What `work` does with the keys that are given out (store/keys.py). The service may run meanwhile.
+
+    Raises:
+        Misconfigured: the settings have no key, beside which others count; or the database cannot be opened.
+    """
+    if not settings.api_key:
+        raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_of_settings"))
+    with opened_database(settings, shared=True) as database:
+        return database.write_now(work)
 
 
 async def adopt(settings: Settings, world_id: str) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -160,13 +160,13 @@ def chosen_worlds(settings: Settings, content: Content | None = None) -> WorldRe
 
 
 @contextmanager
-def opened_database(settings: Settings) -> Iterator[Database]:
-    """The migrated database; one of SQLite's is this process's alone.
+def opened_database(settings: Settings, *, shared: bool = False) -> Iterator[Database]:
+    """The migrated database; one of SQLite's is this process's alone, unless it is `shared`.
 
     Raises:
         Misconfigured: it cannot be opened, is damaged, or another process has it.
     """
-    with store_lock(settings), closing(Database(settings.store_url)) as database:
+    with nullcontext() if shared else store_lock(settings), closing(Database(settings.store_url)) as database:
         try:
             database.migrate()
         except OperationalError as exc:

@@ -157,6 +157,28 @@ def test_what_would_take_all_memory_is_told_and_not_made(tmp_path: Path, asked: 
     assert "100000" in told
 
 
+@pytest.mark.parametrize(
+    "slip",
+    [
+        "{% set n = namespace(x='ab') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+        "{% set n = namespace(x='ab') %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}",
+        "{% set n = namespace(x=['ab']) %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}",
+        "{% set n = namespace(x='ab') %}{% for i in range(60) %}{% set n.x = [n.x, n.x] | join %}{% endfor %}",
+        "{% set n = namespace(x='ab') %}{% for i in range(60) %}{% set n.x = n.x.replace('a', n.x) %}{% endfor %}",
+        "{% set n = namespace(x='ab') %}{% for i in range(60) %}"
+        "{% set y %}{{ n.x }}{{ n.x }}{% endset %}{% set n.x = y %}{% endfor %}",
+        "{% for i in range(90000) %}{% for j in range(90000) %}{% for k in range(90000) %}{% endfor %}{% endfor %}"
+        "{% endfor %}",
+    ],
+    ids=["tilde", "plus", "lists", "join", "replace", "blocks", "loops"],
+)
+def test_what_would_grow_with_each_round_or_never_end_is_told(tmp_path: Path, slip: str) -> None:
+    game = put(Village().write(tmp_path), "en/persona.j2", f"You are {{{{ scene.speaker.name }}}}.\n{slip}\n")
+    (told,) = problems(game, "en")
+    assert "prompts/en/persona.j2" in told
+    assert "1000000" in told
+
+
 def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     game = Village().write(tmp_path)
     (game / "prompts").write_text("no folder")

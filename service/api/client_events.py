@@ -248,7 +248,7 @@ def _follow(of: Callable[..., Any], prefix: str, tag: str, suffix: str = "") -> 
                 told += await follower.next(left)
             return Updates(items=[event for event, _ in told], next=str(follower.position), over=follower.is_over)
 
-    @router.websocket(f"{prefix}/ws")
+    @router.websocket(f"{prefix}/ws", name=f"send_client_events{suffix}")
     async def send_client_events(
         websocket: WebSocket, deps: Serving, followed: Annotated[Followed, Depends(of)], after: After = "0"
     ) -> None:

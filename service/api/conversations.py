@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
+from service.api.access import Asking, require_player
 from service.api.dependencies import (
     KNOWN_QUERY,
     AsAsked,
@@ -83,6 +84,7 @@ async def start_conversation(
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
+    key: Asking,
     wait: Wait = False,
 ) -> ConversationDetail:
     """Let a character talk to the NPC, or to the other character, it stands next to.
@@ -95,6 +97,7 @@ async def start_conversation(
 
     In mode `player` a player begins, and the conversation waits for what it says (`POST /conversations/{id}/say`).
     """
+    require_player(key, body.player_id if body.mode == "player" else None)
     wanted, names = _start(body, deps), deps.conversation.models.names()
     begin = talk_with_player if body.mode == "player" else talk
     request = Once.of(world_id, asked, is_read_anew=True)
@@ -241,6 +244,7 @@ async def say_in_conversation(
     response: Response,
     deps: Serving,
     asked: AsAsked,
+    asking: Asking,
     wait: Wait = False,
 ) -> SaidOut:
     """Say something as the player, or as the one for whom a human has taken over.
@@ -249,7 +253,9 @@ async def say_in_conversation(
     in the answer (200). The same `message_id` sent again says nothing new.
     """
     told = body.context.told if body.context else ()
-    words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id, told=told)
+    speaker_id = body.person_id or asking.player_id
+    require_player(asking, speaker_id)
+    words = Words(text=body.text, message_id=body.message_id, person_id=speaker_id, told=told)
     work = partial(say, worlds=deps.conversation.worlds, key=key, words=words)
     return await _said(deps, key, work, asked, response, wait=wait)
 

@@ -148,10 +148,12 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
     titles = {
         400: "The body cannot be read",
         401: "The service has a key, and it is not shown",
+        403: "The key is for less, for another world or for another player",
         404: "Not there",
         409: "The world is not in a state for this",
         413: "The body is too long",
         422: "The request is wrong",
+        429: "Too many wrong keys came from there",
         502: "The language model failed",
         503: "Something this needs is away or not configured",
     }

@@ -6,6 +6,7 @@ The SDK is loaded when somebody asks for a tool: it brings 60 MB that a game nev
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 import httpx
 from pydantic import Field, ValidationError
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -252,13 +254,16 @@ def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
     )
 
 
+_SHOWN: ContextVar[dict[str, str]] = ContextVar("shown")
+"""The key of whoever uses a tool, as a header."""
+
+
 class McpEndpoint:
     """The tools over HTTP, as an ASGI application: streamable HTTP without sessions, so that any replica answers."""
 
-    def __init__(self, app: ASGIApp, key: str | None, check: Checker) -> None:
-        """The tools ask `app` itself, and show it `key`."""
+    def __init__(self, app: ASGIApp, check: Checker) -> None:
+        """The tools ask `app` itself, and show it the key that they are asked with."""
         self._app = app
-        self._key = key
         self._check = check
         self._begun = asyncio.Lock()
         self._manager: StreamableHTTPSessionManager | None = None
@@ -269,6 +274,7 @@ class McpEndpoint:
         if scope["method"] != "POST":  # without sessions the service has nothing to say of itself: no stream, no end
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
+        _SHOWN.set({"Authorization": Headers(scope=scope).get("authorization", "")})
         async with self._begun:
             manager = self._manager or await self._begin()
         await manager.handle_request(scope, receive, send)
@@ -289,10 +295,13 @@ class McpEndpoint:
     async def _serve(self, ready: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
         from mcp.server.transport_security import TransportSecuritySettings
 
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        async def show(request: httpx.Request) -> None:
+            request.headers.update(_SHOWN.get())
+
+        hooks = {"request": [show]}
         transport = httpx.ASGITransport(app=self._app)
         async with httpx.AsyncClient(
-            transport=transport, base_url="http://127.0.0.1", headers=headers, timeout=SECONDS
+            transport=transport, base_url="http://127.0.0.1", event_hooks=hooks, timeout=SECONDS
         ) as http:
             server = mcp_server(http, self._check)
             # Who may ask at all, the service's own guard has seen to.

@@ -15,7 +15,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problem
-from service.api.key import OPEN, ApiKey, to_login
+from service.api.access import Access, require
+from service.api.key import ANYBODY, OPEN, Keys, to_login
 from service.api.problem import REQUEST_ID_HEADER, media_type
 from service.errors import (
     BodyEncoded,
@@ -63,9 +64,9 @@ before 5.9 sends everything as a PUT after its first PUT.
 class Guard:
     """ASGI middleware. Who is refused gets a problem, and its connection is closed: nothing more of it is read."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, key: ApiKey | None) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
         self._app = app
-        self._key = key
+        self._keys = keys
         self._hosts = Hosts(settings.host, settings.allowed_hosts)
         self._origins = frozenset(settings.cors_origins)
         self._max_body_bytes = settings.max_body_bytes
@@ -82,8 +83,8 @@ class Guard:
             self._hosts.check(headers)
             if method not in _SAFE:  # and any page may open a WebSocket: no browser asks for another site's leave
                 self._check_site(headers)
-            if self._key is not None and scope["path"] not in OPEN and not self._key.is_shown(HTTPConnection(scope)):
-                raise KeyMissing
+            is_open = scope["path"] in OPEN
+            scope["key"] = ANYBODY if is_open else await self._keys.shown(HTTPConnection(scope))
             past = method == "POST" and PAST.fullmatch(scope["path"]) is not None
             most = max(self._max_body_bytes, PAST_BYTES) if past else self._max_body_bytes
             if method is not None:
@@ -246,6 +247,22 @@ class HeadAsGet:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
         await self._app({**scope, "method": "GET"}, receive, sending)
+
+
+class Allowed:
+    """The ASGI application of one route, for keys that have access to it."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await require(self._access, scope["key"], HTTPConnection(scope))
+        except KataribeError as exc:
+            await problem.answer(scope, exc)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 _BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")

@@ -13,6 +13,7 @@ from pydantic import Field
 from sqlmodel import Session, col, select
 
 from service.api import views
+from service.api.access import Asking, require_scope
 from service.api.dependencies import (
     KNOWN_QUERY,
     LINKED,
@@ -54,6 +55,7 @@ from service.runtime.world_session import DecidingBy, WorldSession, how_of
 from service.store.event_kinds import Decided
 from service.store.events import told_to
 from service.store.idempotency import Once, Replayed
+from service.store.keys import Scope
 from service.store.phase import Audience
 from service.store.tables import (
     ConversationRow,
@@ -268,7 +270,7 @@ async def change_npc(
     openapi_extra=_BODY,
 )
 async def put_person_of_world(
-    person_id: Slug, request: Request, response: Response, deps: Serving, world_id: WorldId, asked: AsAsked
+    person_id: Slug, request: Request, response: Response, deps: Serving, world_id: WorldId, asked: AsAsked, key: Asking
 ) -> PersonDetail:
     """Make a person while the world runs (201), or change its profile (200). The profile has the keys of a YAML file of
     content, with its `kind` beside them, and `node_id` for an NPC: where it stands. A `player` needs no more than a
@@ -276,9 +278,10 @@ async def put_person_of_world(
 
     A character begins its life at home, from the next settled minute on; where an NPC comes to stand the way is closed.
 
-    A person of the content is refused: its file says who it is.
+    A person of the content is refused: its file says who it is. A key of the scope `play` makes players alone.
     """
     made = read_made(person_id, await request.body())
+    require_scope(key, Scope.PLAY if made.kind == "player" else Scope.AUTHOR)
 
     def work(session: Session, world_session: WorldSession) -> tuple[bool, PersonDetail]:
         is_new = put_person(session, deps.conversation.worlds, world_session, made)

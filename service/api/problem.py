@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
+from service.api.access import ACCESS
 from service.api.dependencies import MEDIA_TYPE, NOT_BLANK, REF, In, describe
 from service.api.key import OPEN
 from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull, StoreUnavailable
@@ -128,6 +129,8 @@ def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> di
         is_answered = {
             400: "requestBody" in operation or is_openai,
             401: path not in OPEN,
+            403: path not in OPEN,
+            429: path not in OPEN,
             404: "{" in path,
             422: not is_openai and not is_health,
             503: not is_health,
@@ -138,7 +141,8 @@ def _described(describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> di
             openai = {"application/json": {"schema": {"$ref": REF.format(model="OpenAIError")}}}
             responses |= {key: {**told, "content": openai} for key, told in responses.items() if key >= "400"}
         if keyed:
-            operation["security"] = [{"HTTPBearer": []}]
+            name = re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", operation["operationId"])
+            operation["security"] = [{"HTTPBearer": [ACCESS[name].scope]}] if path not in OPEN else []
         for content in sent["content"].values():
             models = _REFERRED.findall(json.dumps(content["schema"]))
             bodies = {name: {"value": body} for one in models for name, body in In.examples.get(one, {}).items()}
@@ -174,14 +178,13 @@ def problem_of(error: KataribeError, language: Language) -> Problem:
 
 def answer(scope: Scope, error: KataribeError) -> JSONResponse:
     """The answer to a request that is refused before, or let go after, the app has it."""
-    return _answer(scope, problem_of(error, language_of(HTTPConnection(scope))))
+    seconds = error.facts.get("retry_after_seconds")
+    headers = {} if seconds is None else {"Retry-After": str(round(seconds))}
+    return _answer(scope, problem_of(error, language_of(HTTPConnection(scope))), headers)
 
 
 async def _ours(request: HTTPConnection, error: KataribeError) -> JSONResponse:
-    headers = {}
-    if error.facts.get("retry_after_seconds") is not None:
-        headers["Retry-After"] = str(round(error.facts["retry_after_seconds"]))
-    return _answer(request.scope, problem_of(error, language_of(request)), headers)
+    return answer(request.scope, error)
 
 
 async def _validation(

@@ -45,7 +45,7 @@ class Server(uvicorn.Server):
         grace_seconds: int = 1,
     ) -> None:
         """Raises: Misconfigured: others than this machine could reach it, and there is no key."""
-        if not is_loopback(host) and app.state.key is None:
+        if not is_loopback(host) and app.state.keys.is_open:
             raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_missing", host=host))
         patience = {"patience_seconds": app.state.settings.request_timeout_seconds}
         config = uvicorn.Config(

@@ -20,7 +20,7 @@ from service.llm.chat import Answer, ChatModel, Prompt, PromptValues, Templates
 from service.memory.closing.context import Ref, Sentence, Weight
 from service.memory.episodes import episode_of
 from service.memory.lexical import normal
-from service.memory.record import Episode, Group, Kind, Memory, Source, memory_of, next_revision, row_of
+from service.memory.record import ANYBODY, Episode, Group, Kind, Memory, Source, memory_of, next_revision, row_of
 from service.memory.telling import MemoryKind, one_line, ref, told_of
 from service.people.commitments import commitment_line, open_commitments
 from service.people.worlds import WorldView
@@ -114,6 +114,7 @@ def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> d
                 is_seen=memory.source is Source.OBSERVATION,
             )
         )
+    private = world.cast.players if world.settings.player_talks == "private" else ()
     for promise in open_commitments(session, world, *person_ids):
         for person_id in {promise.by_id, promise.to_id} & found.keys():
             found[person_id].append(
@@ -124,6 +125,7 @@ def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> d
                     since=promise.made_at,
                     expires_at=promise.ends_at,
                     partner_id=promise.other(person_id),
+                    kept_from=(ANYBODY,) if promise.other(person_id) in private else (),
                 )
             )
     return {one: sorted(all_of, key=lambda each: (-each.expires_at, each.ref)) for one, all_of in found.items()}

@@ -276,9 +276,9 @@ class Reflections:
         memories = [
             memory
             for memory in (one.memory for one in newest)
-            if memory.known_from > lived.since and kept.lets(f"{memory.text} {memory.quote}")
+            if memory.known_from > lived.since and kept.lets_item(memory)
         ]
-        episodes = [one for one in lived.episodes if kept.lets(one.text)]
+        episodes = [one for one in lived.episodes if kept.lets_item(one)]
         return ReflectionContext(
             language=world.language,
             person_id=key.person_id,

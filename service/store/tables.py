@@ -130,6 +130,22 @@ class InstallationRow(SQLModel, table=True):
     tokens: int = Field(default=0, sa_type=BigInteger)
 
 
+@Policy(copied=False)
+class ApiKeyRow(SQLModel, table=True):
+    """A key that was given out (store/keys.py), by the SHA-256 of its secret. Where it names a world or a player it is
+    for that one alone; `made_at` is the machine's time, in UTC.
+    """
+
+    __tablename__ = "api_keys"
+
+    digest: str = Field(primary_key=True)
+    name: str = Field(unique=True)
+    scope: str
+    only_world: str | None = None
+    only_player: str | None = None
+    made_at: str
+
+
 @Policy(exported=False)
 class WorldRow(_Leased, table=True):
     """One running world and its clock.

@@ -183,9 +183,9 @@ async def docs_page() -> Response:
 
 
 @router.get("/login")
-async def login_page(page: Asked, next: str = "/", wrong: bool = False) -> Response:
+async def login_page(page: Asked, next: str = "/", wrong: bool = False, wait: int = 0) -> Response:
     """Where a person shows the service's key; `next` is where that leads. The form is sent to api/key.py."""
-    return page.render("login.html", next=next, wrong=wrong)
+    return page.render("login.html", next=next, wrong=wrong, wait=wait)
 
 
 @router.get("/view/conversations/{conversation_id}")

@@ -11,7 +11,7 @@ from service.public.models import write_logs
 from studio.cli.options import cli, own_language, say
 
 # in the order in which the help names their commands
-from studio.cli import serve, worlds, scenes, memory, generate, exchange, content  # isort: skip  # noqa: F401
+from studio.cli import serve, worlds, scenes, memory, keys, generate, exchange, content  # isort: skip  # noqa: F401
 
 __all__ = ["cli", "main"]
 

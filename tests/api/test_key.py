@@ -1,4 +1,4 @@
-"""Owns the tests of the service's one key: nothing without it, everything with it, and a way in for a person."""
+"""Owns the tests of the key of the settings: nothing without it, everything with it, and a way in for a person."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from starlette.testclient import WebSocketDenialResponse
 from websockets.sync.client import connect
 
+from service.api.key import Brake
 from service.api.server import Server
 from service.app import create_app
 from service.errors import Misconfigured
@@ -42,7 +43,13 @@ def served(keyed: Settings) -> Iterator[TestClient]:
 def client(served: TestClient) -> TestClient:
     """The same client with an empty jar."""
     served.cookies.clear()
+    unbraked(served)
     return served
+
+
+def unbraked(client: TestClient) -> None:
+    """Let nobody wait for wrong keys that came before."""
+    client.app.state.keys.brake = Brake()  # type: ignore[attr-defined]  # it is the app
 
 
 def every_path(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -66,6 +73,7 @@ def test_nothing_answers_without_the_key_but_that_the_process_is_there(client: T
             )
             assert (answer.status_code, "KATARIBE_API_KEY" in told) == (401, True)
             assert answer.headers["www-authenticate"] == "Bearer"
+            unbraked(client)
     assert client.get("/healthz").status_code == 200
 
 
@@ -101,7 +109,7 @@ def test_the_key_does_not_open_what_another_site_asks(client: TestClient) -> Non
 def test_the_description_says_that_a_key_is_needed(client: TestClient, keyed: Settings) -> None:
     described = client.get("/openapi.json", headers=BEARER).json()
     assert described["components"]["securitySchemes"] == {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
-    assert described["paths"]["/world"]["get"]["security"] == [{"HTTPBearer": []}]
+    assert described["paths"]["/world"]["get"]["security"] == [{"HTTPBearer": ["play"]}]
     without = create_app(keyed.model_copy(update={"api_key": None})).openapi()
     assert "securitySchemes" not in without["components"]
     for spec in (described, without):
@@ -183,7 +191,9 @@ def test_a_new_key_ends_what_the_old_one_let_in(client: TestClient, keyed: Setti
     client.post("/login", data={"key": KEY, "next": "/"}, follow_redirects=False)
     cookies = dict(client.cookies)
     assert cookies
-    renewed = TestClient(create_app(keyed.model_copy(update={"api_key": SecretStr("another")})), cookies=cookies)
+    renewed = TestClient(
+        create_app(keyed.model_copy(update={"api_key": SecretStr("another-key-of-16")})), cookies=cookies
+    )
     problem(renewed.get("/readyz"), 401, "key-missing")
 
 
@@ -216,6 +226,14 @@ def test_beyond_loopback_the_service_does_not_listen_without_a_key(
         with pytest.raises(Misconfigured, match="KATARIBE_API_KEY"):
             Server(create_app(settings_for(tmp_path, millbrook, api_key=none)), host=host)
     Server(create_app(keyed), host=host)
+
+
+@pytest.mark.parametrize("length", [1, 15])
+def test_a_key_that_is_too_short_is_refused_at_the_start(tmp_path: Path, millbrook: Path, length: int) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        create_app(settings_for(tmp_path, millbrook, api_key=SecretStr("k" * length)))
+    assert "KATARIBE_API_KEY: expected at least 16" in refused.value.sentence("en")
+    assert "16 文字以上" in refused.value.sentence("ja")
 
 
 @pytest.mark.parametrize("key", ["two words", "キー", "line\nbreak", " "])

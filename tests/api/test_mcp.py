@@ -125,11 +125,11 @@ def test_there_is_no_stream_to_wait_for(connect: Connect) -> None:
 
 
 def test_who_has_no_key_has_no_tools(tmp_path: Path, millbrook: Path) -> None:
-    settings = settings_for(tmp_path, millbrook).changed(api_key=SecretStr("sesame"))
+    settings = settings_for(tmp_path, millbrook).changed(api_key=SecretStr("sesame-sesame-sesame"))
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     with TestClient(create_app(settings)) as client:
         problem(client.post("/mcp", json=asked), 401, "key-missing")
-        told = {"Authorization": "Bearer sesame", "Accept": "application/json, text/event-stream"}
+        told = {"Authorization": "Bearer sesame-sesame-sesame", "Accept": "application/json, text/event-stream"}
         assert client.post("/mcp", json=asked, headers=told).status_code == 200
 
 

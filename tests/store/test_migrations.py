@@ -81,7 +81,7 @@ def test_every_primary_key_begins_with_its_world(database: Database) -> None:
     """So that a branch of a world may copy rows with their ids. What is no world's is said here."""
     keys = {name: [c.name for c in table.primary_key] for name, table in SQLModel.metadata.tables.items()}
     others = {name: key for name, key in keys.items() if key[0] != "world_id"}
-    assert others == {"worlds": ["id"], "installation": ["number"]}
+    assert others == {"worlds": ["id"], "installation": ["number"], "api_keys": ["digest"]}
     with database.engine.connect() as connection:
         made = {name: inspect(connection).get_pk_constraint(name)["constrained_columns"] for name in keys}
     assert made == keys

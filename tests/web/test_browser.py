@@ -375,14 +375,14 @@ def test_the_api_is_read_and_tried_without_a_word_to_anybody_else(chromium_brows
 
 
 def test_a_person_logs_in_once_and_everything_is_there(chromium_browser: Browser, tmp_path: Path) -> None:
-    settings = playing(tmp_path, "ja").model_copy(update={"api_key": SecretStr("a-key")})
+    settings = playing(tmp_path, "ja").model_copy(update={"api_key": SecretStr("a-key-of-a-browser")})
     with serving(settings) as address, looking(chromium_browser) as page:
         page.goto(f"{address}/?lang=en")
         expect(page.locator("h1")).to_have_text("Log in")
         page.locator("input[type=password]").fill("a-kez")
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert").filter(has_text="not the key")).to_be_visible()
-        page.locator("input[type=password]").fill("a-key")
+        page.locator("input[type=password]").fill("a-key-of-a-browser")
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url(f"{address}/?lang=en")
         meet(page, f"{address}/?lang=en")

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import format_sse_event
 
+from service.api.access import Asking, require_player
 from service.api.chat.request import AnswerStream, Begun, ChatTarget, begin, check, let_in, make
 from service.api.chat.schemas import (
     AnswerMessage,
@@ -65,6 +66,7 @@ async def complete_chat(
     deps: Serving,
     world_id: WorldId,
     asked: AsAsked,
+    key: Asking,
 ) -> Response:
     """Talk to somebody with any client of OpenAI's chat completions.
 
@@ -73,6 +75,7 @@ async def complete_chat(
     is read. The rest, a system prompt too, is not what the person goes by.
     """
     wanted = ChatTarget.of(body.model)
+    require_player(key, wanted.player_id)
     check(body)
     deps.require_models()
     await let_in(deps, world_id, wanted)

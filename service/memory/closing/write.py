@@ -15,7 +15,18 @@ from service.memory.closing.ask import Before, ClosingQuestion, parted_at, read_
 from service.memory.closing.check import CheckedClosing, CheckedSide, Rejected
 from service.memory.memory_store import MemoryStore
 from service.memory.mind import REFLECTS_AT, MidTerm, begin_reflections, tell_over
-from service.memory.record import Embedded, Episode, Group, Kind, Memory, Source, Support, derived_memory_id, row_of
+from service.memory.record import (
+    ANYBODY,
+    Embedded,
+    Episode,
+    Group,
+    Kind,
+    Memory,
+    Source,
+    Support,
+    derived_memory_id,
+    row_of,
+)
 from service.memory.telling import told_of
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitment import around, node_named
@@ -121,6 +132,12 @@ class _Taken:
     partner_id: str
     others: tuple[str, ...]
     memories: tuple[Memory, ...]
+    is_private: bool
+
+    @property
+    def kept_from(self) -> list[str]:
+        """The ids of those who must hear nothing of the talk."""
+        return [ANYBODY] if self.is_private else _kept_from(self.memories)
 
     @property
     def person_id(self) -> str:
@@ -161,10 +178,12 @@ def write_closing(
         lambda one: max(said_at[one.turn], *(late.get(i, WorldTime(0)) for i in (one.by_id, one.to_id))),
     )
     between = [memory for one in taken for memory in one.memories if memory.kept_from]
-    if checked.not_to_quote or between:
+    is_private = any(one.is_private for one in taken)
+    if checked.not_to_quote or between or is_private:
         for turn in session.exec(select(TurnRow).where(*said_in(conversation.key))):
             turn.not_to_quote = turn.not_to_quote or turn.turn in checked.not_to_quote
-            turn.kept_from = _kept_from(memory for memory in between if turn.turn in memory.turns)
+            kept_from = _kept_from(memory for memory in between if turn.turn in memory.turns)
+            turn.kept_from = [ANYBODY] if is_private else kept_from
     if any(memory.source is Source.GOAL for one in taken for memory in one.memories):
         count_people_revision(session, world.id)
     _tell_rejected(session, world, conversation, taken[::-1])
@@ -187,13 +206,18 @@ def _taken(world: WorldView, conversation: ConversationRow, question: ClosingQue
     at = question.known_from[who.person_id]
     seen = () if who.is_player else context.shared(who.person_id).values()
     done = [line for line in seen if line.did]
+    is_private = world.settings.player_talks == "private" and any(one.is_player for one in context.participants)
+    told = side.memories
+    if is_private:
+        told = tuple(replace(one, kept_from=(ANYBODY,), partner_id=one.partner_id or partner.person_id) for one in told)
     return _Taken(
         side=side,
         at=at,
         partner_id=partner.person_id,
         others=tuple(other.person_id for other, _ in context.others_of(who) if other is not partner),
+        is_private=is_private,
         memories=(
-            *side.memories,
+            *told,
             *(  # What the game did for one of them, and confirmed: no model judges that. A player keeps nothing of it.
                 Memory(
                     id=derived_memory_id(who.person_id, conversation.id, -number),
@@ -233,7 +257,7 @@ def _remember(
         at=one.at,
         others=one.others,
         support=side.support,
-        kept_from=tuple(_kept_from(one.memories)),
+        kept_from=tuple(one.kept_from),
     )
     revision = memory.remember(session, group, one.memories, embedded, episode)
     tell_over(session, (row_of(group, each, revision) for each in one.memories), now)

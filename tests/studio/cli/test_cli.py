@@ -473,7 +473,7 @@ def test_the_service_listens_beyond_this_machine_with_a_key_only(
     assert told in errors
     assert len(errors.splitlines()) == 1
     assert not (tmp_path / "d").exists()
-    monkeypatch.setenv("KATARIBE_API_KEY", "a-key")
+    monkeypatch.setenv("KATARIBE_API_KEY", "a-key-of-some-length")
     with pytest.raises(AssertionError, match="it was served"):
         cli.cli([str(part) for part in everywhere], standalone_mode=False)
 
@@ -481,7 +481,7 @@ def test_the_service_listens_beyond_this_machine_with_a_key_only(
 def test_a_key_in_the_environment_does_not_lock_the_demo_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("KATARIBE_API_KEY", "a-key")
+    monkeypatch.setenv("KATARIBE_API_KEY", "a-key-of-some-length")
     monkeypatch.setattr(demo, "PACE_SECONDS", 0.0)
     monkeypatch.setattr(uvicorn.Server, "serve", SERVE)
     cli.cli(["demo", "--language", "en", "--content", str(write_village(tmp_path / "game"))], standalone_mode=False)
@@ -575,3 +575,24 @@ def test_a_full_disk_is_told_in_a_sentence(
     code, told, errors = main("serve", "--rehearsal", "--data", tmp_path)
     assert (code, told, len(errors.splitlines())) == (2, "", 1)
     assert word in errors
+
+
+def test_keys_are_given_out_listed_and_revoked_and_shown_once(
+    main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    data = ("--data", tmp_path / "data")
+    code, _, errors = main("keys", "add", "phone", *data)
+    assert (code, "KATARIBE_API_KEY" in errors) == (2, True), "beside which it would count"
+    monkeypatch.setenv("KATARIBE_API_KEY", "the-owner-chose-this-key")
+    with closing(DataLock(tmp_path / "data")):  # as a service that runs holds it
+        code, secret, _ = main("keys", "add", "phone", "--scope", "author", "--world", "main", "--player", "ken", *data)
+        assert (code, secret[:4], len(secret.strip())) == (0, "kat_", 47)
+        assert "phone" in main("keys", "add", "phone", *data)[2]
+        assert main("keys", "add", "two words", *data)[0] == 2
+        listed = main("keys", "list", *data)[1]
+        assert listed.split("\t")[:4] == ["phone", "author", "main", "ken"]
+        assert secret.strip() not in listed
+        assert main("keys", "revoke", "phone", *data)[0] == 0
+        assert main("keys", "list", *data)[1] == ""
+        assert main("keys", "revoke", "phone", *data)[0] == 2
+    assert secret.strip().encode() not in (tmp_path / "data" / "kataribe.db").read_bytes()

@@ -17,6 +17,7 @@ from service.api import (
     health,
     memories,
     memory,
+    metrics,
     people,
     problem,
     quality,
@@ -92,6 +93,7 @@ ROUTES = tuple(
         memories.router,
         chat.router,
         health.router,
+        metrics.router,
         login,
         pages.router,
     )
@@ -163,4 +165,5 @@ def create_app(
             expose_headers=[problem.REQUEST_ID_HEADER],
         )
     app.add_middleware(RequestId)  # outside all others: who is refused is told its id too
+    app.add_middleware(metrics.Measured)
     return app

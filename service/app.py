@@ -17,6 +17,7 @@ from service.api import (
     health,
     memories,
     memory,
+    metrics,
     people,
     problem,
     quality,
@@ -98,6 +99,7 @@ ROUTES = tuple(
         memories.router,
         chat.router,
         health.router,
+        metrics.router,
         login,
         pages.router,
     )
@@ -170,4 +172,5 @@ def create_app(
             expose_headers=[problem.REQUEST_ID_HEADER],
         )
     app.add_middleware(RequestId)  # outside all others: who is refused is told its id too
+    app.add_middleware(metrics.Measured)
     return app

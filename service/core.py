@@ -235,6 +235,8 @@ class Core:
         """Forget the world wholly; a run that it is on ends. Raises: Replayed, KeyReused: as `once`."""
         await self.clock_scheduler.forget(world_id)
         await self.world_runner.rewrite(world_id, lambda s: once(s, request, partial(forget_world, s, world_id)))
+        self.conversation.memory.forget_world(world_id)
+        self.conversation.worlds.forget_world(world_id)
         await self.runner.memory_jobs.deliver_due(world_id)
 
     async def bring_on(self, world_id: str | None = None) -> None:

@@ -249,7 +249,7 @@ def _refused(wrong: Iterable[ContentProblem]) -> ProfileWrong:
     return ProfileWrong([WrongLine(where=f"body.{one.key_path}".rstrip("."), reason=one.said) for one in wrong])
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_000)
 def _file_of(made: Made) -> PersonFile:
     """Raises: ValidationError."""
     return _FILES[made.kind].model_validate({"id": made.id, **json.loads(made.profile)})
@@ -262,6 +262,6 @@ def _in_language(made: Made, language: Language, fragments: Fragments) -> Any:
     return _PROFILES[made.kind](**with_fragments(person, fragments).told(language))
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_000)
 def _profile_of(made: Made, language: Language) -> Any:
     return _PROFILES[made.kind](**_file_of(made).told(language))

@@ -101,6 +101,7 @@ class Engine:
         """
         try:
             row = await close(self._deps, key)
+            self._tries.pop(key, None)
         except NotFound:  # it was forgotten meanwhile
             return
         except Exception as exc:  # noqa: BLE001

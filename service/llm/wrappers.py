@@ -22,6 +22,7 @@ from service.errors import (
     ModelTruncated,
 )
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener, prompt_tokens
+from service.llm.observe import observed
 from service.usage import Usage
 
 V = TypeVar("V")
@@ -206,7 +207,7 @@ class ModelHealth:
 
 
 class Watched(ModelWrapper):
-    """A ChatModel that tells the health what became of each call of `inner`."""
+    """A ChatModel that tells the health, and operators, what became of each call of `inner`."""
 
     def __init__(self, inner: ChatModel, health: ModelHealth) -> None:
         super().__init__(inner)
@@ -215,7 +216,7 @@ class Watched(ModelWrapper):
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel."""
         try:
-            answer = await self._inner.complete(prompt, on_text)
+            answer = await observed(self._inner, prompt, on_text)
         except (ModelNotConfigured, BudgetExhausted):  # nobody was asked, or nobody any more
             raise
         except ModelError as error:

@@ -70,6 +70,8 @@ from service.memory.record import (
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024
+_INDEX_BYTES = 1500
+"""Of one that holds nothing yet."""
 
 Packed = tuple[Kind, str, bytes]
 """The vector of an item: its kind, its id, float16."""
@@ -175,7 +177,8 @@ class PersonIndex:
     @property
     def bytes(self) -> int:
         """About how many bytes are held."""
-        return self._held_bytes + self._numbers.bytes + (0 if self._matrix is None else self._matrix.bytes)
+        vectors = 0 if self._matrix is None else self._matrix.bytes
+        return _INDEX_BYTES + self._held_bytes + self._numbers.bytes + vectors
 
     def fade(self, day: int, faded: Faded) -> None:
         """Go on to a world day: what has faded by then does not answer any more."""
@@ -535,8 +538,17 @@ class IndexCache:
                 self._total += size - self._sizes.get(group, 0)
                 self._sizes[group] = size
             while self._held and self._total > self._max_bytes:
-                gone, _ = self._held.popitem(last=False)
-                self._total -= self._sizes.pop(gone, 0)
+                self._drop(next(iter(self._held)))
+
+    def forget_world(self, world_id: str) -> None:
+        """Let go of everybody of the world, which is no more."""
+        with self._lock:
+            for group in [one for one in self._held if one.world_id == world_id]:
+                self._drop(group)
+
+    def _drop(self, group: Group) -> None:
+        del self._held[group]
+        self._total -= self._sizes.pop(group, 0)
 
 
 class _GrowingRows:

@@ -206,6 +206,10 @@ class MemoryStore:
                 _reopen(session, group, gone, next_revision(session, group))
         read_anew(session, group)
 
+    def forget_world(self, world_id: str) -> None:
+        """Hold nothing in memory of a world whose rows are removed."""
+        self._indexes.forget_world(world_id)
+
     async def export(self, group: Group) -> GroupDump:
         """All that the person remembers, oldest first."""
         return await self._database.read(

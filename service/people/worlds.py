@@ -205,6 +205,10 @@ class WorldRepository:
         """Have this content in force from now on; a world that is open keeps what it was opened with."""
         self._played = _Played(content, self._rules)
 
+    def forget_world(self, world_id: str) -> None:
+        """Hold nothing in memory of a world whose rows are removed."""
+        self._played.composed.pop(world_id, None)
+
     @property
     def start(self) -> WorldTime:
         """When a new world begins. Raises: BadWorldTime: the setting is none."""

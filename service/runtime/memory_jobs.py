@@ -5,8 +5,8 @@ database, one person after the other, tried until it succeeds.
 import asyncio
 import logging
 import time
-from collections import defaultdict
 from functools import partial
+from weakref import WeakValueDictionary
 
 from sqlmodel import Session, col, select
 
@@ -41,8 +41,8 @@ class MemoryJobs:
         """Something was written that lacks vectors."""
         self._deps = deps
         # Apart from each other: a graph that is slow to answer must not hold up a world that waits for vectors.
-        self._filling: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._delivering: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._filling: WeakValueDictionary[Group, asyncio.Lock] = WeakValueDictionary()
+        self._delivering: WeakValueDictionary[Group, asyncio.Lock] = WeakValueDictionary()
 
     async def fill(self, world_id: str | None = None) -> None:
         """Make the vectors that memories of a world lack, or of all worlds. While the embedder or the store is away,
@@ -52,7 +52,7 @@ class MemoryJobs:
             return
         database = self._deps.database
         for group, due in (await database.read(lambda s: vectors_due(s, world_id))).items():
-            async with self._filling[group]:
+            async with self._filling.setdefault(group, asyncio.Lock()):
                 try:
                     world = await database.read(partial(self._deps.worlds.open, world_id=group.world_id))
                     if not await self._deps.memory.fill_vectors(group, world.now):
@@ -82,7 +82,7 @@ class MemoryJobs:
         projection = self._deps.projection
         if projection is None:
             return
-        async with self._delivering[group]:
+        async with self._delivering.setdefault(group, asyncio.Lock()):
             try:
                 await self._bring(projection, group)
                 while projection.reads_episodes and await self._read(projection, group):

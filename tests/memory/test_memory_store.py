@@ -318,3 +318,19 @@ def test_a_small_bound_in_bytes_changes_no_answer(database: Database) -> None:
                 assert texts(await memory.recall(group, "太郎の家族", at=MONDAY))[0] == FAMILY
 
     run(scenario)
+
+
+def test_nothing_is_held_of_a_world_that_is_forgotten_and_what_is_there_is_read_anew(database: Database) -> None:
+    async def scenario() -> None:
+        indexes = IndexCache()
+        inner = MemoryStore(database, None, indexes)
+        memory = Store(inner, database)
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        assert texts(await memory.recall(TARO, "太郎の家族", at=MONDAY))[0] == FAMILY
+        inner.forget_world("another")
+        assert indexes.bytes > 0
+        inner.forget_world(TARO.world_id)
+        assert indexes.bytes == 0
+        assert texts(await memory.recall(TARO, "太郎の家族", at=MONDAY))[0] == FAMILY
+
+    run(scenario)

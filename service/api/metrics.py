@@ -1,0 +1,67 @@
+"""Owns what Prometheus reads: GET /metrics, with what the store says at that moment, and how requests are measured."""
+
+import time
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Histogram, generate_latest
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.dependencies import Serving
+from service.errors import DatabaseDamaged, DatabaseGone
+from service.store.metrics import measure_store
+
+router = APIRouter(include_in_schema=False)
+
+MOST_WORLDS = 20
+"""So many of the worlds that are behind are named."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""A client may call its method anything: that must not make a series of its own."""
+
+_SECONDS = Histogram(
+    "kataribe_http_request_duration_seconds",
+    "How long requests take; those of streams as long as somebody listens.",
+    ["method", "route", "status"],
+    buckets=(0.01, 0.05, 0.1, 0.5, 1, 5, 30),
+)
+_IN_FLIGHT = Gauge("kataribe_http_requests_in_flight", "Requests that are being answered.")
+
+
+@router.get("/metrics")
+async def metrics(deps: Serving) -> Response:
+    """What was counted since this process began, and what the store says now; a store that is away is told as such."""
+    of_store = CollectorRegistry()
+    up = Gauge("kataribe_database_up", "Whether the database answers.", registry=of_store)
+    try:
+        await deps.conversation.database.read(lambda s: measure_store(s, of_store))
+        up.set(1)
+    except (DatabaseGone, DatabaseDamaged, SQLAlchemyError):
+        up.set(0)
+    return Response(generate_latest() + generate_latest(of_store), media_type=CONTENT_TYPE_LATEST)
+
+
+class Measured:
+    """ASGI middleware, outside all others: it measures each request of HTTP by its route, never by its path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            with _IN_FLIGHT.track_inprogress():
+                await self._app(scope, receive, sending)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            _SECONDS.labels(method, route, status).observe(time.perf_counter() - begun)

@@ -68,7 +68,7 @@ def test_what_was_moved_into_place_is_taken_back_when_the_rest_cannot_be(tmp_pat
     target = tmp_path / "game"
     (target / "characters" / "somebody").mkdir(parents=True)  # appeared after the look for it
     with pytest.raises(OSError, match="characters"):
-        _copy_all(source, target)
+        _copy_all(source, target, None)
     assert [path.name for path in target.iterdir()] == ["characters"]
 
 

@@ -50,7 +50,8 @@ ACCESS: Mapping[str, Access] = {
     ),
     "list_conversations": Access(Scope.PLAY, "query"),
     **dict.fromkeys(
-        ("read_world", "read_map", "read_people", "list_models", "read_model"), Access(Scope.PLAY, "of nobody")
+        ("read_world", "read_map", "read_people", "list_models", "read_model", "picture"),
+        Access(Scope.PLAY, "of nobody"),
     ),
     **dict.fromkeys(("readyz", "docs_page", "static_file"), Access(Scope.PLAY, "of nobody", "none")),
     **dict.fromkeys(
@@ -81,7 +82,7 @@ ACCESS: Mapping[str, Access] = {
         ("list_worlds", "compare_worlds", "branch_world", "read_budget"), Access(Scope.AUTHOR, worlds="several")
     ),
     "delete_world": Access(Scope.ADMIN),
-    **dict.fromkeys(("list_work", "change_work"), Access(Scope.ADMIN, worlds="several")),
+    **dict.fromkeys(("list_work", "change_work", "metrics"), Access(Scope.ADMIN, worlds="several")),
 }
 """By the name of the route. What needs no key (`key.OPEN`) does not stand here."""
 

@@ -32,6 +32,7 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
     assert baker.model_dump() == {
         "id": "baker",
         "name": "Hanna",
+        "portrait": None,
         "personality": "Warm and loud.",
         "tendencies": ("Hums.",),
         "custom_prompt": "Never gives credit.",

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from service.store.client_event_kinds import CLIENT_PAYLOADS, PASSING
+from service.store.client_event_kinds import CLIENT_PAYLOADS, PASSING, UtteranceCompleted
 from service.store.event_kinds import Payload
 from tests.docs import content
-from tests.docs.events import Tongue, example_data, section
+from tests.docs.events import Tongue, example_data, sections
 
 FILE = Path(__file__).parents[2] / "docs" / "client-events.md"
 IN_JAPANESE = FILE.with_suffix(".ja.md")
@@ -21,7 +21,9 @@ SENTENCES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("client_e
 
 JAPANESE = Tongue(
     words=replace(content.JAPANESE, kinds={**content.JAPANESE.kinds, "object": "オブジェクト"}),
-    head="| フィールド | 型 | 意味 |",
+    shared="共通のフィールド",
+    as_shared="- {}: [共通](#共通のフィールド)",
+    whole="種類 `{}` のイベントの全体。各フィールドの例は `openapi.json` にあります。",
     inside="オブジェクト({})",
     left_out="{}(省かれることがある)",
     told=SENTENCES.__getitem__,
@@ -109,13 +111,13 @@ says something else.
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *(section(payload, example(payload)) for payload in CLIENT_PAYLOADS)])
+    return "\n".join([_HEAD, *sections(CLIENT_PAYLOADS, example(UtteranceCompleted))])
 
 
 def page_in_japanese() -> str:
     """The Japanese page: what its author wrote before the kinds, and each of them."""
     head, _, _ = IN_JAPANESE.read_text("utf-8").partition(f"\n## {CLIENT_PAYLOADS[0].kind}\n")
-    return "\n".join([head, *(section(payload, example(payload), JAPANESE) for payload in CLIENT_PAYLOADS)])
+    return "\n".join([head, *sections(CLIENT_PAYLOADS, example(UtteranceCompleted), JAPANESE)])
 
 
 def example(payload: type[Payload]) -> dict[str, Any]:

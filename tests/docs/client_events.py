@@ -63,7 +63,8 @@ not stored. Who comes back in the middle of an utterance is told it again from i
 characters and 3 sentences. A number that was never told is refused (422 `never-told`), with the newest.
 
 **A world that is restored.** After `POST /world/restore` everybody is told `world.restored`: read anew what you show,
-and follow on. Numbers go on. The stream of a conversation that had not begun at that moment ends, and is 404 from then on.
+and follow on. Numbers go on. The stream of a conversation that had not begun at that moment ends, and is 404 from then
+on.
 
 **Speaking.** `utterance.started` begins an attempt at a turn; what bears its `utterance_id` belongs to it.
 `utterance.delta` is for showing: put its `text` at `char_start`. `utterance.sentence` is for speech: it comes as soon
@@ -98,8 +99,8 @@ event or sentence, or after `wait` seconds (0 to 60; 25 where none is said) with
 **The end.** `/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has
 failed. Who comes back with the `Last-Event-ID` of that end is answered 204, at which a browser's `EventSource` stops.
 Its own event of a lost connection is called `error` too, but has no `data`. A WebSocket is closed with 1000 when
-nothing more will be told, and with 1012 when the service stops: come back with `after=`. What cannot be followed is refused
-before it opens, as any other request.
+nothing more will be told, and with 1012 when the service stops: come back with `after=`. What cannot be followed is
+refused before it opens, as any other request.
 
 Made from `service/store/client_event_kinds.py` by `python -m tests.docs.client_events`; a test fails where this page
 says something else.

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from service.store.client_event_kinds import CLIENT_PAYLOADS, PASSING
+from service.store.client_event_kinds import CLIENT_PAYLOADS, PASSING, UtteranceCompleted
 from service.store.event_kinds import Payload
 from tests.docs import content
-from tests.docs.events import Tongue, example_data, section
+from tests.docs.events import Tongue, example_data, sections
 
 FILE = Path(__file__).parents[2] / "docs" / "client-events.md"
 IN_JAPANESE = FILE.with_suffix(".ja.md")
@@ -21,7 +21,9 @@ SENTENCES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("client_e
 
 JAPANESE = Tongue(
     words=replace(content.JAPANESE, kinds={**content.JAPANESE.kinds, "object": "オブジェクト"}),
-    head="| フィールド | 型 | 意味 |",
+    shared="共通のフィールド",
+    as_shared="- {}: [共通](#共通のフィールド)",
+    whole="種類 `{}` のイベントの全体。各フィールドの例は `openapi.json` にあります。",
     inside="オブジェクト({})",
     left_out="{}(省かれることがある)",
     told=SENTENCES.__getitem__,
@@ -55,15 +57,14 @@ Each event is an object:
 | `data` | object | the fields below |
 
 **Going on.** What has a number is committed: it is told to everybody in the same order, once, also after a crash. Go on
-with `after=` the last number you have. `utterance.delta` and `utterance.sentence` pass: they are told while the model
-speaks, and are not stored. Who comes back in the middle of an utterance is told it again from its beginning, unless
-it also says how much it has: `next` of `…/updates`, and the `id` of a server-sent event (which a browser sends by
-itself), are such positions, as `57.120.3` (after event 57, 120 characters and 3 sentences of what is being spoken).
-A number that was never told is refused (422 `never-told`), and the answer says what the newest is.
+with `after=` the last number you have. `utterance.delta` and `utterance.sentence` pass while the model speaks, and are
+not stored. Who comes back in the middle of an utterance is told it again from its beginning, unless it gives `next` of
+`…/updates`, or the `id` of a server-sent event (which a browser sends by itself): `57.120.3` is after event 57, 120
+characters and 3 sentences. A number that was never told is refused (422 `never-told`), with the newest.
 
-**A world that is restored.** After `POST /world/restore` everybody is told `world.restored`, also who was away then:
-read anew what you show, and follow on. Numbers go on; none comes again for something else. A conversation that had not
-begun at that moment is gone: its stream ends after that event, and is 404 from then on.
+**A world that is restored.** After `POST /world/restore` everybody is told `world.restored`: read anew what you show,
+and follow on. Numbers go on. The stream of a conversation that had not begun at that moment ends, and is 404 from then
+on.
 
 **Speaking.** `utterance.started` begins an attempt at a turn; what bears its `utterance_id` belongs to it.
 `utterance.delta` is for showing: put its `text` at `char_start`. `utterance.sentence` is for speech: it comes as soon
@@ -78,9 +79,9 @@ attempt, with another id.
 only what was heard stays in the transcript and is remembered. `POST /conversations/{id}/playback {utterance_id}` while
 it is being played: the player's silence is counted from then.
 
-**Being spoken to.** People speak to a player first by a rule of the world, where they stand beside it and have a
-reason: `conversation.started` then has a `reason`, and their first words follow. Answer with `say`. A player who goes
-away (`PUT /people/{id}/position`), is `busy`, or says nothing for long has not talked: nothing is remembered of it.
+**Being spoken to.** People beside a player may speak to it first: `conversation.started` then has a `reason`, and their
+first words follow. Answer with `say`. A player who goes away (`PUT /people/{id}/position`), is `busy`, or says nothing
+for long has not talked: nothing is remembered of it.
 
 **Choosing.** Where the conversation began with `choices: 1..4`, each turn of a model brings so many lines that the
 player could say next. `POST /conversations/{id}/choose {choice_id}` says one of them. Who comes back finds them in
@@ -88,8 +89,8 @@ player could say next. `POST /conversations/{id}/choose {choice_id}` says one of
 
 **Doing.** `action.requested` asks the game for something that a speaker does. Answer it once, before its deadline:
 `POST /conversations/{id}/actions/{call_id}/result {ok, message}`. A conversation is remembered when all is answered or
-too late. An utterance that is cut short while it is being spoken asks for nothing. One that was said, and is cut short
-while it is played, has asked already: the game says what becomes of it, as ever.
+too late. An utterance that is cut short while it is being spoken asks for nothing; one that is cut short while it is
+played has asked already.
 
 **Asking again and again.** `…/updates` answers `{"items": […], "next": "57.120.3", "over": false}`: with the next
 event or sentence, or after `wait` seconds (0 to 60; 25 where none is said) with no items. Ask again with `after=` its
@@ -97,10 +98,9 @@ event or sentence, or after `wait` seconds (0 to 60; 25 where none is said) with
 
 **The end.** `/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has
 failed. Who comes back with the `Last-Event-ID` of that end is answered 204, at which a browser's `EventSource` stops.
-Its own event of a lost connection is called `error` too: what the service tells as `error` has `data`, the browser's
-has none.
-A WebSocket is closed with 1000 when nothing more will be told, and with 1012 when the service stops: come back with
-`after=`. What cannot be followed is refused before it opens, with the status and the problem of any other request.
+Its own event of a lost connection is called `error` too, but has no `data`. A WebSocket is closed with 1000 when
+nothing more will be told, and with 1012 when the service stops: come back with `after=`. What cannot be followed is
+refused before it opens, as any other request.
 
 Made from `service/store/client_event_kinds.py` by `python -m tests.docs.client_events`; a test fails where this page
 says something else.
@@ -109,13 +109,13 @@ says something else.
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *(section(payload, example(payload)) for payload in CLIENT_PAYLOADS)])
+    return "\n".join([_HEAD, *sections(CLIENT_PAYLOADS, example(UtteranceCompleted))])
 
 
 def page_in_japanese() -> str:
     """The Japanese page: what its author wrote before the kinds, and each of them."""
     head, _, _ = IN_JAPANESE.read_text("utf-8").partition(f"\n## {CLIENT_PAYLOADS[0].kind}\n")
-    return "\n".join([head, *(section(payload, example(payload), JAPANESE) for payload in CLIENT_PAYLOADS)])
+    return "\n".join([head, *sections(CLIENT_PAYLOADS, example(UtteranceCompleted), JAPANESE)])
 
 
 def example(payload: type[Payload]) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Owns docs/events.md, made from the events' own classes. `python -m tests.docs.events` writes it anew."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.store.event_kinds import IN_A_MINUTE, PAYLOADS, Payload
+from service.store.event_kinds import IN_A_MINUTE, PAYLOADS, CommitmentKept, Payload
 from tests.docs import content
 
 FILE = Path(__file__).parents[2] / "docs" / "events.md"
@@ -37,7 +38,9 @@ class Tongue:
     """How a page tells of fields in its language: `told` is a sentence of the models in it."""
 
     words: content.Words
-    head: str
+    shared: str
+    as_shared: str
+    whole: str
     inside: str
     left_out: str
     told: Callable[[str], str]
@@ -45,7 +48,9 @@ class Tongue:
 
 ENGLISH = Tongue(
     words=content.ENGLISH,
-    head="| field | type | meaning |",
+    shared="Fields of several kinds",
+    as_shared="- {}: [below](#fields-of-several-kinds)",
+    whole="An event of the kind `{}`, whole; `openapi.json` has an example of each field:",
     inside="object ({})",
     left_out="{} (may be left out)",
     told=str,
@@ -54,8 +59,7 @@ ENGLISH = Tongue(
 
 def page() -> str:
     """The whole page."""
-    parts = [_HEAD.format(last=IN_A_MINUTE[-1].kind), *(section(payload, example(payload)) for payload in PAYLOADS)]
-    return "\n".join(parts)
+    return "\n".join([_HEAD.format(last=IN_A_MINUTE[-1].kind), *sections(PAYLOADS, example(CommitmentKept))])
 
 
 def example(payload: type[Payload]) -> dict[str, Any]:
@@ -75,25 +79,36 @@ def example_data(payload: type[Payload]) -> dict[str, Any]:
     return {name: _example(schema, field) for name, field in schema.get("properties", {}).items()}
 
 
-def section(payload: type[Payload], shown: Mapping[str, Any], tongue: Tongue = ENGLISH) -> str:
-    """What the page says of one kind."""
-    return "\n".join(_section(payload, shown, tongue)) + "\n"
+def sections(payloads: Sequence[type[Payload]], shown: Mapping[str, Any], tongue: Tongue = ENGLISH) -> Iterator[str]:
+    """What the page says of each kind, then of the fields that several kinds have; `shown` is an event."""
+    fields = {payload: _fields(payload, tongue) for payload in payloads}
+    often = Counter((name, line) for lines in fields.values() for name, line in lines.items())
+    known = {name: line for (name, line), times in reversed(often.most_common()) if times > 1}
+    for payload, lines in fields.items():
+        yield f"## {payload.kind}\n\n{tongue.told(' '.join((payload.__doc__ or '').split()))}\n"
+        shared = [f"`{name}`" for name, line in lines.items() if line == known.get(name)]
+        told = [line for name, line in lines.items() if line != known.get(name)]
+        if shared:
+            told.append(tongue.as_shared.format(tongue.words.several.join(shared)))
+        if told:
+            yield "\n".join(told) + "\n"
+    yield f"## {tongue.shared}\n"
+    yield "\n".join(line for name, line in often if line == known.get(name)) + "\n"
+    yield tongue.whole.format(shown["kind"]) + "\n"
+    yield "```json\n" + json.dumps(shown, ensure_ascii=False) + "\n```\n"
 
 
 def _person(payload: type[Payload]) -> str | None:
     return None if "Nobody's event." in (payload.__doc__ or "") else "aoi"
 
 
-def _section(payload: type[Payload], shown: Mapping[str, Any], tongue: Tongue) -> Iterator[str]:
+def _fields(payload: type[Payload], tongue: Tongue) -> dict[str, str]:
+    """What the page says of each field of a kind, by its name."""
     schema = payload.model_json_schema(mode="serialization")
-    yield f"## {payload.kind}\n"
-    yield tongue.told(" ".join((payload.__doc__ or "").split())) + "\n"
-    if fields := schema.get("properties", {}):
-        yield from (tongue.head, "|---|---|---|")
-        for name, field in fields.items():
-            yield f"| `{name}` | {_type(schema, field, tongue)} | {_meaning(schema, name, field, tongue)} |"
-        yield ""
-    yield "```json\n" + json.dumps(shown, ensure_ascii=False) + "\n```"
+    return {
+        name: f"- `{name}` ({_type(schema, field, tongue)}): {_meaning(schema, name, field, tongue)}"
+        for name, field in schema.get("properties", {}).items()
+    }
 
 
 def _meaning(schema: Mapping[str, Any], name: str, field: Mapping[str, Any], tongue: Tongue) -> str:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from pydantic import Field
-from sqlalchemy import exists, update
+from sqlalchemy import delete, exists, update
 from sqlmodel import Session, col, func, select
 
 from service.errors import BudgetExhausted
@@ -217,7 +217,10 @@ class DailyBudget:
         """Take the room for a call, if there is enough; `keep`: beside what is kept for others. Else answers which
         limit refused it, of whom, and whether the limit itself did, or only what is kept.
         """
-        installation(session, lock=True)
+        whole = installation(session, lock=True)
+        if whole.day != wanted.day:  # what was spent on other days is of no use any more
+            session.execute(delete(SpentRow).where(col(SpentRow.day) != wanted.day))
+            whole.day, whole.calls, whole.tokens, whole.money = wanted.day, 0, 0, 0.0
         world_id, _, talk_id = thread.partition("/")
         talk = session.get(ConversationRow, (world_id, talk_id))
         cost: Costs = {"calls": 1, "tokens": wanted.tokens, "money": wanted.money}

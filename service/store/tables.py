@@ -112,8 +112,15 @@ class _Answered(_Spent):
     """how long the model took, in real milliseconds"""
 
 
+class _SpentToday(SQLModel):
+    day: str = ""
+    calls: int = 0
+    tokens: int = Field(default=0, sa_type=BigInteger)
+    money: float = 0.0
+
+
 @Policy(copied=False)
-class InstallationRow(SQLModel, table=True):
+class InstallationRow(_SpentToday, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
 
@@ -126,10 +133,6 @@ class InstallationRow(SQLModel, table=True):
 
     number: int = Field(default=1, primary_key=True)
     id: str = Field(default_factory=new_id)
-    day: str = ""
-    calls: int = 0
-    tokens: int = Field(default=0, sa_type=BigInteger)
-    money: float = 0.0
 
 
 @Policy(copied=False)
@@ -1090,7 +1093,7 @@ class QualityRow(_Spent, _OfWorld, table=True):
 
 
 @Policy(copied=False, outlives=True)
-class SpentRow(_OfWorld, table=True):
+class SpentRow(_SpentToday, _OfWorld, table=True):
     """What the model calls of a part of the installation have cost on `day` (as InstallationRow): of the world, the
     conversation, the player or the key (`world_id` is empty then) of that name. Only of those that have a limit.
     """
@@ -1099,10 +1102,6 @@ class SpentRow(_OfWorld, table=True):
 
     scope: str = Field(primary_key=True)
     name: str = Field(primary_key=True)
-    day: str = ""
-    calls: int = 0
-    tokens: int = Field(default=0, sa_type=BigInteger)
-    money: float = 0.0
 
 
 @Policy(copied=False)

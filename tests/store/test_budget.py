@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from service.errors import BudgetExhausted
 from service.settings import LlmSettings, Price
 from service.store.budget import CLOSING_TOKENS, LAST_TURNS, TURN_TOKENS, DailyBudget
 from service.store.phase import Speaker
 from service.store.session import Database
-from service.store.tables import ConversationRow, InstallationRow, TurnRow
+from service.store.tables import ConversationRow, InstallationRow, SpentRow, TurnRow
 from tests.store.conversations import conversation_row
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -234,6 +234,14 @@ def test_a_limit_holds_for_each_of_its_scope_alone(
     assert {(one.scope, one.name) for one in left} >= {(scope, named.partition(" ")[2])}
     again = budget(database, **limits({"scope": scope, "of": "nobody", "unit": "tokens", "most": 1}))
     spend(again, tokens=2_000, thread=threads[same])
+
+
+def test_what_was_spent_on_another_day_is_not_kept(database: Database) -> None:
+    several = limits({"scope": "conversation", "unit": "calls", "most": 9})
+    for day in range(1, 4):
+        spend(budget(database, NOON.replace(day=day), **several), thread=players_talk(database, day, "ken"))
+    kept = database.read_now(lambda s: [(row.name, row.day, row.calls) for row in s.exec(select(SpentRow))])
+    assert kept == [("c3", "2026-04-03", 1)]
 
 
 def spoken(number: int) -> TurnRow:

@@ -92,9 +92,11 @@ class Core:
         world_id: str,
         begin: Callable[[Session, WorldSession], ConversationRow],
         request: Once | None = None,
+        *,
+        asked_with: str = "",
     ) -> ConversationKey:
         """Insert the conversation that `begin` makes, at the next minute at which everybody stands; the same request
-        again is answered with the same one.
+        again is answered with the same one. `asked_with` is the name of the key that it was asked with.
 
         Raises:
             ModelNotConfigured: nobody speaks.
@@ -104,8 +106,10 @@ class Core:
         self.require_models("character")
 
         def work(session: Session, world_session: WorldSession) -> str:
-            self.conversation.budget.require_talk(session)
-            return begin(session, world_session).id
+            row = begin(session, world_session)
+            row.asked_with = asked_with
+            self.conversation.budget.require_talk(session, row)
+            return row.id
 
         try:
             begun = await self.world_runner.command(world_id, work, keeps_decisions=True, request=request)

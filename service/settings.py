@@ -64,6 +64,38 @@ class RoleSettings(BaseModel, frozen=True, extra="forbid"):
     context_tokens: ContextTokens | None = None
 
 
+class Price(BaseModel, frozen=True, extra="forbid"):
+    """Money for a million tokens of a model, in whatever currency is paid. `cached`: for those of a prompt that the
+    server had in its cache (None: as for the others).
+    """
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+
+    def of(self, prompt: int, completion: int, cached: int = 0) -> float:
+        """The money for so many tokens; `cached` are among those of the prompt."""
+        again = self.prompt if self.cached is None else self.cached
+        return ((prompt - cached) * self.prompt + cached * again + completion * self.completion) / 1_000_000
+
+
+LimitScope = Literal["all", "world", "conversation", "player", "key"]
+LimitUnit = Literal["calls", "tokens", "money"]
+
+
+class Limit(BaseModel, frozen=True, extra="forbid"):
+    """The most that model calls may cost a day (UTC): all of them, those of each world, conversation or player, or
+    those of the talks that were begun with a key; `of`: of that one alone, by its id or name. From the share `soft` of
+    it on attention falls: talks come to their end, and people live by their routine.
+    """
+
+    scope: LimitScope = "all"
+    of: str | None = None
+    unit: LimitUnit = "tokens"
+    most: float = Field(gt=0)
+    soft: float = Field(default=0.8, gt=0, le=1)
+
+
 class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
 
@@ -72,7 +104,8 @@ class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     restarts. Every try counts; tokens are estimated where the server does not report them. When one is reached talks
     end (`budget_exhausted`), characters follow their routine, and running clocks stop. One call and some tokens are
     kept for the closing of each talk that runs; a closing for which there is no room waits for the next day. Embeddings
-    are no such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
+    are no such calls, and the rehearsal costs nothing. Counting begins when a limit is set. `limits` are finer, and
+    have a soft limit before the hard one; `prices` are those of models, by name, for limits in money and GET /usage.
 
     `context_tokens`: about how many tokens a prompt of a talk may take; what its speaker remembers fills what persona,
     place and talk leave (1,000 for a small model on a desk, 8,000 for a large one). A role may have its own, so may a
@@ -97,6 +130,8 @@ class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     context_tokens: ContextTokens = USUAL_CONTEXT
     max_calls_per_day: int | None = Field(default=None, ge=1)
     max_tokens_per_day: int | None = Field(default=None, ge=1)
+    limits: list[Limit] = []
+    prices: dict[str, Price] = {}
     seed: int = 7
     rehearsal_pace_seconds: float = Field(default=0, ge=0, le=5)
     cassette: Path | None = None
@@ -109,6 +144,17 @@ class LlmSettings(BaseModel, frozen=True, extra="forbid"):
     moderator: RoleSettings = RoleSettings()
     modulator: RoleSettings = RoleSettings()
     quality: RoleSettings = RoleSettings()
+
+    @property
+    def every_limit(self) -> dict[str, Limit]:
+        """All limits, by what a person is told of them; the two of a whole day first."""
+        whole = {"calls": self.max_calls_per_day, "tokens": self.max_tokens_per_day}
+        hard = {
+            f"KATARIBE_LLM__MAX_{unit.upper()}_PER_DAY": Limit(unit=unit, most=most, soft=1)
+            for unit, most in whole.items()
+            if most is not None
+        }
+        return hard | {f"KATARIBE_LLM__LIMITS.{number}": one for number, one in enumerate(self.limits)}
 
     def of(self, role: Role) -> RoleSettings:
         """That role's settings with the common ones filled in."""

@@ -16,6 +16,8 @@ class Usage:
     completion_tokens: int = 0
     """tokens that models wrote"""
     cached_tokens: int = 0
+    money: float = 0.0
+    """what it cost, by the prices of the settings"""
     estimated: bool = False
     milliseconds: int = field(default=0, compare=False)
 
@@ -25,6 +27,7 @@ class Usage:
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            money=self.money + other.money,
             estimated=self.estimated or other.estimated,
             milliseconds=self.milliseconds + other.milliseconds,
         )

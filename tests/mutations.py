@@ -110,9 +110,21 @@ MUTATIONS = (
     ),
     (
         "service/api/key.py",
-        "return hmac.compare_digest(text.encode(), self._key)",
-        "return True",
+        "if not hmac.compare_digest(digest, self._owner):",
+        "if False:",
         "tests/api/test_key.py",
+    ),
+    (
+        "service/api/access.py",
+        "if SCOPES.index(key.scope) < SCOPES.index(scope):",
+        "if False:",
+        "tests/api/test_access.py",
+    ),
+    (
+        "service/memory/closing/write.py",
+        "return [ANYBODY] if self.is_private else",
+        "return",
+        "tests/api/test_privacy.py",
     ),
     (
         "service/people/attitude.py",

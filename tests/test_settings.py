@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from service.errors import WrongSettings
-from service.settings import LlmSettings, Settings, read_settings
+from service.settings import Limit, LlmSettings, Price, Settings, read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -22,12 +22,12 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def lists_of(model: type[BaseModel], *path: str) -> Iterator[tuple[str, ...]]:
-    """Where a model, or one inside it, has a list."""
+    """Where a model, or one inside it, has a list of texts."""
     for name, field in model.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from lists_of(inner, *path, name)
-        elif get_origin(inner) is not None and "list[" in str(inner):
+        elif get_origin(inner) is not None and "list[str]" in str(inner):
             yield (*path, name)
 
 
@@ -71,6 +71,14 @@ def test_there_are_lists_and_an_empty_one_can_be_written(monkeypatch: pytest.Mon
     assert ("cors_origins",) in LISTS
     monkeypatch.setenv("KATARIBE_CORS_ORIGINS", "")
     assert read_settings().cors_origins == []
+
+
+def test_limits_and_prices_are_written_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KATARIBE_LLM__LIMITS", '[{"scope": "player", "of": "ken", "most": 20000}]')
+    monkeypatch.setenv("KATARIBE_LLM__PRICES", '{"gpt-4.1-mini": {"prompt": 0.4, "completion": 1.6}}')
+    llm = read_settings().llm
+    assert llm.limits == [Limit(scope="player", of="ken", unit="tokens", most=20000, soft=0.8)]
+    assert llm.prices == {"gpt-4.1-mini": Price(prompt=0.4, completion=1.6)}
 
 
 def test_a_group_may_be_written_as_json_and_its_parts_on_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

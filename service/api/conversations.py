@@ -101,7 +101,9 @@ async def start_conversation(
     wanted, names = _start(body, deps), deps.conversation.models.names()
     begin = talk_with_player if body.mode == "player" else talk
     request = Once.of(world_id, asked, is_read_anew=True)
-    begun = await deps.start_talk(world_id, lambda s, lived: begin(s, lived, wanted, names), request)
+    begun = await deps.start_talk(
+        world_id, lambda s, lived: begin(s, lived, wanted, names), request, asked_with=key.name
+    )
     conversation_id = begun.conversation_id
     deps.conversation.stream.tell_people(world_id, filter(None, (body.player_id, body.character_id)))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)

@@ -799,8 +799,8 @@ class MemoryOut(Out, of=WorldView, shows="now"):
     )
 
 
-class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens estimated"):
-    """Model calls and tokens of one world day and role."""
+class UsageOut(CostOut, of=UsageRow, shows="role failures cached_tokens money estimated"):
+    """Model calls, tokens and money of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
 

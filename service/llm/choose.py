@@ -16,7 +16,7 @@ from service.llm.cassette import SETTING, Cassette, Recorded, Voice, open_casset
 from service.llm.chat import Answer, ChatModel, Message, Prompt, Role, T, TextListener
 from service.llm.wrappers import Budget, Budgeted, ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
 from service.locales import Phrase
-from service.settings import OPENAI_URL, LlmSettings, Settings, is_openai
+from service.settings import OPENAI_URL, LlmSettings, Price, Settings, is_openai
 
 if TYPE_CHECKING:
     from service.llm.openai import OpenAIChat
@@ -133,7 +133,8 @@ def choose_models(
     guarded: dict[int, ChatModel] = {id(missing): missing}
     for role, chat in asked.items():
         e = endpoints[role]
-        guarded.setdefault(id(chat), _guarded(chat, llm, limits[e.base_url if e else None], budget, waits=not replays))
+        limit, price = limits[e.base_url if e else None], llm.prices.get(chat.name.partition(":")[2])
+        guarded.setdefault(id(chat), _guarded(chat, llm, limit, budget, price, waits=not replays))
     return Models({role: guarded[id(chat)] for role, chat in asked.items()}, cassette)
 
 
@@ -158,10 +159,16 @@ def _recorded(
 
 
 def _guarded(
-    chat: ChatModel, llm: LlmSettings, limit: ConcurrencyLimit, budget: Budget | None, *, waits: bool
+    chat: ChatModel,
+    llm: LlmSettings,
+    limit: ConcurrencyLimit,
+    budget: Budget | None,
+    price: Price | None,
+    *,
+    waits: bool,
 ) -> ChatModel:
     if budget is not None:
-        chat = Budgeted(chat, budget)
+        chat = Budgeted(chat, budget, price)
     return Retrying(
         Limited(chat, limit),
         attempts=llm.attempts,

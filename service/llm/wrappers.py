@@ -23,6 +23,7 @@ from service.errors import (
 )
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener, prompt_tokens
 from service.llm.observe import observed
+from service.settings import Price
 from service.usage import Usage
 
 V = TypeVar("V")
@@ -228,24 +229,32 @@ class Watched(ModelWrapper):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """Room for one call that was taken out of the budget of a day (UTC, 2026-04-01): the call, and `tokens`."""
+    """Room for one call that was taken out of the budget of a day (UTC, 2026-04-01): the call, `tokens` and `money`.
+    `of`: whose budgets those are, as store/budget.py names them.
+    """
 
     day: str
     tokens: int
+    money: float = 0.0
+    of: tuple[tuple[str, str, str], ...] = ()
 
 
 class Budget(Protocol):
     """What may be spent on model calls."""
 
-    async def reserve(self, role: Role, tokens: int) -> Reservation:
-        """Take room for one call of at most so many tokens.
+    async def reserve(self, role: Role, tokens: int, money: float, thread: str) -> Reservation:
+        """Take room for one call of at most so many tokens and so much money, in a prompt's `thread`.
 
         Raises:
             BudgetExhausted: there is none. Nothing was taken.
         """
 
-    async def settle(self, reservation: Reservation, tokens: int) -> None:
-        """The call has taken so many tokens: those that were taken for it beyond that are free again."""
+    async def settle(self, reservation: Reservation, tokens: int, money: float) -> None:
+        """The call has taken so much: what was taken for it beyond that is free again."""
+
+
+FREE = Price(prompt=0, completion=0)
+"""The price of a model that has none."""
 
 
 class Budgeted(ModelWrapper):
@@ -257,9 +266,10 @@ class Budgeted(ModelWrapper):
     paid for whatever it had come to: all the room stays taken.
     """
 
-    def __init__(self, inner: ChatModel, budget: Budget) -> None:
+    def __init__(self, inner: ChatModel, budget: Budget, price: Price | None = None) -> None:
         super().__init__(inner)
         self._budget = budget
+        self._price = price or FREE
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel.
@@ -267,13 +277,20 @@ class Budgeted(ModelWrapper):
         Raises:
             BudgetExhausted: nobody was asked.
         """
-        reserved = await self._budget.reserve(prompt.role, prompt_tokens(prompt.messages) + prompt.max_tokens)
+        asked = prompt_tokens(prompt.messages)
+        money = self._price.of(asked, prompt.max_tokens)
+        reserved = await self._budget.reserve(prompt.role, asked + prompt.max_tokens, money, prompt.thread)
         try:
             answer = await self._inner.complete(prompt, on_text)
         except ModelTimeout:
             raise
         except ModelError as error:
-            await self._budget.settle(reserved, error.usage.prompt_tokens + error.usage.completion_tokens)
+            error.usage = await self._settled(reserved, error.usage)
             raise
-        await self._budget.settle(reserved, answer.usage.prompt_tokens + answer.usage.completion_tokens)
-        return answer
+        return replace(answer, usage=await self._settled(reserved, answer.usage))
+
+    async def _settled(self, reserved: Reservation, usage: Usage) -> Usage:
+        """The usage with its money."""
+        money = self._price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        await self._budget.settle(reserved, usage.prompt_tokens + usage.completion_tokens, money)
+        return replace(usage, money=money)

@@ -79,7 +79,7 @@ def choose_projection(
 def _extraction(settings: Settings, *, embeds: bool) -> "ExtractionModel":
     from service.memory.graphiti.episode import ExtractionModel
 
-    if settings.llm.max_calls_per_day is not None or settings.llm.max_tokens_per_day is not None:
+    if settings.llm.every_limit:
         raise Misconfigured(setting="KATARIBE_MEMORY__INGESTION", reason=Phrase("settings.episode_uncounted"))
     closing = settings.llm.of("closing")
     key = closing.api_key or (settings.openai_api_key if is_openai(closing.base_url) else None)

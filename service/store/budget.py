@@ -5,37 +5,42 @@ A budget protects money, and a world's days pass at any speed: so it is the mach
 a row of the database, so it survives a restart, and replicas share it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from typing import Literal
+from typing import Any, NamedTuple
 
 from pydantic import Field
-from sqlalchemy import update
+from sqlalchemy import delete, exists, update
 from sqlmodel import Session, col, func, select
 
 from service.errors import BudgetExhausted
 from service.llm.chat import Role
 from service.llm.wrappers import Reservation
-from service.settings import LlmSettings
+from service.settings import Limit, LimitScope, LimitUnit, LlmSettings
+from service.store.phase import Phase, TurnForm
 from service.store.session import Database
 from service.store.shown import Out
-from service.store.tables import ConversationRow, InstallationRow, TurnRow, UsageRow
+from service.store.tables import (
+    ConversationRow,
+    InstallationRow,
+    ParticipantRow,
+    SpentRow,
+    TurnRow,
+    UsageRow,
+    said_in,
+)
 
 CLOSING_TOKENS, TURN_TOKENS = 5000, 1500
 """Tokens of a closing, and of a turn, as long as none was measured. A closing is kept for each running conversation:
 what was said is remembered.
 """
 FIRST_TURNS = 2
-"""So many turns of its own a conversation has room for when it begins: rather fewer talks than talks without a word."""
-
-Unit = Literal["calls", "tokens"]
-
-_SETTINGS: Mapping[Unit, str] = {
-    "calls": "KATARIBE_LLM__MAX_CALLS_PER_DAY",
-    "tokens": "KATARIBE_LLM__MAX_TOKENS_PER_DAY",
-}
-_UNCLOSED = ("running", "closing")
+"""So many turns of its own a conversation has room for: rather fewer talks than talks without a word, and no talk takes
+them from another.
+"""
+LAST_TURNS = 2
+"""So many more turns a conversation has when attention falls: it comes to its end."""
 
 
 def utc_now() -> datetime:
@@ -43,13 +48,25 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class Subject(NamedTuple):
+    """Whose day is counted: of which world ("": of all), in which scope, by which id or name."""
+
+    world_id: str
+    scope: str
+    name: str
+
+
+ALL = Subject("", "all", "")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spent:
     """What the model calls of a day have taken. A call that is under way counts with all it may take."""
 
     day: str
-    calls: int
-    tokens: int
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
 
 
 class LimitLeft(Out):
@@ -58,6 +75,19 @@ class LimitLeft(Out):
     limit: int = Field(description="how much may be spent a day")
     spent: int = Field(description="how much is spent today")
     left: int = Field(description="how much is left today")
+
+
+class ScopedLeft(Out):
+    """A limit of KATARIBE_LLM__LIMITS, for one of those that it holds for."""
+
+    limit: float = Field(description="how much may be spent a day")
+    spent: float = Field(description="how much is spent today")
+    left: float = Field(description="how much is left today")
+    scope: LimitScope = Field(description="what the limit holds for")
+    unit: LimitUnit = Field(description="what it counts")
+    world_id: str | None = Field(description="in which world; null: in all")
+    name: str | None = Field(description="which world, conversation, player or key; null: all")
+    is_low: bool = Field(description="so much is spent that attention falls")
 
 
 class BudgetLeft(Out):
@@ -70,23 +100,23 @@ class BudgetLeft(Out):
     exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
     calls: LimitLeft | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
     tokens: LimitLeft | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
+    limits: list[ScopedLeft] = Field(description="KATARIBE_LLM__LIMITS, of all that have spent something today")
 
 
 class DailyBudget:
     """The limits of the settings, and what is left of them; one for all who ask models.
 
-    A closing may take all that is left. Every other call leaves room for the closings of the running conversations.
-    When a call would break a limit itself, the budget is exhausted: until the day is over it allows closings alone.
+    A closing may take all that is left. Every other call leaves room for the closings of the running conversations, and
+    for the first turns of the others. When a call would break a limit of everything itself, the budget is exhausted:
+    until the day is over it allows closings alone.
     """
 
     def __init__(self, database: Database, settings: LlmSettings, *, now: Callable[[], datetime] = utc_now) -> None:
         """`now` is the machine's clock, in UTC."""
-        limits: dict[Unit, int | None] = {"calls": settings.max_calls_per_day, "tokens": settings.max_tokens_per_day}
-        costs = settings.provider != "rehearsal"
-        self.limits = {unit: limit for unit, limit in limits.items() if limit is not None and costs}
+        self.limits = settings.every_limit if settings.provider != "rehearsal" else {}
         self._database = database
         self._now = now
-        self._exhausted: tuple[str, Unit] | None = None
+        self._exhausted: tuple[str, str] | None = None
 
     @property
     def day(self) -> str:
@@ -103,144 +133,231 @@ class DailyBudget:
         """Why no model is asked any more today, but for closings; None: models are asked."""
         if self._exhausted is None or self._exhausted[0] != self.day:
             return None
-        return self._error(self._exhausted[1])
+        return self._error(self._exhausted[1], ALL)
 
     async def spent(self) -> Spent:
         """What today has cost so far."""
         day = self.day
-        return await self._database.read(lambda s: _spent(s, day))
+        return await self._database.read(lambda s: _spent(s, ALL, day))
 
     async def left(self) -> BudgetLeft:
         """What today has left."""
-        spent = await self.spent()
+        day = self.day
 
-        def of(unit: Unit, spent: int) -> LimitLeft | None:
-            limit = self.limits.get(unit)
-            return None if limit is None else LimitLeft(limit=limit, spent=spent, left=max(0, limit - spent))
+        def work(session: Session) -> dict[Subject, Spent]:
+            rows = session.exec(select(SpentRow).where(SpentRow.day == day))
+            subjects = [ALL, *(Subject(row.world_id, row.scope, row.name) for row in rows)]
+            return {one: _spent(session, one, day) for one in subjects}
 
-        calls, tokens = of("calls", spent.calls), of("tokens", spent.tokens)
+        spent = await self._database.read(work)
+        every = [(name, _left(one, limit, told)) for one, told in spent.items() for name, limit in self._limits_of(one)]
+        told = {name: one.model_dump(include={"limit", "spent", "left"}) for name, one in every if one.scope == "all"}
         return BudgetLeft(
-            day=spent.day,
+            day=day,
             renews_at=self.renews_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            exhausted=self.exhausted is not None or any(one is not None and not one.left for one in (calls, tokens)),
-            calls=calls,
-            tokens=tokens,
+            exhausted=self.exhausted is not None or any(not one["left"] for one in told.values()),
+            calls=told.get("KATARIBE_LLM__MAX_CALLS_PER_DAY"),
+            tokens=told.get("KATARIBE_LLM__MAX_TOKENS_PER_DAY"),
+            limits=[one for name, one in every if not name.endswith("_PER_DAY")],
         )
 
-    async def reserve(self, role: Role, tokens: int) -> Reservation:
+    async def reserve(self, role: Role, tokens: int, money: float = 0.0, thread: str = "") -> Reservation:
         """See Budget."""
-        reservation = Reservation(day=self.day, tokens=tokens)
+        wanted = Reservation(day=self.day, tokens=tokens, money=money)
         if not self.limits:
-            return reservation
+            return wanted
         is_closing = role in ("closing", "verify")
         if not is_closing and (exhausted := self.exhausted) is not None:
             raise exhausted
-        refused = await self._database.write(lambda s: self._take(s, reservation, keep=not is_closing))
-        if refused is None:
-            return reservation
-        unit, by_limit = refused
-        if by_limit and not is_closing:
-            self._exhausted = (reservation.day, unit)
-        raise self._error(unit)
+        taken = await self._database.write(lambda s: self._take(s, wanted, role, thread, keep=not is_closing))
+        if isinstance(taken, Reservation):
+            return taken
+        name, subject, by_limit = taken
+        if by_limit and not is_closing and subject == ALL:
+            self._exhausted = (wanted.day, name)
+        raise self._error(name, subject)
 
-    async def settle(self, reservation: Reservation, tokens: int) -> None:
+    async def settle(self, reservation: Reservation, tokens: int, money: float = 0.0) -> None:
         """See Budget."""
         if not self.limits:
             return
 
         def work(session: Session) -> None:
-            row = installation(session, lock=True)
-            if row.day == reservation.day:
-                row.tokens += tokens - reservation.tokens
+            installation(session, lock=True)
+            for subject in reservation.of:
+                row = _row(session, Subject(*subject))
+                if row is not None and row.day == reservation.day:
+                    row.tokens += tokens - reservation.tokens
+                    row.money += money - reservation.money
 
         await self._database.write(work)
 
-    def require_talk(self, session: Session) -> None:
-        """Raises: BudgetExhausted: no room is left for one more conversation, its first turns and its closing, beside
-        those that run.
+    def require_talk(self, session: Session, begun: ConversationRow | None = None) -> None:
+        """Let a conversation that has just `begun` go on, or one more begin (None: of nobody in particular).
+
+        Raises:
+            BudgetExhausted: no room is left for its first turns and its closing, beside those that run.
         """
         if not self.limits:
             return
         if (exhausted := self.exhausted) is not None:
             raise exhausted
-        room = _kept(session)
-        unspoken = FIRST_TURNS * (room.talks + 1) - _first_turns_said(session)
-        more = replace(room, talks=room.talks + 1)
-        unit = self._over(_spent(session, self.day), more, calls=unspoken, tokens=unspoken * room.turn_tokens)
-        if unit is not None:
-            raise self._error(unit)
+        for subject in self._subjects(session, "" if begun is None else begun.world_id, begun):
+            over = self._over(subject, _spent(session, subject, self.day), _room(session, subject, more=begun is None))
+            if over is not None:
+                raise self._error(over, subject)
 
     def allows_closing(self, session: Session) -> bool:
         """Whether there is room for a closing."""
-        nobody = replace(_kept(session), talks=0)
-        return self._over(_spent(session, self.day), nobody, tokens=nobody.closing_tokens) is None
+        return self._over(ALL, _spent(session, ALL, self.day), _costs(session, closings=1, turns=0)) is None
 
-    def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> tuple[Unit, bool] | None:
-        """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run. Else
-        answers which limit refused it, and whether the limit itself did, or only what is kept for closings.
+    def _take(
+        self, session: Session, wanted: Reservation, role: Role, thread: str, *, keep: bool
+    ) -> Reservation | tuple[str, Subject, bool]:
+        """Take the room for a call, if there is enough; `keep`: beside what is kept for others. Else answers which
+        limit refused it, of whom, and whether the limit itself did, or only what is kept.
         """
-        row, spent = installation(session, lock=True), _spent(session, wanted.day)
-        nobody = _Kept(talks=0, closing_tokens=0, turn_tokens=0)
-        unit = self._over(spent, _kept(session) if keep else nobody, tokens=wanted.tokens)
-        if unit is not None:
-            return unit, self._over(spent, nobody, tokens=wanted.tokens) is not None
-        row.day, row.calls, row.tokens = wanted.day, spent.calls + 1, spent.tokens + wanted.tokens
-        return None
+        whole = installation(session, lock=True)
+        if whole.day != wanted.day:  # what was spent on other days is of no use any more
+            session.execute(delete(SpentRow).where(col(SpentRow.day) != wanted.day))
+            whole.day, whole.calls, whole.tokens, whole.money = wanted.day, 0, 0, 0.0
+        world_id, _, talk_id = thread.partition("/")
+        talk = session.get(ConversationRow, (world_id, talk_id))
+        cost: Costs = {"calls": 1, "tokens": wanted.tokens, "money": wanted.money}
+        taken = {one: _spent(session, one, wanted.day) for one in self._subjects(session, world_id, talk)}
+        for subject, spent in taken.items():
+            if (over := self._over(subject, spent, cost)) is not None:
+                return over, subject, True
+            if not keep:
+                continue
+            room = _room(session, subject, besides=talk)
+            over = self._over(subject, spent, {unit: cost[unit] + room[unit] for unit in cost})
+            if over is None and (low := self._low(subject, spent)) is not None:
+                over = low if role == "decision" else None
+                _hasten(session, talk)
+            if over is not None:
+                return over, subject, False
+        for subject, spent in taken.items():
+            row = _row(session, subject) or SpentRow(**subject._asdict())
+            row.day, row.calls = wanted.day, spent.calls + 1
+            row.tokens, row.money = spent.tokens + wanted.tokens, spent.money + wanted.money
+            session.add(row)
+        return replace(wanted, of=tuple(taken))
 
-    def _over(self, spent: Spent, kept: "_Kept", *, tokens: int, calls: int = 1) -> Unit | None:
-        """Which limit so many calls of so many tokens would break, beside what is kept for closings."""
-        comes_to: dict[Unit, int] = {
-            "calls": spent.calls + calls + kept.talks,
-            "tokens": spent.tokens + tokens + kept.talks * kept.closing_tokens,
-        }
-        return next((unit for unit, limit in self.limits.items() if comes_to[unit] > limit), None)
+    def _subjects(self, session: Session, world_id: str, talk: ConversationRow | None) -> list[Subject]:
+        """Those with a limit that a call in the world, or in the talk, is counted for."""
+        found = [ALL, Subject(world_id, "world", world_id)]
+        if talk is not None:
+            players = (Subject(world_id, "player", one) for one in talk.humans)
+            found += [Subject(world_id, "conversation", talk.id), *players, Subject("", "key", talk.asked_with)]
+        return [one for one in found if (one == ALL or one.name) and self._limits_of(one)]
 
-    def _error(self, unit: Unit) -> BudgetExhausted:
-        now, renews_at = self._now(), self.renews_at
+    def _limits_of(self, subject: Subject) -> list[tuple[str, Limit]]:
+        every = self.limits.items()
+        return [(name, one) for name, one in every if one.scope == subject.scope and one.of in (None, subject.name)]
+
+    def _over(self, subject: Subject, spent: Spent, cost: "Costs") -> str | None:
+        """Which limit of it that would break."""
+        limits = self._limits_of(subject)
+        return next((name for name, one in limits if getattr(spent, one.unit) + cost[one.unit] > one.most), None)
+
+    def _low(self, subject: Subject, spent: Spent) -> str | None:
+        """Of which limit of it so much is spent that attention falls."""
+        return next((name for name, one in self._limits_of(subject) if _is_low(one, spent)), None)
+
+    def _error(self, name: str, subject: Subject) -> BudgetExhausted:
+        now, renews_at, limit = self._now(), self.renews_at, self.limits[name]
+        of = "" if name.endswith("_PER_DAY") else f" {limit.unit}, {limit.scope} {subject.name}".rstrip()
         return BudgetExhausted(
-            setting=_SETTINGS[unit],
-            limit=self.limits[unit],
+            setting=name,
+            limit=f"{limit.most:g}{of}" if of else round(limit.most),
             day=self.day,
             renews_at=renews_at.isoformat(),
             retry_after_seconds=max(1, round((renews_at - now).total_seconds())),
         )
 
 
-def _spent(session: Session, day: str) -> Spent:
-    row = session.get(InstallationRow, 1)
+Costs = dict[LimitUnit, float]
+
+
+def _spent(session: Session, subject: Subject, day: str) -> Spent:
+    row = session.get(InstallationRow, 1) if subject == ALL else session.get(SpentRow, subject)
     if row is None or row.day != day:
-        return Spent(day=day, calls=0, tokens=0)
-    return Spent(day=day, calls=row.calls, tokens=row.tokens)
+        return Spent(day=day)
+    return Spent(day=day, calls=row.calls, tokens=row.tokens, money=row.money)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Kept:
-    """So many conversations, of all worlds, run or are being closed; what a closing and a turn cost."""
-
-    talks: int
-    closing_tokens: int
-    turn_tokens: int
+def _row(session: Session, subject: Subject) -> InstallationRow | SpentRow | None:
+    """Its row; the installation's is locked by whoever asks."""
+    return installation(session) if subject == ALL else session.get(SpentRow, subject)
 
 
-def _kept(session: Session) -> _Kept:
-    talks = select(func.count()).select_from(ConversationRow).where(col(ConversationRow.phase).in_(_UNCLOSED))
-    tokens = col(UsageRow.prompt_tokens) + col(UsageRow.completion_tokens)
-    spent = select(UsageRow.role, func.sum(tokens), func.sum(col(UsageRow.calls))).group_by(col(UsageRow.role))
-    cost = {role: round(each / calls) for role, each, calls in session.exec(spent) if calls}
+def _left(subject: Subject, limit: Limit, told: Spent) -> ScopedLeft:
+    spent = getattr(told, limit.unit)
+    return ScopedLeft(
+        limit=limit.most,
+        spent=spent,
+        left=max(0, limit.most - spent),
+        scope=limit.scope,
+        unit=limit.unit,
+        world_id=subject.world_id or None,
+        name=subject.name or None,
+        is_low=_is_low(limit, told),
+    )
+
+
+def _is_low(limit: Limit, spent: Spent) -> bool:
+    return limit.soft < 1 and getattr(spent, limit.unit) >= limit.soft * limit.most
+
+
+def _hasten(session: Session, talk: ConversationRow | None) -> None:
+    """Let the talk come to its end, with a goodbye. A chat client's has none, and a scene is its writer's."""
+    if talk is not None and talk.chat_idle_minutes is None and talk.form == TurnForm.TALK:
+        said = session.exec(select(func.count()).where(*said_in(talk.key))).one()
+        talk.max_turns = min(talk.max_turns, said + LAST_TURNS)
+
+
+def _room(session: Session, subject: Subject, *, more: bool = False, besides: ConversationRow | None = None) -> Costs:
+    """What is kept for its talks of all worlds that run or are being closed, and with `more` for one that begins: a
+    closing, and the first turns that were not spoken yet, but for those of the talk `besides`.
+    """
+    row = ConversationRow
+    seat = ParticipantRow
+    part = col(seat.world_id) == row.world_id, col(seat.conversation_id) == row.id, col(seat.person_id) == subject.name
+    every: dict[str, list[Any]] = {
+        "all": [],
+        "world": [row.world_id == subject.world_id],
+        "conversation": [row.world_id == subject.world_id, row.id == subject.name],
+        "player": [
+            row.world_id == subject.world_id,
+            exists().where(*part, col(ParticipantRow.person_id) == subject.name),
+        ],
+        "key": [row.asked_with == subject.name],
+    }
+    of = every[subject.scope]
+    running = [*of, row.phase == Phase.RUNNING]
+    if besides is not None:
+        running.append((col(row.world_id) != besides.world_id) | (col(row.id) != besides.id))
+    first = (TurnRow.world_id == row.world_id, TurnRow.conversation_id == row.id, col(TurnRow.turn) < FIRST_TURNS)
+    unclosed = [*of, col(row.phase).in_((Phase.RUNNING, Phase.CLOSING))]
+    talks, speaking, said = (
+        session.exec(select(func.count()).select_from(row).where(*which)).one()
+        for which in (unclosed, running, [*first, *running])
+    )
+    return _costs(session, closings=talks + more, turns=max(0, FIRST_TURNS * (speaking + more) - said))
+
+
+def _costs(session: Session, *, closings: int, turns: int) -> Costs:
+    """What so many closings and turns cost, as those before have."""
+    tokens = func.sum(col(UsageRow.prompt_tokens) + col(UsageRow.completion_tokens))
+    measured = select(UsageRow.role, tokens, func.sum(col(UsageRow.calls)), func.sum(col(UsageRow.money)))
+    rows = [(role, each, calls, money) for role, each, calls, money in session.exec(measured.group_by(UsageRow.role))]
+    cost = {role: round(each / calls) for role, each, calls, _ in rows if calls}
     closing = cost["closing"] + cost.get("verify", 0) if "closing" in cost else CLOSING_TOKENS
     turn = max(cost.get("npc", 0), cost.get("character", 0)) or TURN_TOKENS
-    return _Kept(talks=session.exec(talks).one(), closing_tokens=closing, turn_tokens=turn)
-
-
-def _first_turns_said(session: Session) -> int:
-    """Of the first turns of the conversations that are not closed."""
-    said = select(func.count()).where(
-        TurnRow.world_id == ConversationRow.world_id,
-        TurnRow.conversation_id == ConversationRow.id,
-        col(ConversationRow.phase).in_(_UNCLOSED),
-        col(TurnRow.turn) < FIRST_TURNS,
-    )
-    return session.exec(said).one()
+    wanted = closings * closing + turns * turn
+    price = sum(money for *_, money in rows) / max(1, sum(each for _, each, *_ in rows))
+    return {"calls": closings + turns, "tokens": wanted, "money": wanted * price}
 
 
 def installation(session: Session, *, lock: bool = False) -> InstallationRow:

@@ -112,22 +112,27 @@ class _Answered(_Spent):
     """how long the model took, in real milliseconds"""
 
 
+class _SpentToday(SQLModel):
+    day: str = ""
+    calls: int = 0
+    tokens: int = Field(default=0, sa_type=BigInteger)
+    money: float = 0.0
+
+
 @Policy(copied=False)
-class InstallationRow(SQLModel, table=True):
+class InstallationRow(_SpentToday, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
 
-    `calls` and `tokens` are what its model calls have cost on `day`, over all worlds: a budget's day is the machine's,
-    in UTC (2026-04-01). Counted only where a limit is set. Calls that are out count with all they may come to.
+    `calls`, `tokens` and `money` are what its model calls have cost on `day`, over all worlds: a budget's day is the
+    machine's, in UTC (2026-04-01). Counted only where a limit is set. Calls that are out count with all they
+    may come to.
     """
 
     __tablename__ = "installation"
 
     number: int = Field(default=1, primary_key=True)
     id: str = Field(default_factory=new_id)
-    day: str = ""
-    calls: int = 0
-    tokens: int = Field(default=0, sa_type=BigInteger)
 
 
 @Policy(copied=False)
@@ -287,6 +292,7 @@ class MovementRow(_OfWorld, table=True):
         "chat_idle_minutes",
         "holds_clock",
         "stands_at",
+        "asked_with",
         "runner",
     ),
 )
@@ -370,6 +376,8 @@ class ConversationRow(_Leased, _Spent, _OfWorld, table=True):
     definition: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     carried: str = ""
     """the summary of the scene before it; empty: there is none"""
+    asked_with: str = ""
+    """the name of the key that it was begun with; empty: none"""
 
     participants: list["ParticipantRow"] = Relationship(
         cascade_delete=True,
@@ -1031,6 +1039,8 @@ class UsageRow(_Spent, _OfWorld, table=True):
     """calls that gave no answer"""
     cached_tokens: int = 0
     """tokens of `prompt_tokens` that the server had at hand from before"""
+    money: float = 0.0
+    """what they cost, by the prices of the settings (KATARIBE_LLM__PRICES)"""
     estimated: bool = False
     """true: a server did not report its tokens, and they were estimated"""
 
@@ -1080,6 +1090,18 @@ class QualityRow(_Spent, _OfWorld, table=True):
     """which model scored; empty: rules alone"""
     failures: int
     duration_ms: int
+
+
+@Policy(copied=False, outlives=True)
+class SpentRow(_SpentToday, _OfWorld, table=True):
+    """What the model calls of a part of the installation have cost on `day` (as InstallationRow): of the world, the
+    conversation, the player or the key (`world_id` is empty then) of that name. Only of those that have a limit.
+    """
+
+    __tablename__ = "spent"
+
+    scope: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
 
 
 @Policy(copied=False)

@@ -16,7 +16,7 @@ proposed of a scene, by the closing's, or what somebody is asked from outside of
 before it counts is `quality`: its marks, and what is made anew for them, whoever's model that is.
 """
 
-_SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "estimated")
+_SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "money", "estimated")
 
 
 class CostOut(Out, of=Usage, shows="calls prompt_tokens completion_tokens"):

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.errors import Misconfigured
 from service.locales import Language
-from tests.api.play import TALK, problem, settings_for, talk
+from tests.api.play import TALK, problem, settings_for, talk, until
 from tests.servers.fake_openai import FakeOpenAI, Reply, answer_by_schema
 
 BOTH = pytest.mark.parametrize("accepted", ["en", "ja"])
@@ -35,7 +35,7 @@ def server() -> Iterator[FakeOpenAI]:
 
 
 @contextmanager
-def service(tmp_path: Path, millbrook: Path, server: FakeOpenAI, **limits: int) -> Iterator[TestClient]:
+def service(tmp_path: Path, millbrook: Path, server: FakeOpenAI, **limits: Any) -> Iterator[TestClient]:
     """The service on that server, within those limits; again on the same data, started anew."""
     llm = {"base_url": server.base_url, "model": "gpt-x", "backoff_seconds": 0, **limits}
     with TestClient(create_app(settings_for(tmp_path, millbrook, llm=llm))) as client:
@@ -153,3 +153,58 @@ def test_of_fifty_players_as_many_are_let_in_as_can_be_answered(
         assert len(told) == len(talks), "nobody was let in who could not be answered"
         for one in told:
             assert client.post(f"/conversations/{one['id']}/end?wait=true").json()["phase"] == "closed"
+
+
+def begin(client: TestClient, player: str) -> str:
+    """The player begins to talk with somebody; answers the path of the conversation."""
+    client.put(f"/people/{player}", json={"kind": "player", "name": player.title()}).raise_for_status()
+    partner = {"ken": "baker", "mika": "hermit"}[player]
+    begun = client.post("/conversations/start", json={"mode": "player", "player_id": player, "partner_id": partner})
+    return f"/conversations/{begun.json()['id']}"
+
+
+def test_a_player_who_has_spent_its_share_leaves_the_others_theirs(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI
+) -> None:
+    share = {"scope": "player", "unit": "calls", "most": 6, "soft": 1}
+    with service(tmp_path, millbrook, server, limits=[share]) as client:
+        kens, mikas = begin(client, "ken"), begin(client, "mika")
+        for _ in range(6):
+            client.post(f"{kens}/say?wait=true", json={"text": f"Is there rye? {next(WORDS)}"})
+        over = until(client, kens.rpartition("/")[2], "closed")
+        assert over["end_reason"] == "budget_exhausted", "and it is remembered from what was kept for that"
+        said = client.post(f"{mikas}/say?wait=true", json={"text": "Is anybody there?"})
+        assert said.json()["answer"]["speaker_id"] == "hermit"
+        told = {one["name"]: one for one in client.get("/usage/budget").json()["limits"]}
+        assert {name: (one["scope"], one["spent"]) for name, one in told.items()} == {
+            "ken": ("player", 6),
+            "mika": ("player", 1),
+        }
+
+
+def test_a_talk_says_goodbye_before_the_hard_limit(tmp_path: Path, millbrook: Path, server: FakeOpenAI) -> None:
+    few = {"scope": "conversation", "unit": "calls", "most": 10, "soft": 0.3}
+    with service(tmp_path, millbrook, server, limits=[few]) as client:
+        held = talk(client)
+        assert (held["end_reason"], held["phase"]) == ("turn_limit", "closed")
+        assert len(held["turns"]) < 8
+
+
+def test_money_is_shown_by_the_prices_of_the_settings_and_bounds_a_day(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI
+) -> None:
+    limit = {"unit": "money", "most": 1000, "soft": 1}
+    prices = {"gpt-x": {"prompt": 1000, "completion": 2000}}
+    with service(tmp_path, millbrook, server, limits=[limit], prices=prices) as client:
+        talk(client, max_turns=2)
+        rows = client.get("/usage").json()
+        for row in rows:
+            paid = (row["prompt_tokens"] * 1000 + row["completion_tokens"] * 2000) / 1_000_000
+            assert row["money"] == pytest.approx(paid)
+        (left,) = client.get("/usage/budget").json()["limits"]
+        assert left["spent"] == pytest.approx(sum(row["money"] for row in rows))
+        assert left["spent"] > 0
+    limit = {"unit": "money", "most": 0.5}
+    with service(tmp_path, millbrook, server, limits=[limit], prices=prices) as client:
+        refused = problem(client.post("/conversations/start", json=TALK), 503, "budget-exhausted")
+        assert "KATARIBE_LLM__LIMITS.0" in refused["detail"]

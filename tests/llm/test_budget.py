@@ -22,13 +22,13 @@ class Purse:
     reserved: list[tuple[Role, int]] = field(default_factory=list)
     settled: list[int] = field(default_factory=list)
 
-    async def reserve(self, role: Role, tokens: int) -> Reservation:
+    async def reserve(self, role: Role, tokens: int, money: float, thread: str) -> Reservation:
         if len(self.reserved) == self.calls:
             raise BudgetExhausted(setting="X", limit=self.calls, day="2026-04-01", renews_at="", retry_after_seconds=1)
         self.reserved.append((role, tokens))
         return Reservation(day="2026-04-01", tokens=tokens)
 
-    async def settle(self, reservation: Reservation, tokens: int) -> None:
+    async def settle(self, reservation: Reservation, tokens: int, money: float) -> None:
         self.settled.append(tokens)
 
 

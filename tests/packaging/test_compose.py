@@ -184,7 +184,7 @@ def test_the_service_understands_what_the_file_tells_it(
         if value is not None:
             monkeypatch.setenv(name, value)
     monkeypatch.setenv("KATARIBE_MEMORY__BACKEND", backend)
-    monkeypatch.setenv("KATARIBE_API_KEY", "a-key")  # as with-passwords.sh does
+    monkeypatch.setenv("KATARIBE_API_KEY", "a-key-of-some-length")  # as with-passwords.sh does
 
     settings = Settings()
 

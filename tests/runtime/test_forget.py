@@ -28,8 +28,8 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
-    empty = {"commitments", "talks", "vectors"}
-    assert set(before) - filled == {*empty, "installation"}
+    empty = {"commitments", "talks", "vectors", "spent"}
+    assert set(before) - filled == {*empty, "installation", "api_keys"}
     _forget(room, "main")
     after = snapshot(room)
     assert not any(of_world(after, "main").values())

@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlmodel import Session, select
 
 from service.errors import BudgetExhausted
-from service.settings import LlmSettings
-from service.store.budget import CLOSING_TOKENS, DailyBudget
+from service.settings import LlmSettings, Price
+from service.store.budget import CLOSING_TOKENS, LAST_TURNS, TURN_TOKENS, DailyBudget
+from service.store.phase import Speaker
 from service.store.session import Database
-from service.store.tables import InstallationRow
+from service.store.tables import ConversationRow, InstallationRow, SpentRow, TurnRow
 from tests.store.conversations import conversation_row
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -22,10 +24,12 @@ def budget(database: Database, now: datetime = NOON, **limits: Any) -> DailyBudg
     return DailyBudget(database, LlmSettings(**limits), now=lambda: now)
 
 
-def spend(purse: DailyBudget, times: int = 1, *, tokens: int = 100, role: Any = "npc") -> None:
+def spend(
+    purse: DailyBudget, times: int = 1, *, tokens: int = 100, role: Any = "npc", thread: str = "", money: float = 0.0
+) -> None:
     async def run() -> None:
         for _ in range(times):
-            await purse.settle(await purse.reserve(role, tokens), tokens)
+            await purse.settle(await purse.reserve(role, tokens, money, thread), tokens, money)
 
     asyncio.run(run())
 
@@ -164,9 +168,9 @@ def test_room_is_kept_for_the_closing_of_each_talk_of_any_world(database: Databa
     for number, (world, phase) in enumerate((("main", "running"), ("other", "closing"), ("main", "closed"))):
         talk(database, number, world=world, phase=phase)
     purse = budget(database, max_calls_per_day=4)
-    spend(purse, 2)
+    spend(purse, 2, thread="main/c0")
     with pytest.raises(BudgetExhausted):
-        spend(purse)
+        spend(purse, thread="main/c0")
     assert purse.exhausted is None, "when they are closed, what is left may be used"
     spend(purse, 2, role="closing")
     with pytest.raises(BudgetExhausted):
@@ -177,7 +181,110 @@ def test_room_is_kept_for_the_closing_of_each_talk_of_any_world(database: Databa
 def test_tokens_are_kept_for_closings_too(database: Database) -> None:
     talk(database, 1)
     purse = budget(database, max_tokens_per_day=CLOSING_TOKENS + 250)
-    spend(purse, 2)
+    spend(purse, 2, thread="main/c1")
     with pytest.raises(BudgetExhausted):
-        spend(purse)
+        spend(purse, thread="main/c1")
     spend(purse, role="closing", tokens=CLOSING_TOKENS)
+
+
+def limits(*several: dict[str, Any]) -> dict[str, Any]:
+    return LlmSettings.model_validate({"limits": several}).model_dump(include={"limits"})
+
+
+def players_talk(database: Database, number: int, player: str, *, world: str = "main", key: str = "") -> str:
+    """A running talk of the player, begun with that key; answers its thread."""
+    talk(database, number, world=world)
+
+    def work(session: Session) -> None:
+        row = session.get_one(ConversationRow, (world, f"c{number}"))
+        row.participants[0].person_id, row.participants[0].speaker, row.asked_with = player, Speaker.HUMAN, key
+
+    database.write_now(work)
+    return f"{world}/c{number}"
+
+
+@pytest.mark.parametrize(
+    ("scope", "named", "same", "other"),
+    [
+        ("world", "world main", 1, 2),
+        ("conversation", "conversation c0", 0, 1),
+        ("player", "player ken", 1, 3),
+        ("key", "key phone", 1, 3),
+    ],
+)
+def test_a_limit_holds_for_each_of_its_scope_alone(
+    database: Database, scope: str, named: str, same: int, other: int
+) -> None:
+    threads = [
+        players_talk(database, 0, "ken", key="phone"),
+        players_talk(database, 1, "ken", key="phone"),
+        players_talk(database, 2, "mika", world="other", key="phone"),
+        players_talk(database, 3, "mika", key="desk"),
+    ]
+    kept = 2 * (CLOSING_TOKENS + 2 * TURN_TOKENS) * 2
+    purse = budget(database, **limits({"scope": scope, "unit": "tokens", "most": kept, "soft": 1}))
+    spend(purse, tokens=kept - 3 * (CLOSING_TOKENS + 2 * TURN_TOKENS), role="closing", thread=threads[0])
+    with pytest.raises(BudgetExhausted) as told:
+        spend(purse, 30, tokens=2_000, thread=threads[same])
+    assert f"tokens, {named}" in told.value.sentence("en")
+    assert f"tokens, {named}" in told.value.sentence("ja")
+    spend(purse, tokens=2_000, thread=threads[other])
+    assert purse.exhausted is None, "others go on"
+    left = asyncio.run(purse.left()).limits
+    assert {(one.scope, one.name) for one in left} >= {(scope, named.partition(" ")[2])}
+    again = budget(database, **limits({"scope": scope, "of": "nobody", "unit": "tokens", "most": 1}))
+    spend(again, tokens=2_000, thread=threads[same])
+
+
+def test_what_was_spent_on_another_day_is_not_kept(database: Database) -> None:
+    several = limits({"scope": "conversation", "unit": "calls", "most": 9})
+    for day in range(1, 4):
+        spend(budget(database, NOON.replace(day=day), **several), thread=players_talk(database, day, "ken"))
+    kept = database.read_now(lambda s: [(row.name, row.day, row.calls) for row in s.exec(select(SpentRow))])
+    assert kept == [("c3", "2026-04-03", 1)]
+
+
+def spoken(number: int) -> TurnRow:
+    """That turn of c0."""
+    said: dict[str, Any] = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "duration_ms", "at"), 0)
+    said |= dict.fromkeys(("speaker_id", "speaker_name", "text", "emotion", "model"), "x")
+    return TurnRow(world_id="main", conversation_id="c0", turn=number, **said)
+
+
+def test_no_talk_takes_the_first_turns_of_another(database: Database) -> None:
+    first, second = (players_talk(database, number, f"p{number}") for number in range(2))
+    purse = budget(database, max_calls_per_day=8)
+    spend(purse, 4, thread=first)
+    database.write_now(lambda s: s.add_all(spoken(number) for number in range(4)))
+    with pytest.raises(BudgetExhausted):
+        spend(purse, thread=first)
+    spend(purse, 2, thread=second)
+    spend(purse, 2, role="closing")
+    assert spent(purse)[0] == 8
+
+
+def test_before_the_hard_limit_talks_come_to_their_end_and_people_live_by_routine(database: Database) -> None:
+    thread = players_talk(database, 0, "ken")
+    purse = budget(database, **limits({"unit": "calls", "most": 20}))
+
+    def turns() -> int:
+        return database.read_now(lambda s: s.get_one(ConversationRow, ("main", "c0")).max_turns)
+
+    spend(purse, 15, thread=thread)
+    spend(purse, role="decision", thread="main/sora")
+    assert turns() == 10
+    with pytest.raises(BudgetExhausted):
+        spend(purse, role="decision", thread="main/sora")
+    assert purse.exhausted is None
+    spend(purse, thread=thread)
+    assert turns() == LAST_TURNS, "it says goodbye"
+    assert [one.is_low for one in asyncio.run(purse.left()).limits] == [True]
+
+
+def test_money_is_a_limit_too_and_counts_by_what_calls_have_cost(database: Database) -> None:
+    purse = budget(database, **limits({"unit": "money", "most": 1.0, "soft": 1}))
+    spend(purse, 3, money=0.3)
+    with pytest.raises(BudgetExhausted) as told:
+        spend(purse, money=0.3)
+    assert "KATARIBE_LLM__LIMITS.0=1 money" in told.value.sentence("en")
+    assert Price(prompt=2, completion=8, cached=0.5).of(1_000_000, 500_000, 400_000) == pytest.approx(1.2 + 0.2 + 4)

@@ -66,15 +66,18 @@ class ChatTarget:
     kind: str
     partner_id: str
     player_id: str
+    asked_with: str = ""
+    """the name of the key that is shown"""
 
     @classmethod
-    def of(cls, model: str) -> "ChatTarget":
+    def of(cls, model: str, asked_with: str = "") -> "ChatTarget":
         """Raises: NoSuchModel: nobody can be called that."""
         named = _MODEL.fullmatch(model)
         if named is None or max(len(part) for part in named.groups(default="")) > SLUG_MAX:
             raise NoSuchModel(field="model", id=model[:SLUG_MAX])
         player_id = named["player"] or VISITOR
-        return cls(model=model, kind=named["kind"], partner_id=named["partner"], player_id=player_id)
+        who = {"kind": named["kind"], "partner_id": named["partner"], "player_id": player_id}
+        return cls(model=model, asked_with=asked_with, **who)
 
     def partner(self, world: WorldView) -> str:
         """Raises: NoSuchModel: the world has nobody like that."""
@@ -210,7 +213,6 @@ class _Beginning:
 
     def _open(self, session: Session, world: WorldView) -> ConversationRow:
         conversation = self.deps.conversation
-        conversation.budget.require_talk(session)
         wanted = Start(
             opener_id=self.wanted.player_id,
             partner_id=self.wanted.partner_id,
@@ -218,7 +220,10 @@ class _Beginning:
             place_waived=True,
             chat_idle_minutes=conversation.settings.chat_idle_minutes,
         )
-        return start_with_player(session, world, wanted, conversation.models.names())
+        row = start_with_player(session, world, wanted, conversation.models.names())
+        row.asked_with = self.wanted.asked_with
+        conversation.budget.require_talk(session, row)
+        return row
 
     def _end(self, session: Session, row: ConversationRow, reason: EndReason) -> None:
         end(session, self.deps.conversation.worlds, *row.key, reason)

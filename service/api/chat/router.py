@@ -74,7 +74,7 @@ async def complete_chat(
     named; who was never there before is made). The service knows what was said: of the client's messages only the last
     is read. The rest, a system prompt too, is not what the person goes by.
     """
-    wanted = ChatTarget.of(body.model)
+    wanted = ChatTarget.of(body.model, key.name)
     require_player(key, wanted.player_id)
     check(body)
     deps.require_models()

@@ -22,6 +22,7 @@ NAMES = (
     "turn",
     "rush",
     "player",
+    "load",
     "start",
     "closing",
     "answer",

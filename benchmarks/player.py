@@ -66,8 +66,8 @@ def run(at_once: tuple[int, ...] = AT_ONCE, says: int | None = None) -> dict[str
 
 
 def _measure(players: int, says: int) -> _Heard:
-    with tempfile.TemporaryDirectory() as directory, _process(_speak) as (model, sent):
-        with _process(_serve, directory, model, players) as (service, _):
+    with tempfile.TemporaryDirectory() as directory, process(speak) as (model, sent):
+        with process(_serve, directory, model, players) as (service, _):
             heard = asyncio.run(_play(service, players, says))
         sent.send("all")
         begun: dict[str, Times] = sent.recv()
@@ -76,7 +76,7 @@ def _measure(players: int, says: int) -> _Heard:
 
 
 @contextmanager
-def _process(work: Any, *given: Any) -> Iterator[tuple[str, "Connection[Any, Any]"]]:
+def process(work: Any, *given: Any) -> Iterator[tuple[str, "Connection[Any, Any]"]]:
     """A process that says where it listens."""
     here, there = multiprocessing.Pipe()
     process = forked(work, there, *given)
@@ -144,7 +144,7 @@ def _serve(told: "Connection[Any, Any]", directory: str, model: str, players: in
 # ---- the model -------------------------------------------------------------------------------------------------------
 
 
-def _speak(told: "Connection[Any, Any]") -> None:
+def speak(told: "Connection[Any, Any]") -> None:
     asyncio.run(_Model().serve(told))
 
 

@@ -321,7 +321,7 @@ class Settings(BaseSettings):
     `allowed_hosts`: names the service goes by besides loopback's and `host`. `cors_origins`: sites whose pages may use
     it. `chat_idle_minutes`: so long (of the machine) may the user of an OpenAI client say nothing before the
     conversation ends and is remembered. `request_timeout_seconds`: how long a client may take to send a request's head,
-    and then its body.
+    and then its body, and to take what waits for it of an answer.
     `keep_prompts`: what models were sent is kept whole, of decisions too, and of conversations that are closed.
     Without it (the default) a conversation's is let go when it is closed, a decision's at once; what it held always
     stays, in a few hundred bytes. A day of eight characters in the sample village takes 2.0 MB, and 3.1 MB with it.

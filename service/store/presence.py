@@ -47,7 +47,7 @@ class Presence:
         """Whether there may be other processes."""
         self.hear: Callable[[str | None], object] = bool
         """Called in a thread with each message of another process; None: messages may have been lost."""
-        self._url = url
+        self._engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._process = secrets.randbelow(2**31)
         self._numbers = count()
         self._untold: deque[tuple[Hashable, str]] = deque(maxlen=10_000)
@@ -60,7 +60,6 @@ class Presence:
             OperationalError: the database is away.
         """
         if self.is_shared and self._thread is None:
-            self._engine = create_engine(self._url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
             self._thread = Thread(target=self._attend, args=(self._connected(),), daemon=True)
             self._thread.start()
         return f"{self._process}-{next(self._numbers)}"
@@ -80,14 +79,14 @@ class Presence:
 
     def _connected(self) -> Connection:
         connection = self._engine.connect()
-        _driver(connection).execute(_BEGINS.format(lock=LOCK, process=self._process))
+        connection.exec_driver_sql(_BEGINS.format(lock=LOCK, process=self._process))
         return connection
 
     def _attend(self, connection: Connection | None) -> None:
         while self._thread is not None:
             try:
                 connection = connection or self._connected()
-                self._exchange(_driver(connection))
+                self._exchange(connection.connection.driver_connection)
             except (DBAPIError, self._engine.dialect.loaded_dbapi.Error) as exc:
                 _log.warning("the connection to other processes is lost, and made anew: %s", exc)
                 if connection is not None:
@@ -102,18 +101,11 @@ class Presence:
         self.hear(None)
         told = time.monotonic()
         while self._thread is not None:
-            newest: dict[Hashable, str] = {}
-            while self._untold:
-                about, message = self._untold.popleft()
-                newest.pop(about, None)
-                newest[about] = message
-            if newest or time.monotonic() - told > _SHOWS_SECONDS:
-                driver.execute(_TELLS, [list(newest.values())])
+            untold = [self._untold.popleft() for _ in range(len(self._untold))]
+            newest = {about: place for place, (about, _) in enumerate(untold)}
+            if untold or time.monotonic() - told > _SHOWS_SECONDS:
+                driver.execute(_TELLS, [[untold[place][1] for place in sorted(newest.values())]])
                 told = time.monotonic()
             for heard in driver.notifies(timeout=PACE_SECONDS):
                 if heard.pid != driver.info.backend_pid:
                     self.hear(heard.payload or None)
-
-
-def _driver(connection: Connection) -> Any:
-    return connection.connection.driver_connection

@@ -391,7 +391,7 @@ def test_a_hundred_clients_that_never_read_are_dropped(tmp_path: Path, millbrook
             for way in ("stream", "ws") * 50:
                 deaf.enter_context(never_reading(url, f"{path}/{way}"))
             for is_followed in (True, False):
-                deadline = time.monotonic() + 60
+                deadline = time.monotonic() + 240
                 while deps.stream.has_listener(key) is not is_followed:
                     assert time.monotonic() < deadline
                     time.sleep(0.1)

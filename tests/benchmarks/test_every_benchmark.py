@@ -16,6 +16,7 @@ from benchmarks import (
     closing,
     evidence,
     footprint,
+    load,
     memory,
     offline,
     people,
@@ -68,7 +69,7 @@ WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
 
 
 def test_none_is_left_out() -> None:
-    assert {*SMALLEST, *WITH_NEO4J} == set(command.NAMES)
+    assert {*SMALLEST, *WITH_NEO4J, "load"} == set(command.NAMES)
 
 
 @pytest.mark.parametrize("name", SMALLEST)
@@ -84,6 +85,13 @@ def test_it_starts_with_neo4j(name: str, neo4j_server: Neo4jServer) -> None:
     empty(neo4j_server)
     figures = WITH_NEO4J[name](lambda: nullcontext(neo4j_server))
     assert any(figure.startswith("episode") for figure in figures)
+    assert all(math.isfinite(value) for value in figures.values())
+
+
+@pytest.mark.server
+@pytest.mark.usefixtures("postgres_binaries")
+def test_load_starts() -> None:
+    figures = load.run(players=2, says=1, saying_seconds=0.1, busy=1, rounds=1, hops=1)
     assert all(math.isfinite(value) for value in figures.values())
 
 

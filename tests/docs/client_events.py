@@ -70,9 +70,10 @@ on.
 `utterance.delta` is for showing: put its `text` at `char_start`. `utterance.sentence` is for speech: it comes as soon
 as the sentence is certain, all of them before `utterance.completed`. What its speaker's hands or face do (`act`) and
 what shows in it (`emotion`) the model says behind the words: you have both with `utterance.completed`. Positions count
-Unicode code points. A client that is slow gets fewer and longer deltas; nothing waits for it. Where another replica of
-the service speaks, you are told the sentences when the utterance is completed. `utterance.discarded` takes an attempt
-back: the service has crashed, the model's answer broke off, or stepped out of its role; what follows is another
+Unicode code points. A client that is slow gets fewer and longer deltas; nothing waits for it; one that reads nothing
+for 30 seconds is cut off, and goes on where it was when it comes back. Any replica of the service tells the same; if
+one cannot hear the other, you are told the sentences when the utterance is completed. `utterance.discarded` takes an
+attempt back: the service has crashed, the model's answer broke off, or stepped out of its role; what follows is another
 attempt, with another id.
 
 **Answering.** `POST /conversations/{id}/interrupt {utterance_id, heard_chars | heard_text}` when the player cuts in:

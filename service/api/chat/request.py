@@ -34,7 +34,7 @@ from service.conversation.stream import Mailbox
 from service.conversation.transcript import end, read_transcript, turns_of
 from service.conversation.turn_taking import is_silent
 from service.conversation.writing import MOST_LETTERS, MOST_LINES, AsideContext, aside_prompt, counted
-from service.core import Core
+from service.core import LOOKS_SECONDS, Core
 from service.errors import AnswerFailed, ModelError, NoSuchModel, NotFound, Stopping, refuse
 from service.locales import Phrase
 from service.people.worlds import WorldView
@@ -288,10 +288,6 @@ class AnswerStream:
         self._told.put_nowait(None)
         if not task.cancelled():
             task.exception()  # it is raised where the answer is taken, and nowhere if nobody takes it
-
-
-LOOKS_SECONDS = 1.0
-"""How long is waited for news before the store is looked at, for another replica may speak."""
 
 
 async def make(

@@ -12,7 +12,7 @@ from service.content.files import bundled_content
 from service.public import Game, World
 
 ROOT = Path(__file__).resolve().parents[2]
-GAME = ("maps.json", "actions.json", "npcs", "characters", "lore", "scenes")
+GAME = ("maps.json", "actions.json", "npcs", "characters", "lore", "scenes", "pictures")
 PAGES = [(ROOT / "docs" / "python.md", "en", "Aoi"), (ROOT / "docs" / "python.ja.md", "ja", "葵")]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 from PIL import Image
@@ -22,11 +23,11 @@ from tests.servers.chromium import ARGUMENTS, find_chromium
 from tests.web.test_browser import serving
 
 FILM = Path(__file__).parents[1] / "images" / "village.webp"
-FRAMES_A_SECOND = 10
+FRAMES_A_SECOND = 8
 BEGINS = datetime(2026, 4, 1, 7)
 
 
-def busiest(events: list[dict], first: int, last: int, minutes: int) -> int:
+def busiest(events: list[dict[str, Any]], first: int, last: int, minutes: int) -> int:
     """The minute of the day, from `first` to `last`, with whose `minutes` most happens to be seen."""
     happens = Counter[int]()
     for one in events:
@@ -52,29 +53,30 @@ def frames(page: Page, begin: datetime, pace: int, seconds: float) -> Iterator[I
     page.locator("#replay").click()
 
 
-def film(address: str, events: list[dict], language: str) -> list[Image.Image]:
+def film(address: str, events: list[dict[str, Any]], language: str) -> list[Image.Image]:
     """Twenty seconds: a morning, and the evening with its lamps."""
     midnight = BEGINS.replace(hour=0)
     morning = midnight + timedelta(minutes=busiest(events, 7 * 60 + 5, 11 * 60, 24))
-    evening = midnight + timedelta(minutes=busiest(events, 17 * 60 + 10, 18 * 60, 90))
+    evening = midnight + timedelta(minutes=busiest(events, 17 * 60 + 10, 18 * 60 + 20, 64))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 1000, "height": 900})
+        page = browser.new_page(viewport={"width": 1000, "height": 860})
         page.goto(f"{address}/?lang={language}")
         page.locator(".figure").first.wait_for()
         page.clock.install()
+        page.clock.pause_at(datetime.now() + timedelta(seconds=5))
         found = [*frames(page, morning, 2, 12), *frames(page, evening, 8, 8)]
         browser.close()
     return found
 
 
-def lived(client: httpx.Client) -> list[dict]:
+def lived(client: httpx.Client) -> list[dict[str, Any]]:
     """What happened in the world, which has lived until evening at least."""
     for _ in range(14):
         if client.get("/world").json()["now"] >= f"{BEGINS:%Y-%m-%d}T20:30":
             break
         client.post("/world/tick", json={"ticks": 60}).raise_for_status()
-    events: list[dict] = []
+    events: list[dict[str, Any]] = []
     page = {"next": "0"}
     while page["next"]:
         page = client.get("/world/events", params={"after": page["next"], "limit": 1000}).json()

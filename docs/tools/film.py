@@ -49,7 +49,7 @@ def frames(page: Page, begin: datetime, pace: int, seconds: float) -> Iterator[I
         page.clock.run_for(1000 // FRAMES_A_SECOND)
         if number % 4 == 0:
             page.wait_for_timeout(60)  # what is said comes from the service
-        yield Image.open(io.BytesIO(page.locator(".stage").screenshot())).convert("RGB")
+        yield Image.open(io.BytesIO(page.locator("#map").screenshot())).convert("RGB")
     page.locator("#replay").click()
 
 

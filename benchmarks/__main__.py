@@ -38,6 +38,7 @@ NAMES = (
     "footprint",
     "kills",
     "talks",
+    "page",
 )
 RESULTS = Path(__file__).parent / "results"
 START = Path(__file__).parents[1] / "tests" / "freeze" / "on_record" / "bench.json"

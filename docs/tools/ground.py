@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator
 from math import hypot
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 FRAMES = {"harbour": (-190, -30, 1370, 770), "shrine_hill": (-170, -30, 1340, 760)}
@@ -82,7 +83,7 @@ def off(point: Point, a: Point, b: Point) -> float:
 class Ground:
     """One map: its nodes and ways, and what was built and planted so far."""
 
-    def __init__(self, area: dict, frame: tuple[int, int, int, int], fields: tuple[Field, ...]) -> None:
+    def __init__(self, area: dict[str, Any], frame: tuple[int, int, int, int], fields: tuple[Field, ...]) -> None:
         self.frame, self.fields = frame, fields
         self.nodes: dict[str, Point] = {one["id"]: (one["x"], one["y"]) for one in area["nodes"]}
         self.ways = [(self.nodes[way["from"]], self.nodes[way["to"]]) for way in area["edges"]]
@@ -183,7 +184,7 @@ def waves(chance: random.Random, number: int, top: float) -> str:
     return f'<path d="{lines}" fill="none" stroke="#fff" stroke-width="1.8" stroke-linecap="round" opacity=".45"/>'
 
 
-def harbour(area: dict) -> str:
+def harbour(area: dict[str, Any]) -> str:
     """The harbour: hills behind, a stream through the village, the sea before it with pier, mole and lighthouse."""
     one = Ground(area, FRAMES["harbour"], FIELDS["harbour"])
     for node, roof, wide in (
@@ -241,7 +242,7 @@ fill="#d2553d"/><path d="M-8-52H8v-3h-3v-8L0-69-5-63v8h-3Z" fill="#47525c"/><cir
     return one.svg(beneath, above)
 
 
-def shrine_hill(area: dict) -> str:
+def shrine_hill(area: dict[str, Any]) -> str:
     """The hill: a shrine among cedars, the archive, and tea on the terraces."""
     one = Ground(area, FRAMES["shrine_hill"], FIELDS["shrine_hill"])
     one.is_land = lambda at: True  # type: ignore[method-assign]

@@ -294,8 +294,8 @@ def _read_yaml(text: str) -> object:
         raise Unreadable("content.broken", form="YAML", line=line, column=column, reason=reason) from exc
 
 
-CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
-_COPIED = (*CONTENT_NAMES, CAST_TESTS, PICTURES)
+CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES, PICTURES)
+_COPIED = (*CONTENT_NAMES, CAST_TESTS)
 _BEGINS_IN = re.compile(r'("language":\s*)"\w+"')
 _OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS, PICTURES)
 

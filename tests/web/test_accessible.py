@@ -96,6 +96,9 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
                 page.emulate_media(color_scheme=scheme)
                 page.goto(f"{village}{path}lang={lang}")
                 expect(page.locator(sign).first).to_be_visible()
+                if path == "/?":
+                    page.locator(".figure.character").first.click()
+                    expect(page.locator("#watched h3")).to_be_visible()
                 if "conversations" in path:
                     page.locator("#turn-1 .why summary").click()
                     expect(page.locator("#turn-1 .why p")).not_to_have_count(0)

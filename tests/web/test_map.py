@@ -61,6 +61,15 @@ def place_of(page: Page, person_id: str) -> tuple[float, float]:
     return x, y
 
 
+def rests(page: Page) -> int:
+    """How many frames the page has asked for when it comes to rest."""
+    frames = -1
+    while (now := page.evaluate("window.frames_asked")) != frames:
+        frames = now
+        page.wait_for_timeout(1000)
+    return frames
+
+
 def on(content: Path, settings: Settings) -> Settings:
     return settings.model_copy(update={"content_dir": content})
 
@@ -100,20 +109,17 @@ def test_who_walks_is_between_places_and_what_stands_asks_for_no_frames(
         home = place_of(page, "aoi")
         walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).json()
         client.post("/world/tick", json={"ticks": 2}).raise_for_status()
-        page.wait_for_function("window.frames_asked > 0")
+        page.wait_for_function("() => window.frames_asked > 0")
         expect(page.locator("#bar-time")).to_contain_text("07:02")
         page.wait_for_function(
             "before => document.querySelector('.figure[data-person=aoi]').style.transform !== before",
             arg=f"translate({home[0]}px, {home[1]}px)",
         )
         client.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
-        page.wait_for_function(
-            """async () => {
-              const before = window.frames_asked;
-              await new Promise((resolve) => setTimeout(resolve, 1500));
-              return document.getElementById("clock").textContent.includes("07:1") && window.frames_asked === before;
-            }"""
-        )
+        expect(page.locator("#clock")).to_contain_text(f"07:{2 + walk['minutes']:02}")
+        frames = rests(page)
+        page.wait_for_timeout(1500)
+        assert page.evaluate("window.frames_asked") == frames, "nobody moves"
         face.click()
         expect(page.locator("#watched h3")).to_have_text("Aoi")
         expect(page.locator("#watched .badges")).to_contain_text("mood")

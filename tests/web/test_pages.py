@@ -145,7 +145,7 @@ def test_a_page_may_be_asked_for_by_header(client: TestClient) -> None:
 def test_a_hostile_name_stays_text(playing: Settings, tmp_path: Path) -> None:
     hostile = '</script><img src=x onerror="alert(1)">'
     content = tmp_path / "game"
-    for folder in ("npcs", "characters"):
+    for folder in ("npcs", "characters", "pictures"):
         shutil.copytree(bundled_content() / folder, content / folder)
     shutil.copy(bundled_content() / "maps.json", content)
     aoi = content / "characters" / "aoi.yaml"

@@ -213,11 +213,12 @@ export class Village {
       const isNews = known?.turn !== line.turn || known.speaker !== line.speaker;
       if (isNews && this.spots.has(line.speaker) && (!known || ms - known.ms > READ_MS)) this.say(talk, line, ms);
     }
+    const taken = [];
     for (const [talk, bubble] of this.bubbles) {
       const spot = this.spots.get(bubble.speaker);
       const isOver = !lines.has(talk) && ms - bubble.ms > READ_MS;
       if (!spot || isOver) this.hush(talk);
-      else this.lift(bubble, spot);
+      else this.lift(bubble, spot, taken);
     }
   }
 
@@ -239,12 +240,15 @@ export class Village {
     setTimeout(() => node.remove(), 700);
   }
 
-  /** Above its speaker, or beneath where there is no room, and never outside the picture. */
-  lift(bubble, { x, y }) {
+  /** Above its speaker, or beneath where there is no room, over no other line, and never outside the picture. */
+  lift(bubble, { x, y }, taken) {
     const { width, height } = this.ground.size;
     const isBelow = y - 34 - bubble.high < 0;
     const left = Math.max(4, Math.min(width - bubble.wide - 4, x - bubble.wide / 2));
-    const top = isBelow ? Math.min(height - bubble.high - 4, y + 30) : y - 34 - bubble.high;
+    let top = isBelow ? Math.min(height - bubble.high - 4, y + 30) : y - 34 - bubble.high;
+    const over = taken.find((other) => left < other.right && other.left < left + bubble.wide && top < other.bottom && other.top < top + bubble.high);
+    if (over) top = over.top > bubble.high + 8 ? over.top - bubble.high - 8 : over.bottom + 8;
+    if (!bubble.node.classList.contains("faded")) taken.push({ left, right: left + bubble.wide, top, bottom: top + bubble.high });
     bubble.node.classList.toggle("below", isBelow);
     bubble.node.style.setProperty("--tip", `${Math.max(14, Math.min(bubble.wide - 14, x - left))}px`);
     put(bubble, left, top);

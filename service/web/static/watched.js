@@ -8,13 +8,14 @@ import { $, link, t } from "./page.js";
 import { turnsOf } from "./words.js";
 
 const HEARD = 4; // lines of the talk
+const CROWD = "crowd"; // is shown
 
 let shown = "";
 
 /** Shows somebody as the API tells of it now; `isFollowed`, and what is told when that is to change. */
 export async function showWatched(person, { at, placeOf, isFollowed, isPast, onFollow, onClose }) {
   const box = $("watched");
-  if (!person) return hide();
+  if (!person) return shown === CROWD ? undefined : hide();
   const kind = { character: "characters", npc: "npcs" }[person.kind];
   const life = kind && !isPast ? await api(`/${kind}/${person.id}`).catch(() => null) : null;
   const lines = person.talking_in && !isPast ? turnsOf(person.talking_in, at).slice(-HEARD) : [];
@@ -45,17 +46,18 @@ export async function showWatched(person, { at, placeOf, isFollowed, isPast, onF
 const heard = ({ speaker_name: name, text, act }) => h("li", {}, h("strong", {}, name), " ", act && h("i", {}, `${act} `), text);
 
 /** Shows who is in a crowd, each to be looked at. */
-export function showCrowd(people, onPerson) {
+export function showCrowd(people, onPerson, onClose) {
   const one = ({ id, name, kind }) => h("li", {}, h("button", { type: "button", onclick: () => onPerson(id) }, face(id, kind), h("span", {}, name)));
-  shown = "";
+  shown = CROWD;
   $("watched").replaceChildren(
-    h("button", { type: "button", class: "close", "aria-label": t("dismiss"), onclick: hide }, "×"),
+    h("button", { type: "button", class: "close", "aria-label": t("dismiss"), onclick: onClose }, "×"),
     h("h3", {}, t("crowd", { count: people.length })),
     h("ul", { class: "people", tabindex: "0" }, people.map(one)));
   $("watched").hidden = false;
 }
 
-function hide() {
+/** Nobody is looked at any more. */
+export function hide() {
   $("watched").hidden = true;
   shown = "";
 }

@@ -9,7 +9,7 @@ import { $, actions, data, has, hour, kinds, link, minutesBetween, reloads, t, w
 import { Past } from "./past.js";
 import { talkRow } from "./talks.js";
 import { correct, follow, Following, minuteOf, walk, waysOf } from "./walk.js";
-import { showCrowd, showWatched } from "./watched.js";
+import { hide, showCrowd, showWatched } from "./watched.js";
 import { forgetTalks, hearOf, listen, saidAt } from "./words.js";
 
 const EVERY_MS = 3000;
@@ -199,7 +199,7 @@ const village = new Village($("map"), {
   get people() { return past.isShown ? now.people.map((one) => ({ ...one, talking_in: null })) : now.people; },
   lines: saidAt,
   shown: (at) => past.shown(at),
-}, { person: look, crowd: (people) => showCrowd(people, look), talk: hearTalk, map: turnTo });
+}, { person: look, crowd: lookAtCrowd, talk: hearTalk, map: turnTo });
 
 async function readMap() {
   now.map = await api("/world/map");
@@ -303,13 +303,21 @@ function showLooked() {
       village.lookAt(now.watched);
       showMap();
     },
-    onClose: () => {
-      now.watched = village.followed = null;
-      showMap();
-      showPeople();
-      $("map").focus();
-    },
+    onClose: lookAway,
   }).catch(complain);
+}
+
+function lookAtCrowd(people) {
+  now.watched = village.followed = null;
+  showCrowd(people, look, lookAway);
+}
+
+function lookAway() {
+  now.watched = village.followed = null;
+  hide();
+  showMap();
+  showPeople();
+  $("map").focus();
 }
 
 function hearTalk(talkId) {

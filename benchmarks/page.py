@@ -1,0 +1,107 @@
+"""Measures the world's page in a headless Chromium, which draws by software: frames a second with 25 and 200 people
+walking at once, the first paint, what is loaded, and what the page and the service take of a core.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.neo4j import NotHere
+from tests.servers import NO_AUTHORITIES
+from tests.servers.chromium import ARGUMENTS, find_chromium
+from tests.web.test_browser import playing, serving
+
+SECONDS = 5
+CROWD = """
+async ([count, seconds]) => {
+  const { Village } = await import("/view/static/map.js");
+  const { waysOf, walk } = await import("/view/static/walk.js");
+  const { data } = await import("/view/static/page.js");
+  const map = await (await fetch("/world/map")).json();
+  const way = waysOf(map);
+  const nodes = map.nodes.filter((node) => node.map_id === "harbour" && !node.closed).map((node) => node.id);
+  const person = (_, index) => ({ id: `p${index}`, name: `Person ${index}`, kind: "character" });
+  const people = Array.from({ length: count }, person);
+  const at = (index) => nodes[index % nodes.length];
+  const legs = new Map(people.map(({ id }, index) => [id, [walk(way, at(index), at(index * 7 + 20), 0, 60)]]));
+  const begun = performance.now();
+  let frames = 0;
+  const box = document.createElement("div");
+  box.className = "scroll";
+  document.getElementById("map").replaceWith(box);
+  const now = (ms) => (ms - begun) / 1000;
+  const source = { now, isMoving: () => true, legs, people, lines: () => [], shown: () => frames++ };
+  new Village(box, source, {}).show(map, "harbour", data.backgrounds.harbour);
+  await new Promise((resolve) => setTimeout(resolve, 1500)); // faces are drawn for the first time
+  const [from, ms] = [frames, performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  return (frames - from) / ((performance.now() - ms) / 1000);
+}
+"""
+LOADED = """
+() => [
+  performance.getEntriesByName("first-contentful-paint")[0].startTime,
+  [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+    .filter(({ name }) => !/[/](world|characters|conversations|usage)/.test(new URL(name).pathname))
+    .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0) / 1000,
+]
+"""
+
+
+def run() -> dict[str, float]:
+    """In the bundled village.
+
+    Raises:
+        NotHere: there is no Chromium.
+    """
+    executable = find_chromium()
+    if executable is None:
+        raise NotHere("Chromium: apt-get install chromium-headless-shell")
+    with (
+        tempfile.TemporaryDirectory() as data,
+        serving(playing(Path(data), "en")) as address,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address)
+        page.locator(".figure").first.wait_for()
+        first_paint, kilobytes = page.evaluate(LOADED)
+        still = busy(page)
+        with httpx.Client(base_url=address, trust_env=False, timeout=60, verify=NO_AUTHORITIES) as client:
+            client.put("/world/clock", json={"mode": "running", "speed": 60}).raise_for_status()
+            page.wait_for_timeout(4000)
+            before, begun = time.process_time(), time.monotonic()
+            running = busy(page)
+            service = (time.process_time() - before) / (time.monotonic() - begun)
+            client.post("/world/stop").raise_for_status()
+        frames = {}
+        for count in (25, 200):
+            page.goto(address)
+            page.locator(".figure").first.wait_for()
+            frames[f"fps_{count}"] = round(page.evaluate(CROWD, [count, SECONDS]), 1)
+        browser.close()
+    return {
+        **frames,
+        "first_paint_ms": round(first_paint),
+        "page_kb": round(kilobytes),
+        "page_cpu_still": round(still, 3),
+        "page_cpu_running": round(running, 3),
+        "service_cpu_running": round(service, 3),
+    }
+
+
+def busy(page: Page) -> float:
+    """The share of a core that the page's own work takes over some seconds."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    taken = []
+    for pause in (SECONDS * 1000, 0):
+        metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+        taken.append((metrics["TaskDuration"], metrics["Timestamp"]))
+        page.wait_for_timeout(pause)
+    (task, at), (later_task, later) = taken
+    return float((later_task - task) / (later - at))

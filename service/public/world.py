@@ -47,7 +47,7 @@ from service.runtime.world_edits import set_flags
 from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, EventRow, PersonRow, SummaryRow, UsageRow, WorldRow
+from service.store.tables import ConversationKey, ConversationRow, EventRow, PersonRow, SummaryRow, UsageRow
 from service.store.usage import usage_rows
 from world.life import Position, Segment
 from world.time import WorldTime

@@ -49,9 +49,7 @@ async def _lived(directory: Path, days: int, language: Language) -> dict[str, fl
     figures: dict[str, float] = {}
     content, indexes = load_content(bundled_content()), IndexCache()
     fading = Fading(after_days=MemorySettings().fade_after_days)
-    async with house(
-        content, directory, rehearsal(), language=language, decision="routine", sweep_seconds=3600
-    ) as home:
+    async with house(content, directory, rehearsal(), language=language, decision="routine", look_seconds=3600) as home:
         room = replace(home.room, memory=MemoryStore(home.room.database, None, indexes, fading))
         empty = await room.database.read(_bytes)
         for day in range(1, days + 1):

@@ -19,7 +19,7 @@ from sqlmodel import Session
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
 from service.llm.choose import choose_models
-from service.runtime.pace import ExactRun
+from service.runtime.pace import ExactRun, OpenCalls
 from service.runtime.world_session import WorldSession, load
 from service.settings import LlmSettings, Settings
 from service.store.tables import WorldRow
@@ -39,12 +39,12 @@ WORLD = "main"
 class Lockstep(ExactRun):
     """All of a minute is answered before the next one is asked about, so that each talk has one turn in each minute."""
 
-    def _ask_models(self) -> None:
+    async def _ask_models(self) -> None:
         waiting, self._backlog = self._backlog, []
-        asked = [entry[-1].time for entry in waiting] + [call.time for call in self._tasks.values()]
+        asked = [entry[-1].time for entry in waiting] + [call.time for call in self._asked.values()]
         now = min(asked, default=WorldTime(0))
         self._backlog = sorted(entry for entry in waiting if entry[-1].time == now)
-        super()._ask_models()
+        await super()._ask_models()
         self._backlog += [entry for entry in waiting if entry[-1].time != now]
 
 
@@ -104,7 +104,7 @@ async def _live(characters: int, minutes: int, *, lockstep: bool) -> Lived:
     with model_server(mean_seconds=MEAN_SECONDS) as server, tempfile.TemporaryDirectory() as directory:
         model = choose_models(_settings(server), rehearsal()).for_role("decision")
         town = town_content(characters)
-        async with house(town, Path(directory), model, at_once=IN_FLIGHT, sweep_seconds=NO_SWEEP) as lived:
+        async with house(town, Path(directory), model, at_once=IN_FLIGHT, look_seconds=NO_SWEEP) as lived:
             before, started, cpu = megabytes(Path(directory)), time.monotonic(), time.process_time()
             await (_minute_by_minute(lived, minutes) if lockstep else lived.live(minutes))
             seconds, cpu = time.monotonic() - started, time.process_time() - cpu
@@ -132,7 +132,7 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
 
     world_session = await room.database.write(order)
     until = WorldTime(world_session.world.now + minutes)
-    await Lockstep(lived.world_runner.deps, world_session, until).run()
+    await Lockstep(lived.world_runner.deps, world_session, until, OpenCalls()).run()
 
 
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:

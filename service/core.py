@@ -20,7 +20,6 @@ from service.memory.record import Group
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime import snapshots
 from service.runtime.carried import ConversationRunner
-from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
 from service.runtime.jobs import Jobs
 from service.runtime.made_people import forget_world
@@ -51,7 +50,6 @@ class Core:
     jobs: Jobs
     runner: ConversationRunner
     world_runner: WorldRunner
-    clock_scheduler: ClockScheduler
     content_reload: ContentReload | None = None
     """Takes changed content files in; None: they are read when the service starts."""
     lives: bool = True
@@ -60,9 +58,9 @@ class Core:
     """
 
     @property
-    def parts(self) -> Iterable[Jobs | ConversationRunner | WorldRunner | ClockScheduler | ContentReload]:
+    def parts(self) -> Iterable[Jobs | ConversationRunner | WorldRunner | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.jobs, self.runner, self.world_runner, self.clock_scheduler)
+        yield from (self.jobs, self.runner, self.world_runner)
         if self.content_reload is not None:
             yield self.content_reload
 
@@ -190,13 +188,12 @@ class Core:
 
     async def rewrite(self, world_id: str, work: Callable[[Session], T]) -> T:
         """Let `work` write other rows of the world, as `restore` does; it goes on from there."""
-        await self.clock_scheduler.forget(world_id)
         await self.runner.abandon(world_id)
         done = await self.world_runner.rewrite(world_id, work)
         await self.runner.abandon(world_id)
         await self.runner.memory_jobs.deliver_due(world_id)
         self.conversation.stream.tell_restored(world_id)
-        self.world_runner.world(world_id).move()
+        self.world_runner.world(world_id).go()
         return done
 
     async def branch(
@@ -232,12 +229,11 @@ class Core:
 
         now = await database.write(lambda s: once(s, request, partial(work, s)))
         await self.bring_on(to_world)
-        self.world_runner.world(to_world).move()
+        self.world_runner.world(to_world).go()
         return now
 
     async def forget_world(self, world_id: str, request: Once | None = None) -> None:
         """Forget the world wholly; a run that it is on ends. Raises: Replayed, KeyReused: as `once`."""
-        await self.clock_scheduler.forget(world_id)
         await self.world_runner.rewrite(world_id, lambda s: once(s, request, partial(forget_world, s, world_id)))
         self.conversation.memory.forget_world(world_id)
         self.conversation.worlds.forget_world(world_id)

@@ -139,10 +139,10 @@ class _Replay:
                 await self._ask(Asked(**data), line.seq)
             case "looked":
                 self._world.looks = True
-                await self._world.move()
+                await self._world.go()
                 self._world.looks = False
             case "opened":
-                await self._world.open_talks()
+                await self._world.ask(self._world.open_talks)
             case "started":
                 await self._start(data)
             case "answered":

@@ -28,10 +28,9 @@ from service.own_prompts import load_game
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.carried import ConversationRunner, jobs_of
-from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.content_reload import ContentReload
-from service.runtime.run_window import WorldDependencies
 from service.runtime.tasks import cancel, repeat
+from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
@@ -135,7 +134,6 @@ class Wiring:
             jobs=jobs,
             runner=runner,
             world_runner=world_runner,
-            clock_scheduler=ClockScheduler(world_runner),
             content_reload=reload,
             lives=lives,
         )

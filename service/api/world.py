@@ -93,7 +93,7 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId, asked: AsAs
     """
     request = Once.of(world_id, asked, is_read_anew=True)
     with suppress(Replayed):
-        await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace, request=request)
+        await deps.world_runner.set_clock(world_id, mode=body.mode, speed=body.speed, pace=body.pace, request=request)
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
@@ -106,7 +106,7 @@ async def stop_world(deps: Serving, world_id: WorldId, asked: AsAsked) -> WorldO
     nothing. Where another replica moves the world, it stands within seconds.
     """
     with suppress(Replayed):
-        await deps.clock_scheduler.set(world_id, mode="manual", request=Once.of(world_id, asked, is_read_anew=True))
+        await deps.world_runner.set_clock(world_id, mode="manual", request=Once.of(world_id, asked, is_read_anew=True))
     return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 

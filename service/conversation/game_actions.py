@@ -2,7 +2,6 @@
 it.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from service.conversation.client_events import tell_asked, tell_came_of_it
 from service.conversation.prompt import ActionOutcome
 from service.people.attitude import attitude
 from service.people.worlds import WorldView
+from service.steady_time import steady_time
 from service.store.ids import derived_id
 from service.store.insert import insert_rows
 from service.store.phase import CallState, Phase, Speaker
@@ -99,7 +99,7 @@ def ask_game(session: Session, world: WorldView, row: ConversationRow, turn: Tur
         reason=fault,
         why=act.why,
         awaited=is_asked and action is not None and action.await_result,
-        deadline=time.time() + world.settings.action_seconds if is_asked else 0.0,
+        deadline=steady_time() + world.settings.action_seconds if is_asked else 0.0,
         at=turn.at,
     )
     insert_rows(session, [call])

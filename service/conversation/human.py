@@ -6,7 +6,6 @@ that the client begins another, that it is long enough, or silence.
 """
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -39,6 +38,7 @@ from service.llm.chat import Role
 from service.llm.marks import without_marks
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
+from service.steady_time import steady_time
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.events import last_of_an_utterance, log_in
 from service.store.phase import CallState, EndReason, Phase, Speaker
@@ -480,7 +480,7 @@ def settle(
         raise NotFound(kind="action_call", id=call_id)
     if call.state != CallState.REQUESTED:
         raise ActionOver(call_id=call_id, state=call.state)
-    if call.deadline <= time.time():  # somebody comes by soon, and writes it down
+    if call.deadline <= steady_time():  # somebody comes by soon, and writes it down
         raise ActionOver(call_id=call_id, state=CallState.EXPIRED.value)
     call.state = CallState.DONE if ok else CallState.FAILED
     call.reason = None if ok else "client"
@@ -493,7 +493,7 @@ def settle(
 def late(session: Session) -> list[tuple[str, str]]:
     """The ids, after that of their world, of what the game has said nothing of in time."""
     query = select(ActionCallRow.world_id, ActionCallRow.id).where(
-        ActionCallRow.state == CallState.REQUESTED, col(ActionCallRow.deadline) <= time.time()
+        ActionCallRow.state == CallState.REQUESTED, col(ActionCallRow.deadline) <= steady_time()
     )
     return [(world_id, call_id) for world_id, call_id in session.exec(query.order_by(col(ActionCallRow.id)))]
 

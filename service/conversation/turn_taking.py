@@ -3,7 +3,6 @@ for a human or for somebody to let it go on, and when it has waited too long; wh
 among more than two, or in a scene, is told one of them.
 """
 
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -15,6 +14,7 @@ from sqlmodel import Session, and_, col, func, or_, select
 from service.content.profile import Emotion
 from service.conversation.prompt import Line, Present, PromptContext, ScenePart
 from service.people.worlds import WorldView
+from service.steady_time import steady_time
 from service.store.perception import is_there, perceives
 from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow, ParticipantRow, TurnRow, WorldRow
@@ -153,7 +153,7 @@ def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> 
         minutes, world_minutes = world.settings.silence_minutes, world.settings.silence_world_minutes
         if row.chat_idle_minutes is not None:
             minutes, world_minutes = row.chat_idle_minutes, 0
-        row.silent_at = time.time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0  # 0: silence is never too long
+        row.silent_at = steady_time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0  # 0: silence is never too long
         row.silent_at_minute = world.now + world_minutes if world_minutes else 0
         row.runner = None
 
@@ -167,7 +167,7 @@ def silent(session: Session) -> list[ConversationKey]:
         .where(
             ConversationRow.phase == Phase.RUNNING,
             col(ConversationRow.awaits).is_not(None),
-            or_(by_machine.between(1, time.time()), by_world.between(1, col(WorldRow.now))),
+            or_(by_machine.between(1, steady_time()), by_world.between(1, col(WorldRow.now))),
         )
     )
     return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
@@ -184,7 +184,7 @@ def stands() -> ColumnElement[bool]:
 
 def is_silent(row: ConversationRow, world: WorldView) -> bool:
     """Whether a human has said nothing in it for too long."""
-    over = 0 < row.silent_at <= time.time() or 0 < row.silent_at_minute <= world.now
+    over = 0 < row.silent_at <= steady_time() or 0 < row.silent_at_minute <= world.now
     return row.awaits is not None and over
 
 

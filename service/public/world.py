@@ -42,12 +42,12 @@ from service.runtime.client_actions import set_decision, sleep, talk, talk_with_
 from service.runtime.made_people import put_person
 from service.runtime.rewind import PastMoment
 from service.runtime.snapshots import WorldSnapshot
-from service.runtime.world_clock import advance_clock
+from service.runtime.world_clock import advance_clock, clock_and_target
 from service.runtime.world_edits import set_flags
 from service.runtime.world_session import WorldSession
 from service.store.events import events_after, last_event
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, EventRow, PersonRow, SummaryRow, UsageRow, WorldRow
+from service.store.tables import ConversationKey, ConversationRow, EventRow, PersonRow, SummaryRow, UsageRow
 from service.store.usage import usage_rows
 from world.life import Position, Segment
 from world.time import WorldTime
@@ -248,12 +248,7 @@ class World:
 
     async def bound_for(self) -> WorldTime:
         """The moment to which the world was told to go; its own, where it stands."""
-
-        def work(session: Session, world: WorldView) -> WorldTime:
-            row = session.get(WorldRow, world.id)
-            return WorldTime(max(world.now, (row and row.target) or 0))
-
-        return await self._core.read(self.id, work)
+        return (await self._talk.database.read(lambda s: clock_and_target(s, self._talk.worlds, self.id)))[1]
 
     async def let_decide(self, how: Mapping[str, str]) -> None:
         """Set how characters decide from now on, by their ids: by `model`, `routine` or `client`."""

@@ -15,7 +15,7 @@ from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import move, person_row, segment_of
 from service.people.worlds import WorldView
-from service.runtime.run_window import fall_asleep, publish
+from service.runtime.publish import fall_asleep, publish
 from service.runtime.world_clock import cancel_orders
 from service.runtime.world_session import WorldSession, require_free, require_not_talking
 from service.store.event_kinds import Slept

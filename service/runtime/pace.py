@@ -1,4 +1,4 @@
-"""Owns the two paces at which a living world comes from its clock to a later time.
+"""Owns the two strategies by which a living world comes from its clock to a later time.
 
 At pace exact what `world.scheduler` allows to be asked is asked, bounded, the most lagging first; answers are taken in
 any order, written in batches, and told when the clock has passed them. The story is the same as minute by minute
@@ -11,16 +11,17 @@ world has overtaken is void: the character is asked again.
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heapify, heappop, heappush
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
-from service.conversation.engine import TurnOutcome
 from service.decision.choose import Chosen
 from service.memory.mind import ReflectionKey
-from service.runtime.run_window import BATCH, RunWindow, WorldDependencies
 from service.runtime.tasks import cancel
+from service.runtime.world_clock import is_called_off
+from service.runtime.world_run import WorldDependencies, WorldRun
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
 from world.actions import GO, HOLD, WAIT, Option
@@ -31,118 +32,94 @@ from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.setting import Setting
 from world.time import WorldTime
 
-T = TypeVar("T")
-
 AHEAD_MINUTES = 20
 """World minutes that the quickest may live ahead of the slowest. A run that is interrupted has at most so much to catch
 up.
 """
+BATCH = 1000
+"""Decisions without a model call after which what happened is written."""
 
 
 @dataclass(kw_only=True)
 class Thought:
     """A character that has stood and thought since `since`. `snapshot` is what its model was asked with, or will be.
-    `version` is the character's, as long as nothing happens to it. `task` None: its model is not asked yet.
+    `version` is the character's, as long as nothing happens to it.
     """
 
     since: WorldTime
     snapshot: Snapshot
-    version: int
-    task: asyncio.Task[Chosen] | None = None
+    version: int = 0
 
 
-@dataclass(kw_only=True)
-class Calls:
-    """The open calls of one world: thoughts by character id, and talks by the id of the question
-    (`world.scheduler.Call.id`), each with the members that its talk had when it was asked. A talk's answer is its
-    outcome (None: of a closing).
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A model call. `question` is all that its answer depends on."""
+
+    question: object
+    task: asyncio.Task[Any]
+
+
+class OpenCalls(dict[str, Asked]):
+    """The model calls of one world, by the id of what is asked. They go on while the world stands: who is asked the
+    same afterwards gets that answer, and nobody pays twice.
+
+    `thoughts`: who thinks while the clock does not wait, by character id; their calls bear the same ids.
     """
 
-    thoughts: dict[str, Thought] = field(default_factory=dict)
-    talks: dict[str, tuple[tuple[str, ...], asyncio.Task[TurnOutcome | None]]] = field(default_factory=dict)
-
-    @property
-    def is_empty(self) -> bool:
-        """Nothing is asked, and no answer waits to be taken."""
-        return not self.thoughts and not self.talks
+    def __init__(self) -> None:
+        super().__init__()
+        self.thoughts: dict[str, Thought] = {}
 
     @property
     def in_flight(self) -> int:
         """Calls asked and not answered."""
-        return sum(not task.done() for task in self._tasks())
+        return sum(not asked.task.done() for asked in self.values())
 
-    async def drop(self) -> None:
-        """Let go of all of them."""
-        tasks = self._tasks()
+    async def ask(self, call_id: str, question: object, asking: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Have the question asked, unless it is out already; another one under that id is let go of."""
+        if call_id in self and self[call_id].question != question:
+            await self.drop([call_id])
+        if call_id not in self:
+            task = asyncio.create_task(asking())
+            # What it raises is raised where the answer is taken, and nowhere if nobody takes it.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+            self[call_id] = Asked(question=question, task=task)
+
+    def is_answered(self, call_id: str) -> bool:
+        """Whether an answer waits to be taken."""
+        return call_id in self and self[call_id].task.done()
+
+    def answer(self, call_id: str) -> Any:
+        """The answer, which waits no more. Raises: Exception: what the call raised."""
+        return self.pop(call_id).task.result()
+
+    async def drop(self, call_ids: Iterable[str]) -> bool:
+        """Let go of these; answers whether there were any."""
+        dropped = [self.pop(call_id).task for call_id in call_ids if call_id in self]
+        await cancel(dropped)
+        return bool(dropped)
+
+    async def keep(self, call_ids: Collection[str] = ()) -> bool:
+        """Let go of all but these, and of thoughts; answers whether there were other calls."""
         self.thoughts.clear()
-        self.talks.clear()
-        await cancel(tasks)
+        return await self.drop(self.keys() - set(call_ids))
 
-    def _tasks(self) -> list[asyncio.Task[Any]]:
-        thinking = (thought.task for thought in self.thoughts.values() if thought.task is not None)
-        return [*thinking, *(task for _, task in self.talks.values())]
-
-
-class Decisions:
-    """The decisions of one world that models think over. They go on while the world stands for a command: a character
-    that is asked the same afterwards gets that answer, and nobody pays twice.
-    """
-
-    def __init__(self) -> None:
-        self._asked: dict[str, tuple[object, asyncio.Task[Chosen]]] = {}
-
-    @property
-    def is_empty(self) -> bool:
-        """Nothing is asked."""
-        return not self._asked
-
-    async def ask(self, call_id: str, question: object, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
-        """The answer: of a call that is out already, if it has the same question (all that the answer depends on), else
-        of one that `asking` makes. A caller that is cancelled here does not cancel the call.
-        """
-        known = self._asked.get(call_id)
-        if known is None or known[0] != question:
-            if known is not None:
-                known[1].cancel()
-            known = self._asked[call_id] = question, out(asking())
-        try:
-            return await asyncio.shield(known[1])
-        finally:
-            if known[1].done():
-                self._asked.pop(call_id, None)
-
-    async def keep(self, call_ids: Collection[str]) -> None:
-        """Let go of all but these."""
-        await cancel([self._asked.pop(call_id)[1] for call_id in self._asked.keys() - set(call_ids)])
-
-    async def drop(self) -> None:
-        """Let go of all of them."""
-        await self.keep(())
+    async def drop_decisions(self) -> None:
+        """Let go of what somebody is asked to decide while the clock waits for it."""
+        await self.drop([call_id for call_id in self if call_id.startswith(f"{Ask.DECISION}:")])
 
 
-def out(asking: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Ask in the background. What it raises is raised where the answer is taken, and nowhere if nobody takes it."""
-    task = asyncio.create_task(asking)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return task
-
-
-class ExactRun(RunWindow):
-    """Drives one world; used for one run. Whoever holds the world's lock may use it."""
+class ExactRun(WorldRun):
+    """A run whose clock waits for the models."""
 
     def __init__(
-        self,
-        deps: WorldDependencies,
-        world_session: WorldSession,
-        until: WorldTime,
-        *,
-        decisions: Decisions | None = None,
+        self, deps: WorldDependencies, world_session: WorldSession, until: WorldTime, calls: OpenCalls
     ) -> None:
-        """`decisions` are still being made: a run that was interrupted for a command has asked for them."""
+        """Of `calls` a run before, which was interrupted for a command, has asked some."""
         super().__init__(deps, world_session, until, horizon=_horizon(world_session, world_session.world.now, until))
-        self._decisions = decisions or Decisions()
+        self._calls = calls
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
-        self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
+        self._asked: dict[str, Call] = {}
         self._made: dict[ReflectionKey, asyncio.Task[None]] = {}
         self._interrupted = asyncio.Event()
         self._is_halted = False
@@ -150,7 +127,7 @@ class ExactRun(RunWindow):
     @property
     def in_flight(self) -> int:
         """Model calls asked and not answered."""
-        return len(self._tasks)
+        return len(self._asked)
 
     def interrupt(self) -> None:
         """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions
@@ -159,9 +136,7 @@ class ExactRun(RunWindow):
         self._interrupted.set()
 
     def halt(self) -> None:
-        """End now, at the last minute that is settled: every call is let go. Some may have lived ahead of that
-        minute.
-        """
+        """End now, at the last minute that is settled. Some may have lived ahead of that minute."""
         self._is_halted = True
         self._interrupted.set()
 
@@ -173,46 +148,49 @@ class ExactRun(RunWindow):
         """
         try:
             people = self.world_session.core.people.values()
-            await self._decisions.keep({decision_id(i.id, i.ready) for i in people if i.state is LifeState.DECIDES})
+            if await self._calls.keep({decision_id(i.id, i.ready) for i in people if i.state is LifeState.DECIDES}):
+                await self._deps.conversation.database.settle()
             while not self._is_halted:
                 if self._interrupted.is_set():
                     await self._draw_in()
                 answered = self._answer_without_models()
                 await self.write()
-                self._is_halted |= self.is_called_off
-                if self.is_wanted:
-                    self.interrupt()
+                if self.row is not None:
+                    self._is_halted |= is_called_off(self.row, self.until)
+                    if self.row.is_wanted:
+                        self.interrupt()
                 reflecting = self._reflect()
                 went_on = self._go_on()
-                self._ask_models()
-                if self._tasks and answered < BATCH and not self._is_halted:
-                    await self._next_of(self._tasks)
+                await self._ask_models()
+                if self._asked and answered < BATCH and not self._is_halted:
+                    await self._next_of(self._calls[call_id].task for call_id in self._asked)
                     self._take()
-                elif not self._tasks and not answered and not went_on:
+                elif not self._asked and not answered and not went_on:
                     if not reflecting or self._is_halted:
                         break
                     await self._next_of(reflecting)
-            await self._release(list(self._tasks))
+            await self._release(list(self._asked))
             await self.write(last=not self._is_halted)
         finally:
-            await self._release(list(self._tasks))
+            await self._release(list(self._asked))
 
     async def _draw_in(self) -> None:
         """Come to a stop soon. Turns that are being spoken are waited for, for they may be stored at any moment."""
         self._interrupted.clear()
-        speaking = [call.time + 1 for call in self._tasks.values() if call.ask is Ask.TURN]
+        speaking = [call.time + 1 for call in self._asked.values() if call.ask is Ask.TURN]
         until = WorldTime(max(self.reached, self.settled, *speaking))
         if until >= self.until:
             return
-        void = self.retreat(until)
+        self.until = until
+        void = self.ahead.retreat(min(until, self.ahead.until))
         self._backlog = [entry for entry in self._backlog if entry[-1].id not in void]
         heapify(self._backlog)
-        await self._release([task for task, call in self._tasks.items() if call.id in void])
+        await self._release(void & self._asked.keys())
 
-    async def _release(self, tasks: list[asyncio.Task[Callable[[], None]]]) -> None:
-        for task in tasks:
-            del self._tasks[task]
-        await cancel(tasks)
+    async def _release(self, call_ids: Iterable[str]) -> None:
+        """Wait for these no longer; only decisions stay asked."""
+        released = [self._asked.pop(call_id) for call_id in call_ids]
+        await self._calls.drop(call.id for call in released if call.ask is not Ask.DECISION)
 
     def _go_on(self) -> bool:
         """Let the quickest live farther, where the slowest have caught up. Answers whether they may."""
@@ -253,52 +231,47 @@ class ExactRun(RunWindow):
                 heappush(self._backlog, (call.priority, URGENCY[call.ask], call.id, call))
         return answered
 
-    def _ask_models(self) -> None:
-        while self._backlog and len(self._tasks) < self._deps.slots:
+    async def _ask_models(self) -> None:
+        while self._backlog and len(self._asked) < self._deps.slots:
             call = heappop(self._backlog)[-1]
-            self._tasks[asyncio.create_task(self._ask(call))] = call
-
-    async def _ask(self, call: Call) -> Callable[[], None]:
-        """Ask, and give back how the answer is to be taken."""
-        if call.ask is Ask.DECISION:
-            chosen = await self._decide(call)
-            return lambda: self.decided(call, chosen)
-        at = max(call.time, self.begins)  # it is late where the clock did not wait for it before
-        spoken = await self._deps.talk_on(self.world_session, call, at)
-        return lambda: self.talked(call, spoken)
-
-    async def _decide(self, call: Call) -> Chosen:
-        world_session, snapshot = self.world_session, self.ahead.snapshot(call)
-        question = (
-            snapshot,
-            world_session.agent_state(call.person_id),
-            world_session.commitments.get(call.person_id, ()),
-            world_session.world.at(call.time).circumstances,
-        )
-        return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
+            self._asked[call.id] = call
+            if call.ask is not Ask.DECISION:
+                at = max(call.time, self.begins)  # it is late where the clock did not wait for it before
+                await self._calls.ask(call.id, None, partial(self._deps.talk_on, self.world_session, call, at))
+                continue
+            snapshot, world_session = self.ahead.snapshot(call), self.world_session
+            question = (
+                snapshot,
+                world_session.agent_state(call.person_id),
+                world_session.commitments.get(call.person_id, ()),
+                world_session.world.at(call.time).circumstances,
+            )
+            await self._calls.ask(call.id, question, partial(self._deps.decide, world_session, snapshot))
 
     def _take(self) -> None:
         """Take the answers that have arrived."""
-        for task in [task for task in self._tasks if task.done()]:
-            del self._tasks[task]
-            task.result()()
+        for call in [call for call in self._asked.values() if self._calls.is_answered(call.id)]:
+            del self._asked[call.id]
+            self.take(call, self._calls.answer(call.id))
 
 
 def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) -> WorldTime:
     return max(settled, world_session.before_known(min(WorldTime(settled + AHEAD_MINUTES), until)))
 
 
-class RealtimeStep(RunWindow):
-    """One step from the world's clock to `until`; used once, by the holder of the world's lock.
+class RealtimeRun(WorldRun):
+    """One step whose clock waits for nobody.
 
     Everybody is there in the end: nobody's next moment lies before `until`. So the world can be ticked, or changed,
-    at any time between two pieces.
+    at any time between two steps.
     """
 
-    def __init__(self, deps: WorldDependencies, world_session: WorldSession, calls: Calls, until: WorldTime) -> None:
+    def __init__(
+        self, deps: WorldDependencies, world_session: WorldSession, until: WorldTime, calls: OpenCalls
+    ) -> None:
         super().__init__(deps, world_session, until)
         self._calls = calls
-        self._held: dict[str, Thought] = {}
+        self._thinks: dict[str, Thought] = {}
         self._late: list[Call] = []
 
     async def run(self) -> None:
@@ -309,71 +282,70 @@ class RealtimeStep(RunWindow):
         """
         self._release()
         while True:
-            if await self._take():
+            if self._take():
                 await self.write()
             elif not self._extend_talk():
                 break
         await self.write(last=True)
-        for person_id, thought in self._held.items():
+        for person_id, thought in self._thinks.items():
             thought.version = self.world_session.core.people[person_id].version
             self._calls.thoughts[person_id] = thought
-        await self._drop_before_joined()
-        self._ask()
+        await self._ask()
 
     def _release(self) -> None:
         """Drop the calls for characters to whom something else has happened since they were asked."""
-        people, t = self.world_session.core.people, self.world_session.world.now
-        for person_id, thought in list(self._calls.thoughts.items()):
+        people, t, thoughts = self.world_session.core.people, self.world_session.world.now, self._calls.thoughts
+        for person_id, thought in list(thoughts.items()):
             person = people.get(person_id)
             if person is None or person.is_scripted or person.version != thought.version:
-                del self._calls.thoughts[person_id]
-                self._void(thought, t)
+                del thoughts[person_id]
+                self._void(self._calls.pop(person_id, None), t)
 
-    def _void(self, thought: Thought, t: WorldTime) -> None:
+    def _void(self, asked: Asked | None, t: WorldTime) -> None:
         """Drop its answer; only what it cost is counted."""
-        if thought.task is None:
-            return
-        if thought.task.done() and not thought.task.cancelled() and thought.task.exception() is None:
-            self.spend_on(t, thought.task.result())
-        elif thought.task.cancel():
+        if asked is not None and asked.task.cancel():
             self.spend(t, Usage(calls=1, estimated=True), 1)
+        elif asked is not None and asked.task.exception() is None:
+            self.spend_on(t, asked.task.result())
 
-    async def _take(self) -> bool:
+    def _take(self) -> bool:
         """Answer and take what needs no waiting. True: there is so much that it should be written first."""
         for _ in range(BATCH):
             call = self.ahead.take()
             if call is None:
                 return False
-            if call.ask is not Ask.DECISION:
-                self._talk_on(call)
-            elif not self.answer(call):
-                self._decide(call)
+            if call.ask is Ask.DECISION:
+                if not self.answer(call):
+                    self._decide(call)
+            elif self._calls.is_answered(call.id):
+                self.take(call, self._calls.answer(call.id))
+            else:
+                self._late.append(call)
         return True
 
     def _decide(self, call: Call) -> None:
         """The character does what it has chosen, if it has and still can; else it stands and thinks."""
-        snapshot = self.ahead.snapshot(call)
-        thought = self._calls.thoughts.get(call.person_id)
+        snapshot, thought = self.ahead.snapshot(call), self._calls.thoughts.get(call.person_id)
         if thought is not None:
             # It still knows what it did before it began to think.
             snapshot = replace(snapshot, ended=thought.snapshot.ended, because=thought.snapshot.because)
-        if thought is not None and thought.task is not None and thought.task.done():
-            asked, thought.task = thought.task, None
-            if self._answered(call, snapshot, asked.result()):
-                del self._calls.thoughts[call.person_id]
-                return
+        is_answered = self._calls.is_answered(call.person_id)
+        if is_answered and self._does(call, snapshot, self._calls.answer(call.person_id)):
+            del self._calls.thoughts[call.person_id]
+            return
         if thought is None:
-            thought = Thought(since=call.time, snapshot=snapshot, version=0)
-        elif thought.task is None:
+            thought = Thought(since=call.time, snapshot=snapshot)
+        elif call.person_id not in self._calls:
             thought.snapshot = snapshot
-        self._held[call.person_id] = thought
+        self._thinks[call.person_id] = thought
         stands = Option(action_id=HOLD, node_id=snapshot.node_id, minutes=self.until - call.time)
         self.ahead.decided(call, stands)
 
-    def _answered(self, call: Call, snapshot: Snapshot, chosen: Chosen) -> bool:
+    def _does(self, call: Call, snapshot: Snapshot, chosen: Chosen) -> bool:
+        """Whether the character can still do what it has chosen, and does; of its plans it knows anyway."""
         option = still_possible(self.world_session.core.setting, snapshot, chosen.option)
         if option is not None:
-            self.decided(call, replace(chosen, option=option))
+            self.take(call, replace(chosen, option=option))
             return True
         self.spend_on(call.time, chosen)
         agent_state, plan = self.world_session.agent_state(call.person_id), chosen.agent_state
@@ -382,15 +354,6 @@ class RealtimeStep(RunWindow):
         )
         return False
 
-    def _talk_on(self, call: Call) -> None:
-        """What was said, or remembered, takes effect now, if it has arrived; else it is asked, or waited for."""
-        _, task = self._calls.talks.get(call.id, ((), None))
-        if task is None or not task.done():
-            self._late.append(call)
-            return
-        del self._calls.talks[call.id]
-        self.talked(call, task.result())
-
     def _extend_talk(self) -> bool:
         """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""
         late = [talk for talk in self.world_session.core.talks.values() if not talk.closed and talk.end < self.until]
@@ -398,34 +361,26 @@ class RealtimeStep(RunWindow):
             self.ahead.changed(self.world_session.core.extend_talk(talk.id, self.until))
         return bool(late)
 
-    async def _drop_before_joined(self) -> None:
-        """Cancel turns of talks that somebody has joined meanwhile: they are asked anew, with the newcomer in the
-        prompt.
+    async def _ask(self) -> None:
+        """Ask, the most urgent first, then who has waited longest. A turn of a talk that somebody has joined meanwhile
+        is asked anew, with the newcomer in the prompt; one of a talk that the author has taken out of the game is let
+        go.
         """
-        talks = self._calls.talks
-        asked = [(call, *talks[call.id]) for call in self._late if call.id in talks]
-        joined = [call.id for call, were, task in asked if not task.done() and were != self._members(call)]
-        await cancel([talks.pop(call_id)[1] for call_id in joined])
-
-    def _members(self, call: Call) -> tuple[str, ...]:
-        return self.world_session.core.talks[call.talk_id or ""].members
-
-    def _ask(self) -> None:
-        calls, people = self._calls, self._calls.thoughts
-        for call_id in calls.talks.keys() - {call.id for call in self._late}:
-            calls.talks.pop(call_id)[1].cancel()  # the author has taken the talk out of the game
-        # The most urgent first, then who has waited longest; without a call it is a decision.
-        wanted: list[tuple[int, WorldTime, str, Call | None]] = [
-            (URGENCY[call.ask], call.time, call.id, call) for call in self._late if call.id not in calls.talks
+        calls, session, talks = self._calls, self.world_session, self.world_session.core.talks
+        members = {call.id: talks[call.talk_id or ""].members for call in self._late}
+        void = [i for i in calls if i not in calls.thoughts and not calls.is_answered(i)]
+        await calls.drop(i for i in void if calls[i].question != members.get(i))
+        wanted: list[tuple[int, WorldTime, str, Callable[[], Coroutine[Any, Any, object]]]] = [
+            (URGENCY[call.ask], call.time, call.id, partial(self._deps.talk_on, session, call, None))
+            for call in self._late
         ]
-        wanted += [(URGENCY[Ask.DECISION], t.since, i, None) for i, t in people.items() if t.task is None]
-        wanted.sort(key=itemgetter(0, 1, 2))
-        for _, _, asked_id, call in wanted[: max(0, self._deps.slots - calls.in_flight)]:
-            if call is None:
-                thought = people[asked_id]
-                thought.task = out(self._deps.decide(self.world_session, thought.snapshot))
-            else:
-                calls.talks[asked_id] = self._members(call), out(self._deps.talk_on(self.world_session, call, None))
+        wanted += [
+            (URGENCY[Ask.DECISION], one.since, i, partial(self._deps.decide, session, one.snapshot))
+            for i, one in calls.thoughts.items()
+        ]
+        wanted = sorted((one for one in wanted if one[2] not in calls), key=itemgetter(0, 1, 2))
+        for _, _, call_id, asking in wanted[: max(0, self._deps.slots - calls.in_flight)]:
+            await calls.ask(call_id, members.get(call_id), asking)
 
 
 def still_possible(setting: Setting, snapshot: Snapshot, chosen: Option) -> Option | None:

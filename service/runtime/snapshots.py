@@ -20,6 +20,7 @@ from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
+from service.steady_time import steady_time
 from service.store.client_event_kinds import WorldRestored
 from service.store.idempotency import Once, once
 from service.store.jobs import JobKind
@@ -104,7 +105,7 @@ def _mark(session: Session, world_id: str, name: str, *, automatic: bool = False
         name=name,
         number=(newest or 0) + 1,
         at=session.get_one(WorldRow, world_id).now,
-        made_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        made_at=datetime.fromtimestamp(steady_time(), UTC).isoformat(timespec="milliseconds"),
         automatic=automatic,
         schema_revision=_schema(session),
     )
@@ -178,7 +179,7 @@ def take_back(session: Session, key: ConversationKey, turn: int) -> None:
     """
     then = without_turns(read_rows(session, key.world_id), key.conversation_id, turn)
     _count_people(then)
-    restore(session, key.world_id, then, time.time())
+    restore(session, key.world_id, then, steady_time())
 
 
 def restore(session: Session, world_id: str, rows: Rows, made_at: float) -> None:
@@ -193,7 +194,7 @@ def restore(session: Session, world_id: str, rows: Rows, made_at: float) -> None
     talks = select(ConversationRow.id).where(ConversationRow.world_id == world_id)
     session.exec(talks.with_for_update()).all()  # whoever speaks in one has written its turn, or will find another
     now_there = read_rows(session, world_id)
-    _begin_anew(rows, now_there, time.time() - made_at)
+    _begin_anew(rows, now_there, steady_time() - made_at)
     replace_rows(session, world_id, rows, now_there)
 
 
@@ -205,7 +206,7 @@ def branch(session: Session, world_id: str, rows: Rows, made_at: float, to_world
     """
     if session.get(WorldRow, to_world) is not None:
         raise WorldExists(world_id=to_world)
-    _begin_anew(rows, {}, time.time() - made_at)
+    _begin_anew(rows, {}, steady_time() - made_at)
     (world,) = rows[_WORLDS]
     world |= {"branched_from": world_id, "branched_at": world["now"]}
     if world["people_revision"]:  # its people may be those of an earlier moment
@@ -216,7 +217,7 @@ def branch(session: Session, world_id: str, rows: Rows, made_at: float, to_world
 def made_at(session: Session, world_id: str, name: str | None) -> float:
     """When the rows were read, in machine time (None: now). Raises: NotFound: there is no such snapshot."""
     if name is None:
-        return time.time()
+        return steady_time()
     return datetime.fromisoformat(_row(session, world_id, name).made_at).timestamp()
 
 
@@ -230,8 +231,9 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
     world |= {
         "revision": max(world["revision"], was["revision"]) + 1,
         "timeline": max(was["timeline"] + 1, fresh),
-        **dict.fromkeys(("runner", "clock_runner")),
-        "wanted_until": 0.0,
+        "runner": None,
+        "is_moving": False,
+        "is_wanted": False,
     }
     known = {row["id"]: row for row in before.get(name_of(ConversationRow), ())}
     for row in rows[name_of(ConversationRow)]:

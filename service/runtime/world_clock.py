@@ -1,13 +1,12 @@
 """Owns what a world's row says of its clock and of who has it: how far it is told to go, what time alone brings, why it
-is stopped; and which process moves it, and which runs its clock.
+is stopped; and which process owns it.
 
 Whoever finds a world short of where it was told to go goes on; who waits for it says so.
 """
 
-import time
 from dataclasses import dataclass
 
-from sqlalchemy import update
+from sqlalchemy import and_, or_, update
 from sqlmodel import Session, col, select
 
 from service.errors import ClockHeld, Invalid, TickTooLong
@@ -69,9 +68,7 @@ def order_until(session: Session, world_id: str, until: WorldTime) -> None:
 
 def cancel_orders(session: Session, world_id: str) -> None:
     """The world is to go no farther: it stops at the next settled minute. The caller commits."""
-    row = session.get(WorldRow, world_id, with_for_update=True)
-    if row is not None:
-        row.target = None
+    session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(target=None))
 
 
 def clock_and_target(session: Session, worlds: WorldRepository, world_id: str) -> tuple[WorldTime, WorldTime]:
@@ -119,46 +116,74 @@ def _begin_day(session: Session, world: WorldView, now: WorldTime) -> None:
         schedule_event(session, world.id, began, DayBegan(day=iso(began)[:10]))
 
 
-WANTED_SECONDS = 1.0
-"""For so long whoever moves a world makes way for who said that it waits for it, and has said no more."""
-
-MOVES = Lease(holder=WorldRow.runner)  # type: ignore[arg-type] # a column of the class
-"""Which process moves a world."""
-RUNS_CLOCK = Lease(holder=WorldRow.clock_runner)  # type: ignore[arg-type]
-"""Which process runs its clock."""
+CATCH_UP_SECONDS = 3.0
+"""How late a look may come and still be made up for, beyond the time of a tick: after a machine has slept, worlds do
+not leap hours.
+"""
 
 
-def require_open(session: Session, row: WorldRow, holder_id: str) -> None:
+@dataclass(kw_only=True)
+class RunningClock:
+    """The time that passes for a world. `last` is when it last went on, in machine time."""
+
+    last: float
+    carried: float = 0.0
+    """World minutes that have passed and do not make a tick yet."""
+
+    def ticks(self, now: float, speed: float, tick_minutes: int, look_seconds: float) -> int:
+        """How many have become due, at so many world minutes a real minute."""
+        passed = min(now - self.last, max(look_seconds, 60 * tick_minutes / speed) + CATCH_UP_SECONDS)
+        self.last = now
+        ticks, self.carried = divmod(self.carried + passed * speed / 60, tick_minutes)
+        return int(ticks)
+
+
+OWNS = Lease(holder=WorldRow.runner)  # type: ignore[arg-type] # a column of the class
+"""Which process owns a world: it alone moves it and runs its clock, for as long as it lives. A world that stands may be
+changed, and taken over, by any.
+"""
+
+
+def require_standing(session: Session, row: WorldRow, holder_id: str) -> None:
     """Raises: WorldMoves: another replica moves it."""
-    if row.runner in (None, holder_id):
-        return
-    is_open = select(WorldRow.id).where(WorldRow.id == row.id, MOVES.is_open_to(session, holder_id))
-    if session.exec(is_open).first() is None:
-        raise moves(row)
+    if row.is_moving and row.runner not in (None, holder_id):
+        is_open = select(WorldRow.id).where(WorldRow.id == row.id, OWNS.is_open_to(session, holder_id))
+        if session.exec(is_open).first() is None:
+            raise moves(row)
 
 
-def claim_if_there(session: Session, holder_id: str, world_id: str) -> bool:
-    """Hold a world that may have no row: whether it has. Raises: WorldMoves: another replica moves it."""
+def own(session: Session, holder_id: str, world_id: str) -> WorldRow | None:
+    """Take over a world, to move it; None: it has no row. Raises: WorldMoves: another replica moves it."""
     row = session.get(WorldRow, world_id, with_for_update=True)
-    if row is None:
-        return False
-    require_open(session, row, holder_id)
-    row.runner = holder_id
-    return True
+    if row is not None:
+        require_standing(session, row, holder_id)
+        row.runner, row.is_moving, row.is_wanted = holder_id, True, False
+    return row
+
+
+def let_stand(session: Session, holder_id: str, world_id: str) -> bool:
+    """Say that the world stands; answers whether another process waits for that."""
+    row = session.get(WorldRow, world_id, with_for_update=True)
+    if row is not None and row.runner == holder_id:
+        row.is_moving = False
+    return row is not None and row.is_wanted
 
 
 def want(session: Session, world_id: str) -> None:
-    """Ask the process that moves the world to let go of it soon."""
-    until = {WorldRow.wanted_until: time.time() + WANTED_SECONDS}
-    session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(until))
+    """Ask the process that moves the world to let it stand soon."""
+    session.execute(update(WorldRow).where(col(WorldRow.id) == world_id).values(is_wanted=True))
 
 
-def is_wanted(row: WorldRow | None) -> bool:
-    """Whether another process waits for the world to stand."""
-    return row is not None and row.wanted_until > time.time()
+def is_called_off(row: WorldRow, until: WorldTime) -> bool:
+    """Whether the world is not to go as far as that any more."""
+    return row.target is None or row.target < until
 
 
-def abandoned(session: Session, holder_id: str) -> list[str]:
-    """Worlds that have not come to where they were told to go, and that no other living process holds."""
-    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), MOVES.is_open_to(session, holder_id))
-    return list(session.exec(due.order_by(col(WorldRow.id))))
+def in_charge(session: Session, holder_id: str) -> list[tuple[WorldRow, bool]]:
+    """The worlds that are to move, or whose clock runs, and that no other living process owns; and whether it runs."""
+    held = select(ConversationRow.id).where(ConversationRow.world_id == WorldRow.id, *HOLDS_CLOCK)
+    runs = and_(col(WorldRow.clock_mode) == "running", ~held.exists())
+    moves_here = and_(col(WorldRow.runner) == holder_id, col(WorldRow.is_moving))
+    is_due = or_(col(WorldRow.target) > col(WorldRow.now), runs, moves_here)
+    query = select(WorldRow, runs).where(is_due, OWNS.is_open_to(session, holder_id))
+    return [(row, bool(is_running)) for row, is_running in session.exec(query.order_by(col(WorldRow.id)))]

@@ -16,7 +16,7 @@ from service.memory.record import Embedded, Group, Kind, Memory, Source, Support
 from service.people.attitude import set_affinity
 from service.people.person import move, person_row, positions
 from service.people.worlds import WorldView
-from service.runtime.run_window import publish
+from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession, require_free
 from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, FlagValue, Observed, WeatherSet
 from service.store.events import note, retract

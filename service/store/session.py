@@ -99,6 +99,10 @@ class Database:
         """
         return await asyncio.get_running_loop().run_in_executor(self._writers, self.write_now, work)
 
+    async def settle(self) -> None:
+        """Return when SQLite's one writer has done what those had begun who were cancelled."""
+        await self.write(lambda _: None)
+
     async def write_later(self, work: Callable[[Session], T]) -> T:
         """`write` for work that nobody waits for. However much of it there is, it occupies one writer (on PostgreSQL
         half of them): other writes wait for one piece of it at most.

@@ -166,8 +166,9 @@ class WorldRow(_Leased, table=True):
     `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
     at run time (0: never): no two casts of any world bear the same. `timeline` changes where the world is brought back
     to what it was: what was asked before is of no use any more. `branched_from` is the world that this one was until
-    its minute `branched_at` (None: it began by itself). `runner` is who moves it, as long as that process lives; until
-    `wanted_until` (machine time) another one waits for the world to stand, to change it. `clock_runner` runs its clock.
+    its minute `branched_at` (None: it began by itself). `runner` is the process that owns it, as long as that lives: it
+    alone moves the world and runs its clock. While `is_moving` nobody else may change the world; `is_wanted`: somebody
+    else waits for it to stand.
     """
 
     __tablename__ = "worlds"
@@ -197,8 +198,8 @@ class WorldRow(_Leased, table=True):
     """the world that it was before they went on apart; null: it began by itself"""
     branched_at: WorldMinute | None = Field(default=None, sa_type=BigInteger)
     """up to this world time they are the same; null: it began by itself"""
-    wanted_until: float = 0.0
-    clock_runner: str | None = None
+    is_moving: bool = False
+    is_wanted: bool = False
 
 
 @Policy(whose="person_id", goes=GoesWith.PERSON, passing_columns=("life", "agent_state"))

@@ -16,6 +16,7 @@ from service.conversation.human import WORDS_MAX
 from service.errors import ModelBroken, ModelRateLimited, ModelRefused, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.locales import Language, sentences
+from service.runtime.carried import SWEEP_SECONDS
 from tests.api.conftest import Connect
 from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
@@ -67,6 +68,20 @@ def test_of_two_says_at_once_one_is_told_to_wait(connect: Connect, script: Scrip
     problem(max(answers, key=lambda answer: answer.status_code), 409, "not-your-turn")
     turns = client.get(f"/conversations/{conversation_id}").json()["turns"]
     assert [turn["speaker_id"] for turn in turns] == ["ken", "baker"]
+
+
+def test_a_machine_whose_clock_steps_by_two_hours_ends_no_players_talk(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script.enqueue(replies(FAMILY), replies(GLAD))
+    clock, models = time.time, Models(dict.fromkeys(ROLES, script))
+    with TestClient(create_app(settings_for(tmp_path, millbrook), models=models)) as client:
+        conversation_id = begin(client)
+        say(client, conversation_id, HELLO)
+        monkeypatch.setattr(time, "time", lambda: clock() + 2 * 3600)
+        time.sleep(2 * SWEEP_SECONDS)  # who looks for talks in which somebody is silent has come by
+        assert client.get(f"/conversations/{conversation_id}").json()["awaits"] == "ken"
+        assert say(client, conversation_id, THANKS)["answer"]["text"] == GLAD
 
 
 def test_a_client_ends_it(client: TestClient, script: ScriptedModel) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.carried import jobs_of
 from service.runtime.memory_jobs import MemoryJobs
-from service.runtime.run_window import WorldDependencies
+from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import QualitySettings, Settings
 from service.store.budget import DailyBudget, utc_now
@@ -49,6 +50,10 @@ from tests.servers.sqlite import put_migrated
 
 HAMLET = ("aoi", "mio", "nagi", "ren")
 """Enough people to meet, to talk and to get into each other's way; each more costs every test its decisions."""
+
+
+AT_ONCE = 8
+"""Model calls that may be out at once."""
 
 
 def hamlet(content: Content, people: Sequence[str] = HAMLET) -> Content:
@@ -147,8 +152,9 @@ async def house(
     model: ChatModel,
     *,
     language: str = "en",
-    at_once: int = 8,
-    sweep_seconds: float = 10,
+    at_once: int = AT_ONCE,
+    look_seconds: float = 10,
+    seconds: Callable[[], float] = time.monotonic,
     patience_seconds: float = PATIENCE_SECONDS,
     url: str | None = None,
     llm: dict[str, Any] | None = None,
@@ -159,7 +165,8 @@ async def house(
 ) -> AsyncIterator[House]:
     """A house over the stores in `directory`; a second one over the same directory goes on with what is there.
 
-    `url`: of a database that other houses share. `now` is the machine's clock of the budget that `llm` may set.
+    `url`: of a database that other houses share. `now` is the machine's clock of the budget that `llm` may set;
+    `seconds` is what passes for worlds whose clock runs, which are looked at every `look_seconds`.
     `quality`: what is checked by these rules (None: nothing is).
     """
     settings = Settings(
@@ -197,7 +204,7 @@ async def house(
     deps = WorldDependencies(
         conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room), jobs=jobs_of(room)
     )
-    world_runner = WorldRunner(deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
+    world_runner = WorldRunner(deps, look_seconds=look_seconds, patience_seconds=patience_seconds, seconds=seconds)
     await world_runner.start()
     try:
         yield House(room=room, world_runner=world_runner)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 25
+PATIENCE_SECONDS = 120
 """Far longer than what is waited for takes, for the machine may be busy."""
 
 

@@ -31,7 +31,6 @@ datetime.datetime = SteppedDatetime  # type: ignore[misc]
 # After the clock is in place: who imports it from here on gets it.
 from service.content.files import bundled_content  # noqa: E402
 from service.content.load import load_content  # noqa: E402
-from service.runtime.clock_scheduler import ClockScheduler  # noqa: E402
 from service.store.tables import WorldRow  # noqa: E402
 from tests.runtime.lives import House, house, rehearsal  # noqa: E402
 from tests.runtime.patience import PATIENCE_SECONDS  # noqa: E402
@@ -51,15 +50,12 @@ async def main(directory: Path) -> None:
     """Raises: TimeoutError: the world's clock stands."""
     global stepped_seconds
     village = load_content(bundled_content())
-    async with house(village, directory, rehearsal(), decision="routine") as home:
-        clock_scheduler = ClockScheduler(home.world_runner, shortest_seconds=0.05)
-        await clock_scheduler.start()
-        await clock_scheduler.set("main", mode="running", speed=6000.0)
+    async with house(village, directory, rehearsal(), look_seconds=0.05, decision="routine") as home:
+        await home.world_runner.set_clock("main", mode="running", speed=6000.0)
         now = await come_past(home, village.start + 10)
         stepped_seconds = 3600.0
         for _ in range(3):
             now = await come_past(home, now + 10)
-        await clock_scheduler.stop()
 
 
 if __name__ == "__main__":

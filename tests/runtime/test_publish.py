@@ -3,7 +3,7 @@
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.runtime.run_window import publish
+from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import ActionFailed
 from service.store.events import events_after, payload_in

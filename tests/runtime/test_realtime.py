@@ -102,11 +102,17 @@ async def world_session(home: House) -> WorldSession:
     return await home.world_runner.command("main", lambda _, world_session: world_session)
 
 
+async def pass_ticks(home: House, ticks: int) -> None:
+    """What the clock does at pace realtime."""
+    actor = home.world_runner.world("main")
+    await actor.ask(partial(actor.pass_ticks, ticks))
+
+
 async def pass_until(home: House, done: Callable[[], bool], ticks: int = 1) -> None:
     """Let the clock pass, and answers come, until it is so."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not done():
-            await home.world_runner.world("main").pass_ticks(ticks)
+            await pass_ticks(home, ticks)
             await asyncio.sleep(0.005)
 
 
@@ -128,10 +134,10 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
     model = Pensive()
     async with house(village, tmp_path, model) as home:
         for _ in range(5):
-            await home.world_runner.world("main").pass_ticks(20)
+            await pass_ticks(home, 20)
         await asked(model, ALL)
         for _ in range(5):
-            await home.world_runner.world("main").pass_ticks(1)
+            await pass_ticks(home, 1)
         assert clock(home) == village.start + 105
         assert sorted(model.asked) == sorted(village.cast("en").characters)
         people = (await world_session(home)).core.people.values()
@@ -148,9 +154,9 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
 async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.world("main").pass_ticks(1)
+        await pass_ticks(home, 1)
         await asked(model, ALL)
-        await home.world_runner.world("main").pass_ticks(CLOSES_IN)
+        await pass_ticks(home, CLOSES_IN)
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -163,9 +169,9 @@ async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(vil
 async def test_what_is_still_possible_happens_when_its_answer_comes(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.world("main").pass_ticks(1)
+        await pass_ticks(home, 1)
         await asked(model, ALL)
-        await home.world_runner.world("main").pass_ticks(30)
+        await pass_ticks(home, 30)
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         decided = events(home, kind="decided", person_id="nagi")[0]
@@ -179,7 +185,7 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
 ) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.world("main").pass_ticks(10)
+        await pass_ticks(home, 10)
         await asked(model, ALL)
         await home.world_runner.command("main", lambda s, world_session: take_control(s, world_session, "nagi"))
         model.release()
@@ -193,7 +199,7 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
 async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.world("main").pass_ticks(10)
+        await pass_ticks(home, 10)
         await asked(model, ALL)
         await home.world_runner.command(
             "main", lambda s, world_session: amend(s, world_session, "nagi", node_id="shrine_court")
@@ -210,7 +216,7 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(village: Content
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.02)) as home:
         until = village.start + 6 * 60
         while clock(home) < until:
-            await home.world_runner.world("main").pass_ticks(rng.choice((1, 1, 2, 5, 12)))
+            await pass_ticks(home, rng.choice((1, 1, 2, 5, 12)))
             await asyncio.sleep(0.01)
             for person in (await world_session(home)).core.people.values():
                 assert person.ready >= clock(home)
@@ -240,7 +246,6 @@ async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_pa
     """What was asked is asked again, and the world comes to the very minute it was told to."""
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.05)) as home:
         await pass_until(home, lambda: clock(home) >= village.start + 120, 3)
-        await home.world_runner.world("main").wait_for_models()
         before = clock(home)
         await home.live(120)
         assert clock(home) == before + 120

@@ -5,7 +5,7 @@ other.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.llm.chat import ChatModel
-from service.runtime.clock_scheduler import ClockPace, ClockScheduler
+from service.runtime.world_runner import ClockPace
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
 from tests.runtime.lives import House, house, rehearsal
@@ -36,9 +36,13 @@ def anyio_backend() -> str:
 class Replica:
     """One of two processes. Its machine's time passes when the test says so."""
 
-    home: House
-    clock_scheduler: ClockScheduler
     seconds: float = 0.0
+    home: House = field(init=False)
+
+    @property
+    def runs(self) -> bool:
+        """Whether the clock of `main` runs here."""
+        return self.home.world_runner.world("main").clock is not None
 
     @property
     def row(self) -> WorldRow:
@@ -65,25 +69,18 @@ class Two:
             for name in ("one", "two"):
                 directory = self._directory / name
                 directory.mkdir()
-                home = await stack.enter_async_context(
+                replica = Replica()
+                replica.home = await stack.enter_async_context(
                     house(
                         *(self._content, directory, self._model),
                         url=self._url,
-                        sweep_seconds=0.1,
+                        look_seconds=0.05,
+                        seconds=lambda replica=replica: replica.seconds,  # type: ignore[misc] # of this round
                         patience_seconds=self._patience_seconds,
                     )
                 )
-                self.replicas.append(await self._ticking(stack, home))
+                self.replicas.append(replica)
             yield self.replicas[0], self.replicas[1]
-
-    async def _ticking(self, stack: AsyncExitStack, home: House) -> Replica:
-        replica = Replica(home, ClockScheduler(home.world_runner))
-        replica.clock_scheduler = ClockScheduler(
-            home.world_runner, seconds=lambda: replica.seconds, shortest_seconds=0.05
-        )
-        await replica.clock_scheduler.start()
-        stack.push_async_callback(replica.clock_scheduler.stop)
-        return replica
 
     def pass_time(self, seconds: float) -> None:
         """On both machines."""
@@ -99,8 +96,8 @@ def postgres(postgres_server: PostgresServer, postgres_template: str) -> str:
 
 async def who_runs_it(one: Replica, other: Replica) -> tuple[Replica, Replica]:
     """Who runs the clock of `main`, and who does not."""
-    await until(lambda: one.clock_scheduler.runs("main") or other.clock_scheduler.runs("main"))
-    return (one, other) if one.clock_scheduler.runs("main") else (other, one)
+    await until(lambda: one.runs or other.runs)
+    return (one, other) if one.runs else (other, one)
 
 
 @pytest.mark.parametrize("pace", ["exact", "realtime"])
@@ -109,14 +106,14 @@ async def test_a_clock_that_two_know_of_ticks_once(
 ) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
+        await one.home.world_runner.set_clock("main", mode="running", speed=FAST, pace=pace)
         await who_runs_it(one, other)
         for second in range(1, 4):
             two.pass_time(0.5)
             await until(lambda: one.row.now == village.start + 10 * second)  # noqa: B023 - called here
             await asyncio.sleep(0.3)  # many looks: nobody finds another tick to be due
             assert one.row.now == village.start + 10 * second
-            assert one.clock_scheduler.runs("main") != other.clock_scheduler.runs("main")
+            assert one.runs != other.runs
 
 
 async def test_a_clock_that_is_set_through_one_is_known_to_the_other(
@@ -124,13 +121,13 @@ async def test_a_clock_that_is_set_through_one_is_known_to_the_other(
 ) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.clock_scheduler.set("main", mode="running", speed=FAST)
+        await one.home.world_runner.set_clock("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
-        await idle.clock_scheduler.set("main", speed=FAST / 10)
+        await idle.home.world_runner.set_clock("main", speed=FAST / 10)
         two.pass_time(1)
         await until(lambda: idle.row.now == village.start + 2)
-        await idle.clock_scheduler.set("main", mode="manual")
-        await until(lambda: not runs.clock_scheduler.runs("main"))
+        await idle.home.world_runner.set_clock("main", mode="manual")
+        await until(lambda: not runs.runs)
         two.pass_time(1)
         await asyncio.sleep(0.2)
         assert runs.row.now == village.start + 2
@@ -145,8 +142,8 @@ async def test_a_run_is_stopped_and_a_world_removed_through_another(
         await model.hangs()
         with pytest.raises(WorldMoves):
             await other.home.world_runner.command("main", lambda *_: None)
-        await other.clock_scheduler.set("main", mode="manual")
-        await until(lambda: model.in_flight == 0 and one.row.runner is None)
+        await other.home.world_runner.set_clock("main", mode="manual")
+        await until(lambda: model.in_flight == 0 and not one.row.is_moving)
         assert one.row.target is None
 
 
@@ -155,10 +152,10 @@ async def test_one_that_stops_leaves_its_clocks_to_the_other_at_once(
 ) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.clock_scheduler.set("main", mode="running", speed=FAST)
+        await one.home.world_runner.set_clock("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
-        await runs.clock_scheduler.stop()
-        await until(lambda: idle.clock_scheduler.runs("main"), 20)
+        await runs.home.world_runner.stop()
+        await until(lambda: idle.runs, 20)
         two.pass_time(0.5)
         await until(lambda: idle.row.now == village.start + 10)
 
@@ -169,7 +166,7 @@ async def test_what_one_that_is_gone_has_held_is_the_others_at_once(
     """A process that dies lets go of its connection (tests/end_to_end/test_kill_clock.py kills one)."""
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.clock_scheduler.set("main", mode="running", speed=FAST)
+        await one.home.world_runner.set_clock("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
         runs.home.room.database.presence.close()
-        await until(lambda: idle.clock_scheduler.runs("main"), 20)
+        await until(lambda: idle.runs, 20)

@@ -48,7 +48,7 @@ def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content
         return asked
 
     async def live() -> tuple[list[str], list[str], list[str]]:
-        async with house(crowd, tmp_path, rehearsal(), decision="routine") as home:
+        async with house(crowd, tmp_path, rehearsal(), decision="routine", look_seconds=3600) as home:
             await start(home, 0)
             few = await asked_for(home, 1)
             for number in range(2, PAIRS - 2):

@@ -14,14 +14,14 @@ from sqlmodel import Session
 from service.content.load import Content
 from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.runtime.client_actions import sleep
-from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.made_people import forget_world
 from service.runtime.world_edits import amend, set_weather
 from service.runtime.world_runner import PATIENCE_SECONDS
 from service.runtime.world_session import WorldSession
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging, Steady
-from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
+from tests.runtime.lives import AT_ONCE, House, Slow, hamlet, house, rehearsal, unpaid
+from tests.runtime.patience import until
 from world.time import WorldTime
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ def row(home: House) -> WorldRow:
 
 
 async def stop(home: House) -> None:
-    await ClockScheduler(home.world_runner).set("main", mode="manual")
+    await home.world_runner.set_clock("main", mode="manual")
 
 
 async def stop_where_some_are_ahead(home: House, model: Hanging) -> None:
@@ -98,22 +98,21 @@ async def test_a_stop_lets_calls_go_and_nothing_goes_on_not_even_after_a_restart
     village: Content, tmp_path: Path
 ) -> None:
     model = Hanging(rehearsal(), answers=40)
-    async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
+    async with house(village, tmp_path, model, look_seconds=0.05) as home:
         step = await home.world_runner.tick("main", WEEK)
         waits = asyncio.create_task(home.world_runner.wait("main", step.after))
         await model.hangs()
-        began = time.monotonic()
-        await stop(home)
-        with pytest.raises(WorldStopped):
-            await waits
-        assert time.monotonic() - began < 1
+        async with asyncio.timeout(60):
+            await stop(home)
+            with pytest.raises(WorldStopped):
+                await waits
         stands, calls = row(home).now, model.calls
         assert model.in_flight == 0
         await stop(home)  # a second time changes nothing
         await asyncio.sleep(0.3)
         assert (row(home).now, row(home).target, model.calls) == (stands, None, calls)
     later = Hanging(rehearsal(), answers=0)
-    async with house(village, tmp_path, later, sweep_seconds=0.05) as home:
+    async with house(village, tmp_path, later, look_seconds=0.05) as home:
         await asyncio.sleep(0.3)
         assert (row(home).now, later.calls) == (stands, 0)
 
@@ -176,22 +175,20 @@ async def test_decisions_that_a_command_does_not_bear_on_stay_asked_and_are_paid
     model = Hanging(rehearsal(), answers=0)
     async with house(village, tmp_path, model) as home:
         await home.world_runner.tick("main", WEEK)
-        await model.hangs()
-        await asyncio.sleep(0.3)
-        asked = model.in_flight
-        assert asked == model.calls > 1
+        await until(lambda: model.in_flight == AT_ONCE)
+        asked = model.calls
+        assert asked == AT_ONCE
         for _ in range(3):
             with pytest.raises(NotFound):
                 await home.world_runner.command("main", lambda s, world_session: sleep(s, world_session, "nobody"))
         await home.world_runner.command(
             "main", lambda s, world_session: sleep(s, world_session, "nagi"), keeps_decisions=True
         )
+        await until(lambda: model.in_flight == AT_ONCE - 1)  # nagi is not asked any more
         await asyncio.sleep(0.2)
         assert model.calls == asked
-        assert model.in_flight == asked - 1, "nagi is not asked any more"
         await home.world_runner.command("main", change(0))
-        await asyncio.sleep(0.2)
-        assert model.calls > asked, "who is to see the new weather is asked anew"
+        await until(lambda: model.calls > asked)  # who is to see the new weather is asked anew
         await stop(home)
         assert model.in_flight == 0
 
@@ -203,10 +200,11 @@ async def test_a_client_that_commands_more_often_than_models_answer_does_not_hol
         await home.live(120)
         alone = home.story()
     assert alone["turns"]
-    async with house(hamlet(village), tmp_path / "commanded", Steady(rehearsal(), seconds=0.15)) as home:
+    steady = Steady(rehearsal(), seconds=0.15)
+    async with house(hamlet(village), tmp_path / "commanded", steady, patience_seconds=60) as home:
         step = await home.world_runner.tick("main", 120)
         refused = 0
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(600):
             while row(home).now < step.after:
                 with pytest.raises(NotFound):
                     await home.world_runner.command("main", lambda s, world_session: sleep(s, world_session, "nobody"))
@@ -275,12 +273,11 @@ async def test_a_stopped_world_lives_on_to_where_its_quickest_are_before_it_is_c
 
 async def test_a_world_on_its_way_can_be_removed_at_once(village: Content, tmp_path: Path) -> None:
     model = Hanging(rehearsal(), answers=40)
-    async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
+    async with house(village, tmp_path, model, look_seconds=0.05) as home:
         await home.world_runner.tick("main", WEEK)
         await model.hangs()
-        began = time.monotonic()
-        await home.world_runner.rewrite("main", lambda s: forget_world(s, "main"))
-        assert time.monotonic() - began < 1
+        async with asyncio.timeout(60):
+            await home.world_runner.rewrite("main", lambda s: forget_world(s, "main"))
         assert model.in_flight == 0
         calls = model.calls
         await asyncio.sleep(0.2)

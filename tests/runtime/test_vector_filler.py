@@ -12,7 +12,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.record import Group, vectors_due
 from service.runtime.carried import jobs_of
 from service.runtime.memory_jobs import MemoryJobs
-from service.runtime.run_window import WorldDependencies
+from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.runtime.worlds import give_past

@@ -35,7 +35,7 @@ async def come_to(home: House, until: WorldTime) -> None:
 def test_a_world_that_stopped_on_the_way_goes_on_by_itself(village: Content, tmp_path: Path) -> None:
     async def live() -> int:
         model = Slow(rehearsal(), seed=1, longest_seconds=0, fail_at=20)
-        async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
+        async with house(village, tmp_path, model, look_seconds=0.05) as home:
             step = await home.world_runner.tick("main", HOUR)
             await come_to(home, step.after)
             return model.calls
@@ -77,7 +77,7 @@ def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Conte
 
 def _hold(home: House, runner: str | None) -> None:
     """Let another part of this process, which lives, move the world; None: nobody does."""
-    held = update(WorldRow).where(col(WorldRow.id) == "main").values(runner=runner)
+    held = update(WorldRow).where(col(WorldRow.id) == "main").values(runner=runner, is_moving=True)
     home.room.database.write_now(lambda s: s.execute(held))
 
 

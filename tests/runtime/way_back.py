@@ -25,10 +25,11 @@ from service.content.load import Content, load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.export.story import StorySpan, story, written
 from service.runtime.snapshots import branch, keep, made_at, read_snapshot, restore, rows_of
+from service.runtime.world_clock import clock_and_target
 from service.store.client_event_kinds import WorldRestored
 from service.store.world_rows import Rows, read_rows
 from tests.end_to_end.process import forked
-from tests.runtime.lives import Slow, hamlet, house, rehearsal
+from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
@@ -74,6 +75,11 @@ def branched(room: ConversationDependencies, world_id: str, found: Rows, to_worl
     branch(session, world_id, found, made_at(session, world_id, None), to_world)
 
 
+def aim(home: House, world_id: str) -> tuple[WorldTime, WorldTime]:
+    """The world's clock, and how far it was told to go."""
+    return home.room.database.read_now(lambda s: clock_and_target(s, home.room.worlds, world_id))
+
+
 async def walk(seed: int, content: Content, directory: Path, *, url: str | None = None) -> int:
     """Random ticks, saves, restores, branches and stops in the middle: a world tells the same story of a span of time,
     and its people remember the same, however it came through it. How often it came through one again.
@@ -108,9 +114,9 @@ async def walk(seed: int, content: Content, directory: Path, *, url: str | None 
                     living.cancel()
                     await stack.aclose()
                     home = await stack.enter_async_context(begun())
-                    _, until = await home.world_runner.world(world_id).clock_and_target()
+                    _, until = aim(home, world_id)
                     await home.world_runner.wait(world_id, until)
-            now, _ = await home.world_runner.world(world_id).clock_and_target()
+            now, _ = aim(home, world_id)
             told = retold(home.room, world_id)
             again += (world_id, now) in known
             assert known.setdefault((world_id, now), told) == told, (seed, step, world_id)

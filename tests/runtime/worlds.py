@@ -19,9 +19,9 @@ from service.runtime.carried import jobs_of
 from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
 from service.runtime.memory_jobs import MemoryJobs
-from service.runtime.run_window import WorldDependencies
 from service.runtime.snapshots import keep
 from service.runtime.world_edits import announce
+from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.event_kinds import Forgot

@@ -1,13 +1,14 @@
 """Owns a span of a world's time while it is lived: who answers what is asked in it, what is decided, and how that is
-written and told.
+written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from sqlmodel import Session, func, select
+from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine, TurnOutcome
@@ -15,54 +16,29 @@ from service.conversation.prompt import Goal
 from service.conversation.scenes import join
 from service.conversation.start import Start, engage, start_talk
 from service.conversation.transcript import end
-from service.decision.choose import KEPT, Chosen, choose
-from service.decision.options import told_block
+from service.decision.choose import Chosen, choose
 from service.decision.routine import by_appointments, by_routine
 from service.decision.situation import DecisionDependencies
 from service.errors import WrongPhase
 from service.memory.episodes import overhear
-from service.memory.mind import begin_reflections, due_reflections
-from service.people.person import person_row
+from service.memory.mind import due_reflections
 from service.runtime.jobs import Jobs
 from service.runtime.memory_jobs import MemoryJobs
-from service.runtime.world_clock import advance_clock, is_wanted
+from service.runtime.publish import keep_basis, publish
+from service.runtime.world_clock import advance_clock
 from service.runtime.world_session import WorldSession, save
-from service.store.event_kinds import (
-    ActionFailed,
-    ActivityEnded,
-    ActivityStarted,
-    Arrived,
-    Changed,
-    Decided,
-    Departed,
-    Payload,
-    Planned,
-    Slept,
-)
-from service.store.events import note, pending
-from service.store.insert import insert_rows, upsert_rows
 from service.store.jobs import JobKind, enqueue
 from service.store.perception import LATER_MINUTES
 from service.store.phase import EndReason, Phase
-from service.store.quality import MARKED
-from service.store.tables import (
-    ConversationKey,
-    ConversationRow,
-    DecisionRow,
-    JobKey,
-    MovementRow,
-    QualityRow,
-    SummaryRow,
-    WorldRow,
-)
+from service.store.tables import ConversationKey, ConversationRow, JobKey, WorldRow
 from service.store.usage import Purpose, count
 from service.usage import Usage
-from world.actions import BUILT_IN, HOLD, WAIT, WALK, Reason, Refusal
+from world.actions import Reason, Refusal
 from world.events import Event, EventKind
-from world.life import Segment, TalkState
+from world.life import TalkState
 from world.perception import Snapshot, overheard
 from world.scheduler import Ask, Call, Scheduler
-from world.time import LATEST, WorldTime, day_of, iso
+from world.time import WorldTime, day_of, iso
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,33 +84,22 @@ class WorldDependencies:
         went.
         """
         for conversation_id in world_session.dropped:
+            key = ConversationKey(world_session.world.id, conversation_id)
 
-            def work(session: Session, conversation_id: str = conversation_id) -> None:
-                try:
-                    end(
-                        session,
-                        self.conversation.worlds,
-                        world_session.world.id,
-                        conversation_id,
-                        EndReason.CONTENT_CHANGED,
-                    )
-                except WrongPhase:
-                    return  # it had ended before
+            def work(session: Session, key: ConversationKey = key) -> None:
+                with suppress(WrongPhase):  # it had ended before
+                    end(session, self.conversation.worlds, *key, EndReason.CONTENT_CHANGED)
 
             await self.conversation.database.write(work)
-            await self.engine.close(ConversationKey(world_session.world.id, conversation_id))
+            await self.engine.close(key)
         world_session.dropped = ()
 
 
-BATCH = 1000
-"""Decisions without a model call after which what happened is written."""
+class WorldRun:
+    """A living world from its clock up to, and not including, `until`; used once, by the world's actor.
 
-
-class RunWindow:
-    """A living world from its clock up to, and not including, `until`; used once, by the holder of the world's lock.
-
-    It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings
-    answers.
+    It answers by itself what needs no model. Of the rest a strategy (`pace.py`) takes the questions from `ahead`, and
+    brings answers.
     """
 
     def __init__(
@@ -150,25 +115,18 @@ class RunWindow:
         self.begins = world_session.world.now
         self.until = until
         self.ahead = Scheduler(world_session.core, until=horizon or until)
-        self._deps = deps
         self.settled = self.begins
         """Everything before this minute has happened and is in the log."""
+        self.row: WorldRow | None = None
+        """The world's, as of the last write."""
+        self._deps = deps
         self._chosen: dict[tuple[str, WorldTime], Chosen] = {}
         self._spent: list[tuple[WorldTime, Purpose, Usage, int]] = []
-        self.is_called_off = False
-        """The store says, as of the last write, that the world is not to go as far as `until`."""
-        self.is_wanted = False
-        """Another process waits for the world to stand, as of the last write."""
 
     @property
     def reached(self) -> WorldTime:
         """Nothing has been decided or said at this minute or later."""
         return max(self.world_session.reached, self.ahead.reached)
-
-    def retreat(self, until: WorldTime) -> frozenset[str]:
-        """Live no farther than an earlier time (`Scheduler.retreat`)."""
-        self.until = until
-        return self.ahead.retreat(min(until, self.ahead.until))
 
     def answer(self, call: Call) -> bool:
         """Answer the question where no model is needed: for characters that live by routine or are in a client's hands.
@@ -190,19 +148,19 @@ class RunWindow:
         self.ahead.decided(call, option, wake_at=wake_at)
         return True
 
-    def decided(self, call: Call, chosen: Chosen) -> None:
-        """The character does what it chose."""
-        self.world_session.agent_states[call.person_id] = chosen.agent_state
-        self._chosen[call.person_id, call.time] = chosen
-        self.spend_on(call.time, chosen)
-        self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
-
-    def talked(self, call: Call, spoken: TurnOutcome | None) -> None:
-        """A turn was spoken, perhaps the last one; or the talk is closed and remembered: None."""
-        if spoken is None:
+    def take(self, call: Call, answer: Chosen | TurnOutcome | None) -> None:
+        """The character does what it chose; or a turn was spoken, perhaps the last one; or the talk is closed and
+        remembered: None.
+        """
+        if answer is None:
             self.ahead.closed(call)
+        elif isinstance(answer, Chosen):
+            self.world_session.agent_states[call.person_id] = answer.agent_state
+            self._chosen[call.person_id, call.time] = answer
+            self.spend_on(call.time, answer)
+            self.ahead.decided(call, answer.option, wake_at=answer.wake_at)
         else:
-            self.ahead.turned(call, last=spoken.is_over, left=spoken.left)
+            self.ahead.turned(call, last=answer.is_over, left=answer.left)
 
     def spend_on(self, t: WorldTime, chosen: Chosen) -> None:
         """Count what a decision at `t` has cost, whatever comes of it."""
@@ -251,7 +209,7 @@ class RunWindow:
 
     def _store(self, session: Session, events: tuple[Event, ...], *, last: bool) -> tuple[int, WorldTime]:
         world_session, world = self.world_session, self.world_session.world
-        row = session.get_one(WorldRow, world.id, with_for_update=True)
+        self.row = session.get_one(WorldRow, world.id, with_for_update=True)
         publish(session, world_session, events, self._chosen)
         settled = self._settles(last=last)
         keep_basis(session, world.id, self._chosen, keep_prompts=self._deps.conversation.settings.keep_prompts)
@@ -269,8 +227,6 @@ class RunWindow:
                 enqueue(session, JobKey(world.id, JobKind.SNAPSHOT, f"day-{iso(settled)[:10]}"))
         world_session.reached = self.reached
         revision = save(session, world_session)
-        self.is_called_off = row.target is None or row.target < self.until
-        self.is_wanted = is_wanted(row)
         return revision, settled
 
     def _begin(self, session: Session, talk: TalkState) -> None:
@@ -313,107 +269,3 @@ class RunWindow:
             if person_id not in world.cast.players:
                 known_at = WorldTime(talk.end + LATER_MINUTES)
                 overhear(session, world, self.world_session.key_of(talk.id), person_id, turns, known_at)
-
-
-_TALKS = (EventKind.TALK_STARTED, EventKind.TALK_JOINED, EventKind.TURN, EventKind.TALK_LEFT, EventKind.TALK_ENDED)
-"""Kinds of events that the conversation itself writes to the log."""
-
-
-def publish(
-    session: Session,
-    world_session: WorldSession,
-    events: Iterable[Event],
-    chosen: Mapping[tuple[str, WorldTime], Chosen],
-    *,
-    at_once: WorldTime | None = None,
-) -> None:
-    """Write the events down, to be told when the clock has passed them; those until `at_once` are told now. The caller
-    commits.
-    """
-    happened: list[tuple[Event, Payload]] = []
-    walks: list[dict[str, Any]] = []
-    bases = world_session.world.map.bases
-    for event in events:
-        stands = (HOLD, WAIT) if event.person_id in bases else (HOLD,)  # that an NPC stands at its post is no news
-        if event.kind in _TALKS or event.data.get("action_id") in stands:
-            continue
-        decided = chosen.get((event.person_id, event.time))
-        if event.kind is EventKind.DEPARTED:
-            walk = _walk(world_session, event)
-            moved = {"starts_at": walk.start, "path": list(walk.path), "times": list(walk.times)}
-            walks.append({"world_id": world_session.world.id, "character_id": event.person_id, **moved})
-        if event.kind is EventKind.DECIDED and decided and decided.planned and decided.agent_state.plan:
-            happened.append((event, Planned(blocks=tuple(map(told_block, decided.agent_state.plan)))))
-        happened.append((event, _payload(world_session, event, decided)))
-        if event.kind is EventKind.STARTED and _ends_day(world_session, event):
-            happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
-    later = []
-    for event, payload in happened:
-        if at_once is not None and event.time <= at_once:
-            note(session, world_session.world.id, event.time, payload, event.person_id)
-        else:
-            later.append(pending(world_session.world.id, event.time, payload, event.person_id))
-    insert_rows(session, later)
-    upsert_rows(session, MovementRow, walks, ("path", "times"))
-
-
-def keep_basis(
-    session: Session, world_id: str, chosen: Mapping[tuple[str, WorldTime], Chosen], *, keep_prompts: bool
-) -> None:
-    """Write down what models were asked for these decisions, by person and time, and how good these were; the caller
-    commits.
-    """
-    left_out = set() if keep_prompts else {"prompt"}
-    asked = [made.model_dump(exclude=left_out) for one in chosen.values() for made in one.made]
-    upsert_rows(session, DecisionRow, asked, KEPT)
-    checked = [one.checked.row.model_dump() for one in chosen.values() if one.checked is not None]
-    upsert_rows(session, QualityRow, checked, MARKED)
-
-
-def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:
-    """End the character's day: the next one begins without its conversations, and a reflection on them is due. Answers
-    how many they were.
-    """
-    world_id = world_session.world.id
-    row = person_row(session, world_id, character_id, lock=True)
-    day = select(func.count()).where(
-        SummaryRow.world_id == world_id, SummaryRow.person_id == character_id, SummaryRow.night == row.sleeps
-    )
-    row.sleeps += 1
-    world_session.reflecting |= begin_reflections(session, world_session.world, {character_id: at})
-    return session.exec(day).one()
-
-
-_PAYLOADS: Mapping[EventKind, type[Payload]] = {
-    EventKind.ARRIVED: Arrived,
-    EventKind.ENDED: ActivityEnded,
-    EventKind.DECIDED: Decided,
-    EventKind.DEPARTED: Departed,
-    EventKind.STARTED: ActivityStarted,
-    EventKind.FAILED: ActionFailed,
-    EventKind.CHANGED: Changed,
-}
-
-
-def _payload(world_session: WorldSession, event: Event, chosen: Chosen | None) -> Payload:
-    """What the log tells of what the core has worked out."""
-    data: dict[str, Any] = dict(event.data)
-    if event.kind is EventKind.DECIDED and chosen is not None:
-        data |= {"by": chosen.by, "thought": chosen.agent_state.thought, "failed_call": chosen.failed_call}
-        data["failure"] = chosen.failure.slug if chosen.failure else None
-    elif event.kind is EventKind.DEPARTED:
-        walk = _walk(world_session, event)
-        data = {"from_node_id": walk.path[0], "to_node_id": walk.path[-1], "arrives_at": iso(walk.arrival)}
-    elif event.kind is EventKind.STARTED:
-        data["until"] = iso(WorldTime(min(int(data["until"]), LATEST)))
-    return _PAYLOADS[event.kind](**data)
-
-
-def _walk(world_session: WorldSession, event: Event) -> Segment:
-    past = world_session.core.people[event.person_id].past
-    return next(a.segment for a in reversed(past) if a.action_id == WALK and a.start == event.time)
-
-
-def _ends_day(world_session: WorldSession, event: Event) -> bool:
-    action_id = str(event.data["action_id"])
-    return action_id not in BUILT_IN and world_session.core.setting.catalogue.action(action_id).ends_day

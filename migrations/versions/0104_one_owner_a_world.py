@@ -1,13 +1,13 @@
 """One process owns a world, also its clock, and says whether the world is on its way.
 
-Revision: 0103_one_owner_a_world
+Revision: 0104_one_owner_a_world
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0103_one_owner_a_world"
-down_revision = "0102_held_by_the_living"
+revision = "0104_one_owner_a_world"
+down_revision = "0103_keys_and_budgets"
 branch_labels = None
 depends_on = None
 

@@ -22,7 +22,7 @@ from service.runtime.world_session import WorldSession, load, moves, refresh, sa
 from service.store.events import log_look
 from service.store.jobs import JobKind
 from service.store.session import is_full
-from service.store.tables import WorldRow
+from service.store.tables import JobKey, WorldRow
 from world.time import LATEST, WorldTime, iso
 
 T = TypeVar("T")
@@ -266,7 +266,7 @@ class HeldWorld:
         What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
         has its vectors before the world moves, as far as they can be made.
         """
-        await self._deps.memory_jobs.fill(self.world_id)
+        await self._deps.jobs.submit(JobKey(self.world_id, JobKind.VECTORS, ""))
         await self._open_talks()
         async with self._lived() as session:
             self._is_told_again = False
@@ -339,7 +339,7 @@ class HeldWorld:
 
     async def _keep_day(self, session: WorldSession, day_before: int) -> None:
         if session.world.day > day_before:
-            await self._deps.jobs.try_all(self.world_id, JobKind.SNAPSHOT)
+            await self._deps.jobs.submit(JobKey(self.world_id, JobKind.SNAPSHOT, ""))
 
     def _look(self, session: Session) -> WorldSession:
         world_session = self._read(session, self._worlds.open(session, self.world_id))

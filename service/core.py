@@ -16,7 +16,6 @@ from service.conversation.surveys import PersonAnswer, Survey, ask_people
 from service.conversation.transcript import end
 from service.errors import ModelNotConfigured, WorldExists, WrongPhase
 from service.llm.chat import Role
-from service.memory.record import Group
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime import snapshots
 from service.runtime.carried import ConversationRunner
@@ -29,8 +28,9 @@ from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
 from service.store.idempotency import Once, Replayed, once, require_new
+from service.store.jobs import JobKind
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow
+from service.store.tables import ConversationKey, ConversationRow, JobKey, TurnRow, WorldRow
 from world.time import WorldTime
 
 T = TypeVar("T")
@@ -191,7 +191,7 @@ class Core:
         await self.runner.abandon(world_id)
         done = await self.world_runner.rewrite(world_id, work)
         await self.runner.abandon(world_id)
-        await self.runner.memory_jobs.deliver_due(world_id)
+        await self.bring_on(world_id)
         self.conversation.stream.tell_restored(world_id)
         self.world_runner.world(world_id).go()
         return done
@@ -237,17 +237,13 @@ class Core:
         await self.world_runner.rewrite(world_id, lambda s: once(s, request, partial(forget_world, s, world_id)))
         self.conversation.memory.forget_world(world_id)
         self.conversation.worlds.forget_world(world_id)
-        await self.runner.memory_jobs.deliver_due(world_id)
+        await self.bring_on(world_id)
 
-    async def bring_on(self, world_id: str | None = None) -> None:
-        """Bring what was written of the world, or of any, to the memory graph, and have its vectors made."""
-        await self.runner.memory_jobs.deliver_due(world_id)
-        self.runner.memory_jobs.wanted.set()
-
-    async def bring_memory(self, group: Group) -> None:
-        """Bring what was written of one person's memory to the graph, and have its vectors made."""
-        await self.runner.memory_jobs.deliver(group)
-        self.runner.memory_jobs.wanted.set()
+    async def bring_on(self, world_id: str, person_id: str = "") -> None:
+        """Return when what was written of the person's memory, or of everybody's, is in the memory graph, or will be
+        brought there later.
+        """
+        await self.jobs.submit(JobKey(world_id, JobKind.DELIVERY, person_id))
 
     async def survey(
         self,
@@ -279,7 +275,7 @@ class Core:
 
         if remember:
             await self.world_runner.command(world.id, work, asked=asked, request=request)
-            await self.bring_on()
+            await self.bring_on(world.id)
         elif request is not None:
             await self.conversation.database.write(lambda s: once(s, request, lambda: answers))
         return answers

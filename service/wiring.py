@@ -98,6 +98,7 @@ class Wiring:
         store = self._memory(database) if self._memory else choose_memory(settings, database, cassette)
         projection = self._projection
         graph = projection(database) if projection else choose_projection(settings, database, store, cassette)
+        database.has_graph = graph is not None
         budget = DailyBudget(database, settings.llm)
         chosen = self._given or choose_models(settings, self._offline, budget, cassette)
         speaking = self._wrap(chosen)
@@ -122,9 +123,7 @@ class Wiring:
         )
         engine, jobs = Engine(conversation), jobs_of(conversation)
         world_runner = WorldRunner(
-            WorldDependencies(
-                conversation=conversation, decision=decision, engine=engine, memory_jobs=runner.memory_jobs, jobs=jobs
-            )
+            WorldDependencies(conversation=conversation, decision=decision, engine=engine, jobs=jobs)
         )
         directory = settings.content_dir or bundled_content()
         reload = ContentReload(world_runner, partial(load_game, directory), directory) if reload_content else None

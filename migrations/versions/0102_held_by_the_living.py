@@ -1,6 +1,5 @@
 """An answer to a request that may be sent again is kept for a day, also when its world is gone. Who works on a row
 holds it for as long as its process lives.
-Work waits as jobs.
 
 Revision: 0102_held_by_the_living
 """
@@ -29,26 +28,6 @@ def upgrade() -> None:
             for event in ("insert", "update", "delete"):  # they name the column; what runs migrations makes them anew
                 op.execute(f"DROP TRIGGER IF EXISTS keep_{table}_{event}")
         op.drop_column(table, column)
-    op.create_table(
-        "jobs",
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("owner", sa.String(), nullable=False),
-        sa.Column("priority", sa.Integer(), nullable=False),
-        sa.Column("due_at", sa.Float(), nullable=False),
-        sa.Column("created_at", sa.Float(), nullable=False),
-        sa.Column("tries", sa.Integer(), nullable=False),
-        sa.Column("asked", sa.Integer(), nullable=False),
-        sa.Column("is_cancelled", sa.Boolean(), nullable=False),
-        sa.Column("last_error", sa.String(), nullable=False),
-        sa.Column("runner", sa.String(), nullable=True),
-        sa.PrimaryKeyConstraint("world_id", "kind", "key", name="pk_jobs"),
-    )
-    op.create_index("ix_jobs_order", "jobs", ["priority", "created_at"])
-    held = sa.text("runner IS NOT NULL")
-    one = ("world_id", "kind", "owner")
-    op.create_index("ix_jobs_one_at_a_time", "jobs", one, unique=True, sqlite_where=held, postgresql_where=held)
     # Rows that were kept hold all that is needed.
     op.execute(sa.text("UPDATE snapshots SET schema_revision = :now").bindparams(now=revision))
     # What was kept says neither since when, nor how it is read: nobody sends those requests again.
@@ -67,7 +46,6 @@ def downgrade() -> None:
         batch_op.drop_column("kept_until")
         batch_op.drop_column("is_read_anew")
         batch_op.alter_column("answer", existing_type=sa.JSON(), nullable=False)
-    op.drop_table("jobs")
     for table, column in LEASES:
         is_time = column.endswith("until")
         kind, default = (sa.Float(), "0") if is_time else (sa.String(), None)

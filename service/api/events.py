@@ -244,7 +244,7 @@ async def tell_observation(body: ObservationIn, deps: Serving, world_id: WorldId
             raise Invalid(field="body.game_id", reason=Phrase("answers.invalid_fields.other_observation")) from exc
 
     told = await deps.world_runner.command(world_id, work, asked=asked)
-    await deps.bring_on()
+    await deps.bring_on(world_id)
     return told
 
 

@@ -52,6 +52,7 @@ from service.memory.seed_lines import MOST_LINES, GivenLine, read_lines, read_pa
 from service.memory.seeding import Seeded, seed
 from service.people.worlds import WorldView
 from service.store.idempotency import Once, Replayed, once
+from service.store.jobs import JobKind, jobs_waiting
 from service.store.tables import MemoryAuditRow
 
 router = APIRouter(tags=["people"], dependencies=[KNOWN_QUERY])
@@ -320,9 +321,7 @@ async def list_memories(
     return MemoriesPage(
         person_id=group.person_id,
         total=len(wanted),
-        waiting=await deps.conversation.database.read(
-            lambda s: deps.runner.memory_jobs.waiting(s, world.id, group.person_id)
-        ),
+        waiting=await deps.conversation.database.read(lambda s: jobs_waiting(s, group.job(JobKind.DELIVERY))),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
         items=[views.memory(one, world, group.person_id, given, gone) for one in found],
         next=following,
@@ -402,10 +401,10 @@ async def _brought(deps: Core, group: Group) -> tuple[int, int]:
     waits for the graph, and for a vector.
     """
     talk = deps.conversation
-    await deps.bring_memory(group)
+    await deps.bring_on(group.world_id, group.person_id)
     now, waiting = await deps.read(
         group.world_id,
-        lambda s, world: (world.now, deps.runner.memory_jobs.waiting(s, group.world_id, group.person_id)),
+        lambda s, world: (world.now, jobs_waiting(s, group.job(JobKind.DELIVERY))),
     )
     try:
         await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is

@@ -103,7 +103,7 @@ async def forget(person_id: PersonId, deps: Serving, world_id: WorldId, asked: A
         lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, person_id),
         asked=asked,
     )
-    await deps.runner.memory_jobs.deliver_due(world_id)
+    await deps.bring_on(world_id)
 
 
 class EntityOut(Out):

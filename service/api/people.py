@@ -356,7 +356,7 @@ async def remove_person_of_world(
         asked=None if everywhere else asked,
         request=Once.of(world_id, asked),
     )
-    await deps.runner.memory_jobs.deliver_due(world_id)
+    await deps.bring_on(world_id)
 
 
 async def _end_talks(deps: Core, world_id: str, player_id: str) -> None:

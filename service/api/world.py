@@ -47,7 +47,8 @@ from service.runtime.world_edits import announce, set_weather
 from service.runtime.world_session import WorldSession
 from service.store.budget import BudgetLeft
 from service.store.idempotency import Once, Replayed
-from service.store.tables import ConversationRow, PersonRow, WorldRow
+from service.store.jobs import JobKind, jobs_waiting
+from service.store.tables import ConversationRow, JobKey, PersonRow, WorldRow
 from service.store.usage import usage_rows
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
@@ -255,7 +256,7 @@ def _world(session: Session, deps: Core, world: WorldView) -> WorldOut:
         characters=len(world.cast.characters),
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),
-        memories_waiting=deps.runner.memory_jobs.waiting(session, world.id),
+        memories_waiting=jobs_waiting(session, JobKey(world.id, JobKind.DELIVERY, "")),
         until=until,
         moving=until > world.now,
         calls_in_flight=exact_run.in_flight if exact_run else 0,

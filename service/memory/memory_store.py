@@ -17,6 +17,7 @@ from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, Vec
 from service.memory.episodes import NEVER, NOTHING, WHOLE, Fading, deleted, read_episodes, read_turns
 from service.memory.index import IndexCache, OtherDay, PersonIndex, RecallQuery
 from service.memory.record import (
+    EMBEDDED,
     FACTS,
     Embedded,
     Episode,
@@ -341,19 +342,21 @@ class MemoryStore:
         """
         return 0 if self._embedder is None else (await self._index(group, at, self._fading.day(at))).lacking
 
-    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
-        """Make the vectors that are missing, until none is or the embedder fails; answers how many still are.
+    async def fill_vectors(self, group: Group, at: WorldTime) -> None:
+        """Make the vectors that are missing. Where another embedder has made the memory's, none are.
 
         Raises:
-            GraphUnavailable.
+            GraphUnavailable: the embedder fails, or the store.
         """
         while pending := await self.pending_vectors(group, at):
             index = await self._index(group, at, self._fading.day(at))
-            if not index.space.takes(self._space) or not await self._fill(group, index, None):
-                return pending
+            items = await asyncio.to_thread(index.without_vector, None, FILL_BATCH)
+            if not index.space.takes(self._space):
+                return
+            vectors = await self._vectors_of([item.text for item in items])
+            await self._fill_in(group, items, vectors)
             if await self.pending_vectors(group, at) >= pending:
-                return pending
-        return 0
+                return
 
     async def reembed(self) -> Reembedded:
         """Give what another embedder has embedded the vectors of the one that is set, a person at a time. Begun again,
@@ -442,10 +445,12 @@ class MemoryStore:
             index.space = space_of(session, group)
             index.state = now
 
-    async def _fill(self, group: Group, index: PersonIndex, asked: RecallQuery | None) -> bool:
-        """Give the newest of what may answer (None: of all) the vectors it lacks; whether any got one."""
+    async def _fill(self, group: Group, index: PersonIndex, asked: RecallQuery) -> bool:
+        """Give the newest of what may answer the vectors it lacks; whether any got one."""
         items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
-        vectors = (await self.embed([item.text for item in items])).vectors
+        return await self._fill_in(group, items, (await self.embed([item.text for item in items])).vectors)
+
+    async def _fill_in(self, group: Group, items: Sequence[Item], vectors: Mapping[str, Vectors]) -> bool:
         found = [(item.kind, item.id, vectors[item.text]) for item in items if item.text in vectors]
         if found:
             await self._database.write(lambda s: _fill_in(s, group, self._model, found))
@@ -583,6 +588,22 @@ def _put_vectors(
     for kind, key, vector in rows:
         if any(session.get(table, group.key(key)) is not None for table in (MemoryRow, SummaryRow)):
             session.merge(_vector_row(group, kind, key, vector, model, revision))
+
+
+def lacking_vectors(session: Session, world_id: str | None) -> list[Group]:
+    """Whose memories, of a world or of all, are not all embedded; what has faded meanwhile may be among them."""
+    row = MemoryRow
+    has = select(VectorRow.item_id).where(
+        VectorRow.world_id == row.world_id,
+        VectorRow.person_id == row.person_id,
+        VectorRow.kind == row.kind,
+        VectorRow.item_id == row.id,
+    )
+    embedded = col(row.kind).in_([*EMBEDDED, Kind.TURN])  # a turn is a row where it was given, and is embedded then
+    query = select(row.world_id, row.person_id).where(embedded, col(row.deleted).is_(False), ~has.exists()).distinct()
+    if world_id is not None:
+        query = query.where(row.world_id == world_id)
+    return [Group(world_id=world, person_id=person) for world, person in session.exec(query)]
 
 
 def _embedded_otherwise(session: Session, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:

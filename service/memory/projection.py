@@ -1,7 +1,6 @@
 """Owns what a graph outside our database is to hold of a person's memory: what was written since it was last brought
 there, and how far that is; and what becomes of what the graph's own reader finds."""
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +16,8 @@ from service.memory.memory_store import MemoryStore
 from service.memory.record import VIEWS, Embedded, Episode, Group, HeardTurn, Kind, Memory, State, memory_of, next_epoch
 from service.memory.telling import one_line, plain, told_of
 from service.people.worlds import WorldRepository, WorldView
-from service.store.tables import MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow, WorldRow
+from service.store.jobs import JobKind
+from service.store.tables import JobRow, MemoryOwnerRow, MemoryRow, SummaryRow, VectorRow, WorldRow
 from world.time import WorldTime
 
 
@@ -171,24 +171,15 @@ def projected(session: Session, changes: Changes) -> None:
         next_epoch(session, group)
         return
     owner.projected_epoch, owner.projected_revision = now
-    owner.projection_attempts, owner.projection_error = 0, ""
     if changes.is_nothing and State(owner.epoch, owner.revision) == now and not session.get(WorldRow, group.world_id):
         session.delete(owner)
 
 
-def postpone(session: Session, group: Group, reason: str, longest_seconds: float) -> None:
-    """Write down that a projection failed, and wait longer after each failure. The caller commits."""
-    owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
-    if owner is not None:
-        owner.projection_attempts += 1
-        owner.projection_due = time.time() + min(longest_seconds, 2.0**owner.projection_attempts)
-        owner.projection_error = reason
-
-
 def held_by_graph(session: Session, world_id: str) -> list[Group]:
-    """Whose memories of the world may be in the graph."""
+    """Whose memories of the world may be in the graph: also a delivery that failed may have brought some there."""
     row = MemoryOwnerRow
-    maybe = (col(row.projected_revision) >= 0) | (col(row.projection_attempts) > 0)
+    begun = select(JobRow.key).where(JobRow.world_id == world_id, JobRow.kind == JobKind.DELIVERY)
+    maybe = (col(row.projected_revision) >= 0) | col(row.person_id).in_(begun)
     people = session.exec(select(row.person_id).where(row.world_id == world_id, maybe))
     return [Group(world_id=world_id, person_id=one) for one in people]
 
@@ -196,7 +187,20 @@ def held_by_graph(session: Session, world_id: str) -> list[Group]:
 def project_anew(session: Session, world_id: str) -> None:
     """All that people of the world remember is to be brought to the graph again; the caller commits."""
     for owner in session.exec(select(MemoryOwnerRow).where(MemoryOwnerRow.world_id == world_id)):
-        owner.projected_epoch, owner.projected_revision, owner.projection_due = 0, -1, 0.0
+        owner.projected_epoch, owner.projected_revision = 0, -1
+
+
+def undelivered(session: Session, world_id: str | None, *, reads: bool) -> list[Group]:
+    """Whose memories, of a world or of all, are ahead of the graph, or have a summary that it `reads` and has not."""
+    row = MemoryOwnerRow
+    ahead = (col(row.projected_revision) != col(row.revision)) | (col(row.projected_epoch) != col(row.epoch))
+    if reads:
+        mine = (col(SummaryRow.world_id) == col(row.world_id), col(SummaryRow.person_id) == col(row.person_id))
+        ahead |= select(SummaryRow.revision).where(*mine, col(SummaryRow.is_read).is_(False)).exists()
+    query = select(row.world_id, row.person_id).where(ahead)
+    if world_id is not None:
+        query = query.where(row.world_id == world_id)
+    return [Group(world_id=world, person_id=person) for world, person in session.exec(query)]
 
 
 def unread(session: Session, world: WorldView, group: Group) -> Episode | None:
@@ -233,7 +237,6 @@ def adopt(
     ]
     memories = [_memory(world, group, episode, one, heard) for one in found if plain(one.text)]
     row.is_read, row.revision = True, memory.remember(session, group, memories, embedded)
-    session.get_one(MemoryOwnerRow, group.key()).projection_due = 0.0
 
 
 def _memory(world: WorldView, group: Group, episode: Episode, found: Found, heard: Iterable[HeardTurn]) -> Memory:

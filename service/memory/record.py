@@ -16,8 +16,9 @@ from service.content.profile import Importance
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.lexical import normal
 from service.store.ids import derived_id
-from service.store.memory_owner import count_up, new_epoch
-from service.store.tables import MemoryOwnerRow, MemoryRow, OfPerson
+from service.store.jobs import JobKind, enqueue
+from service.store.memory_owner import count_up, deliver, new_epoch
+from service.store.tables import JobKey, MemoryOwnerRow, MemoryRow, OfPerson
 from world.time import WorldTime
 
 
@@ -42,6 +43,10 @@ class Group:
         """The primary key of a row of this person."""
         return self.world_id, self.person_id, *rest
 
+    def job(self, kind: JobKind) -> JobKey:
+        """What is to be done with all of the memory."""
+        return JobKey(self.world_id, kind, self.person_id)
+
     def owns(self, table: type[OfPerson]) -> tuple[ColumnElement[bool], ...]:
         """The condition that a row is this person's."""
         return col(table.world_id) == self.world_id, col(table.person_id) == self.person_id
@@ -61,7 +66,7 @@ class Kind(StrEnum):
     SUMMARY = "summary"
 
 
-_EMBEDDED = (Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.SUMMARY)
+EMBEDDED = (Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.SUMMARY)
 FACTS = frozenset({Kind.FACT, Kind.OBSERVED})
 """What a person knows of others and of the world."""
 VIEWS = frozenset({Kind.TURN, Kind.SUMMARY})
@@ -71,7 +76,7 @@ def has_vector(item: "Item") -> bool:
     """Whether it is embedded; the others are found by their words alone. For a turn of a talk that was held its
     memories are embedded.
     """
-    return item.given if isinstance(item, HeardTurn) else item.kind in _EMBEDDED
+    return item.given if isinstance(item, HeardTurn) else item.kind in EMBEDDED
 
 
 ANYBODY = "*"
@@ -431,6 +436,7 @@ def next_epoch(session: Session, group: Group) -> int:
     owner = _locked(session, group)
     owner.epoch = max(owner.epoch + 1, new_epoch())
     owner.revision += 1
+    deliver(session, group.world_id, group.person_id)
     return owner.revision
 
 
@@ -461,24 +467,8 @@ def set_space(session: Session, group: Group, space: VectorSpace) -> None:
 
 
 def expect_vectors(session: Session, group: Group) -> None:
-    """Something of the person's memory has no vector yet, and is to get one."""
-    _locked(session, group).vectors_due += 1
-
-
-def have_vectors(session: Session, group: Group, due: int) -> None:
-    """All vectors are made that were due when `due` was read; what has become due since still is."""
-    owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
-    if owner is not None and owner.vectors_due == due:
-        owner.vectors_due = 0
-
-
-def vectors_due(session: Session, world_id: str | None = None) -> dict[Group, int]:
-    """Whose memories are to get vectors, in a world or in all, and what `have_vectors` is to be told."""
-    row = MemoryOwnerRow
-    query = select(row.world_id, row.person_id, row.vectors_due).where(col(row.vectors_due) > 0)
-    if world_id is not None:
-        query = query.where(row.world_id == world_id)
-    return {Group(world_id=world, person_id=person): due for world, person, due in session.exec(query)}
+    """Something of the person's memory has no vector yet, and is to get one; the caller commits."""
+    enqueue(session, group.job(JobKind.VECTORS))
 
 
 def _locked(session: Session, group: Group) -> MemoryOwnerRow:

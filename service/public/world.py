@@ -208,7 +208,7 @@ class World:
         given = [GivenLine(where=f"past[{number}]", line=line) for number, line in enumerate(lines)]
         memory, author = self._talk.memory, Author(name=by)
         done = await self._core.write(self.id, lambda s, world: seed(s, world, memory, person_id, given, author))
-        await self._core.bring_memory(Group(world_id=self.id, person_id=person_id))
+        await self._core.bring_on(self.id, person_id)
         return done
 
     async def summaries(self, person_id: str) -> Sequence[SummaryRow]:

@@ -43,7 +43,7 @@ from service.memory.secrets import Discretion, discretion
 from service.memory.telling import one_line, ref_of, told_of
 from service.people.worlds import WorldView
 from service.runtime.jobs import Jobs
-from service.runtime.memory_jobs import LOOKS_EVERY_SECONDS, MemoryJobs
+from service.runtime.memory_jobs import Deliveries, FillVectors
 from service.runtime.snapshots import DaySnapshots
 from service.runtime.tasks import cancel, repeat
 from service.store.jobs import JobKind
@@ -69,10 +69,9 @@ class ConversationRunner:
     def __init__(
         self, deps: ConversationDependencies, *, sweep_seconds: float = SWEEP_SECONDS, carries: bool = True
     ) -> None:
-        """Every `sweep_seconds` (machine time) it looks for conversations that nobody carries, and for memories that
-        wait. With `carries` False somebody else decides what is spoken and closed when, as a replay does.
+        """Every `sweep_seconds` (machine time) it looks for conversations that nobody carries. With `carries`
+        False somebody else decides what is spoken and closed when, as a replay does.
         """
-        self.memory_jobs = MemoryJobs(deps)
         self._deps = deps
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
@@ -85,13 +84,8 @@ class ConversationRunner:
 
     async def start(self) -> None:
         """Take up what a former process left, and look after it from now on."""
-        jobs = self.memory_jobs  # apart from the sweep: a memory graph that is slow to answer must not hold that up
-        works = (self._sweep, jobs.deliver_due) if self._carries else (jobs.deliver_due,)
-        sweeps = [
-            *(repeat(work, self._sweep_seconds) for work in works),
-            repeat(jobs.fill, LOOKS_EVERY_SECONDS, jobs.wanted),
-        ]
-        self._sweepers = [asyncio.create_task(one) for one in sweeps]
+        if self._carries:
+            self._sweepers = [asyncio.create_task(repeat(self._sweep, self._sweep_seconds))]
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
@@ -161,7 +155,6 @@ class ConversationRunner:
             if await self._deps.database.write(lambda s: _CARRIES.take(s, self._id, *due, **tries)):
                 if await self._engine.converse(key):
                     await self._engine.close(key)
-                    await self.memory_jobs.deliver_conversation(key)
                 return
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
@@ -318,4 +311,4 @@ def _evidence(
 
 def jobs_of(deps: ConversationDependencies) -> Jobs:
     """What does the jobs of all kinds."""
-    return Jobs(deps.database, [Reflections(deps), DaySnapshots(deps)])
+    return Jobs(deps.database, [Reflections(deps), FillVectors(deps), Deliveries(deps), DaySnapshots(deps)])

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from sqlalchemy import delete
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col
 
 from service.errors import CassetteMiss, KataribeError, RestoredMeanwhile
 from service.runtime.tasks import cancel, repeat
@@ -80,19 +80,17 @@ class Jobs:
         enqueue_missing(session, (key for work in self._works.values() for key in work.due(session, world_id)))
 
     async def submit(self, key: JobKey) -> None:
-        """Do it before what nobody waits for; return when it has been tried, here or by another process."""
-        await self._database.write(lambda s: change_job(s, key, priority=0))
+        """Do it, or with an empty key all of the kind in the world, before what nobody waits for; return when each has
+        been tried, here or by another process.
+        """
         while await self._database.read(lambda s: awaits_first_try(s, key)):
-            if (doing := next((task for job, task in self._held.items() if job.key == key), None)) is not None:
-                await asyncio.shield(doing)
-            elif not await self._claim(key):
+            if await self._claim(key):
+                continue
+            doing = [task for job, task in self._held.items() if job.key in (key, key._replace(key=job.key.key))]
+            if doing:
+                await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
+            else:
                 await asyncio.sleep(AWAITS_SECONDS)
-
-    async def try_all(self, world_id: str, kind: JobKind) -> None:
-        """Do what waits of a kind in the world; return when each has been tried."""
-        mine = select(JobRow.world_id, JobRow.kind, JobRow.key).where(JobRow.world_id == world_id, JobRow.kind == kind)
-        found = await self._database.read(lambda s: s.exec(mine).all())
-        await asyncio.gather(*(self.submit(JobKey(*key)) for key in found))
 
     async def _look(self) -> None:
         while await self._claim():

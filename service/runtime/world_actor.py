@@ -38,7 +38,7 @@ from service.runtime.world_session import WorldSession, load, moves, refresh, sa
 from service.store.events import log_look
 from service.store.jobs import JobKind
 from service.store.session import is_full
-from service.store.tables import WorldRow
+from service.store.tables import JobKey, WorldRow
 from world.time import LATEST, WorldTime, iso
 
 T = TypeVar("T")
@@ -311,7 +311,8 @@ class WorldActor:
         What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
         has its vectors before the world moves, as far as they can be made.
         """
-        self._filling = self._filling or asyncio.create_task(self._deps.memory_jobs.fill(self.world_id))
+        vectors = JobKey(self.world_id, JobKind.VECTORS, "")
+        self._filling = self._filling or asyncio.create_task(self._deps.jobs.submit(vectors))
         await self._wait(self._filling)
         if not self._filling.done():
             self._is_told = True
@@ -466,7 +467,7 @@ class WorldActor:
                 day = session.world.day
             yield found
             if session is not None and session.world.day > day:
-                await self._deps.jobs.try_all(self.world_id, JobKind.SNAPSHOT)
+                await self._deps.jobs.submit(JobKey(self.world_id, JobKind.SNAPSHOT, ""))
         except BaseException:
             self._session = None  # it may be ahead of the store
             raise

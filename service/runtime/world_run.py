@@ -23,7 +23,6 @@ from service.errors import WrongPhase
 from service.memory.episodes import overhear
 from service.memory.mind import due_reflections
 from service.runtime.jobs import Jobs
-from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.publish import keep_basis, publish
 from service.runtime.world_clock import advance_clock
 from service.runtime.world_session import WorldSession, save
@@ -48,7 +47,6 @@ class WorldDependencies:
     conversation: ConversationDependencies
     decision: DecisionDependencies
     engine: Engine
-    memory_jobs: MemoryJobs
     jobs: Jobs
 
     @property
@@ -70,13 +68,15 @@ class WorldDependencies:
         if call.ask is Ask.TURN:
             return await self.engine.turn(key, call.index, at)
         await self.engine.close(key)
-        await self.memory_jobs.deliver_conversation(key)
 
-        def work(session: Session) -> None:
-            world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)
+        def work(session: Session) -> tuple[str, ...]:
+            people = session.get_one(ConversationRow, key).person_ids
+            world_session.promise_again(session, *people)
             world_session.reflecting |= due_reflections(session, key.world_id)
+            return people
 
-        await self.conversation.database.read(work)
+        for person_id in await self.conversation.database.read(work):
+            await self.jobs.submit(JobKey(key.world_id, JobKind.DELIVERY, person_id))
         return None
 
     async def end_dropped(self, world_session: WorldSession) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import delete, text, tuple_, update
-from sqlmodel import Session, col, select
+from sqlalchemy import ColumnElement, delete, text, tuple_, update
+from sqlmodel import Session, col, func, select
 
 from service.errors import RestoredMeanwhile
 from service.store.insert import upsert_rows
@@ -21,9 +21,8 @@ _CLAIM = """
     UPDATE jobs SET runner = :runner, tries = tries + 1 WHERE (world_id, kind, key) = (
         SELECT j.world_id, j.kind, j.key FROM jobs j
         WHERE NOT j.is_cancelled AND j.runner IS NULL AND j.due_at <= :now
-            AND (:key = '' OR (j.world_id = :world_id AND j.kind = :kind AND j.key = :key))
-            AND (SELECT count(*) FROM jobs h WHERE h.runner IS NOT NULL)
-                < CASE WHEN j.priority = 0 THEN :most ELSE :most_unwaited END
+            AND (:kind = '' OR (j.world_id = :world_id AND j.kind = :kind AND :key IN ('', j.key)))
+            AND (SELECT count(*) FROM jobs h WHERE h.runner IS NOT NULL) < :most
             AND NOT EXISTS (
                 SELECT 1 FROM jobs o WHERE o.world_id = j.world_id AND o.kind = j.kind AND o.owner = j.owner
                 AND (o.runner IS NOT NULL
@@ -37,9 +36,11 @@ _ALONE = text("SELECT pg_advisory_xact_lock(7203917)")
 
 
 class JobKind(StrEnum):
-    """What a job does; those named first go first, behind what somebody waits for."""
+    """What a job does; those named first go first."""
 
     REFLECTION = "reflection"
+    VECTORS = "vectors"
+    DELIVERY = "delivery"
     SNAPSHOT = "snapshot"
 
 
@@ -59,7 +60,7 @@ def enqueue(session: Session, *keys: JobKey) -> None:
         {
             **key._asdict(),
             "owner": key.key.partition(":")[0],
-            "priority": 1 + order.index(JobKind(key.kind)),
+            "priority": order.index(JobKind(key.kind)),
             "due_at": now,
             "created_at": now,
             "tries": 0,
@@ -82,14 +83,14 @@ def enqueue_missing(session: Session, due: Iterable[JobKey]) -> None:
 def claim(
     session: Session, runner: str, busy: Collection[JobKey], *, most: int, only: JobKey | None = None
 ) -> Job | None:
-    """Hold the job that is next, or `only` that one; None: there is none, or `most` are held already. A quarter of them
-    is left to what somebody waits for. Of what `runner` holds it is `busy` with these; the others, and what dead
-    processes held, may be held anew.
+    """Hold the job that is next; None: there is none, or `most` are held already. A quarter of them is left to what
+    somebody waits for: `only` that, where its key is empty any of the kind. Of what `runner` holds it is `busy` with
+    these; the others, and what dead processes held, may be held anew.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(_ALONE)
     HELD.give_back(session, col(JobRow.runner).is_not(None), HELD.is_open_to(session, runner), _KEY.not_in(list(busy)))
-    bound = {"runner": runner, "now": time.time(), "most": most, "most_unwaited": max(1, most * 3 // 4)}
+    bound = {"runner": runner, "now": time.time(), "most": most if only else max(1, most * 3 // 4)}
     found = session.execute(text(_CLAIM), {**bound, **(only or JobKey("", "", ""))._asdict()}).first()
     return Job(JobKey(*found[:3]), *found[3:]) if found else None
 
@@ -114,7 +115,17 @@ def change_job(session: Session, key: JobKey, *which: object, **values: object) 
     session.execute(update(JobRow).where(_KEY.in_([key]), *which).values(**values))  # type: ignore[arg-type]
 
 
+def jobs_waiting(session: Session, key: JobKey) -> int:
+    """How many there are: it, or with an empty key all of the kind in the world."""
+    return session.exec(select(func.count()).where(*_such_as(key))).one()
+
+
 def awaits_first_try(session: Session, key: JobKey) -> bool:
-    """It has neither succeeded nor failed yet."""
-    row = session.get(JobRow, key)
-    return row is not None and not (row.last_error or row.is_cancelled)
+    """It, or with an empty key any of the kind in the world, has neither succeeded nor failed yet."""
+    untried = (JobRow.last_error == "", col(JobRow.is_cancelled).is_(False))
+    return session.exec(select(JobRow.key).where(*_such_as(key), *untried).limit(1)).first() is not None
+
+
+def _such_as(key: JobKey) -> tuple[ColumnElement[bool], ...]:
+    of_kind = (col(JobRow.world_id) == key.world_id, col(JobRow.kind) == key.kind)
+    return (*of_kind, col(JobRow.key) == key.key) if key.key else of_kind

@@ -7,7 +7,8 @@ from sqlalchemy import Executable
 from sqlmodel import Session, col
 
 from service.store.insert import upsert
-from service.store.tables import MemoryOwnerRow
+from service.store.jobs import JobKind, enqueue
+from service.store.tables import JobKey, MemoryOwnerRow
 
 
 def count_up(session: Session, world_id: str, person_id: str) -> int:
@@ -15,7 +16,14 @@ def count_up(session: Session, world_id: str, person_id: str) -> int:
     counted = _counting_up(session.get_bind().dialect.name)
     row = {"world_id": world_id, "person_id": person_id, "revision": 1, "epoch": new_epoch()}
     revision: int = session.execute(counted, row).scalar_one()
+    deliver(session, world_id, person_id)
     return revision
+
+
+def deliver(session: Session, world_id: str, person_id: str) -> None:
+    """Have the person's memory brought to the graph outside our database, if there is one; the caller commits."""
+    if session.info.get("has_graph"):
+        enqueue(session, JobKey(world_id, JobKind.DELIVERY, person_id))
 
 
 @cache

@@ -80,6 +80,8 @@ class Database:
         self._writing = self.engine.execution_options(kataribe_write=True)
         self.on_enqueued: Callable[[], object] = bool
         """Called in any thread when a job was enqueued (see jobs.py), after the commit."""
+        self.has_graph = False
+        """What people remember is brought to a graph outside of it, too."""
         self.presence = Presence(self.url)
         """This process, as others see it that share the database."""
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
@@ -124,7 +126,8 @@ class Database:
             return self._write(work)
 
     def _write(self, work: Callable[[Session], T]) -> T:
-        with self._guarded(), Session(self._writing, expire_on_commit=False) as session:
+        info = {"has_graph": self.has_graph}
+        with self._guarded(), Session(self._writing, expire_on_commit=False, info=info) as session:
             with session.begin():
                 done = work(session)
             if "enqueued" in session.info:

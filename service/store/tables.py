@@ -703,9 +703,7 @@ class MemoryOwnerRow(OfPerson, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
     in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
-    `vectors_due` counts how often something was given to it, or changed, whose vectors are to be made (0: all are).
-    Neo4j holds it as it was at `projected_epoch` and `projected_revision` (-1: it never was there). What failed, with
-    `projection_error`, is tried again at `projection_due` (machine time).
+    Neo4j holds it as it was at `projected_epoch` and `projected_revision` (-1: it never was there).
     """
 
     __tablename__ = "memory_owners"
@@ -714,12 +712,8 @@ class MemoryOwnerRow(OfPerson, table=True):
     epoch: int = Field(sa_type=BigInteger)
     embedder: str = ""
     dimensions: int = 0
-    vectors_due: int = 0
     projected_epoch: int = Field(default=0, sa_type=BigInteger)
     projected_revision: int = -1
-    projection_attempts: int = 0
-    projection_due: float = 0.0
-    projection_error: str = ""
 
 
 @Policy(

@@ -25,7 +25,6 @@ from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
 from service.runtime.carried import jobs_of
-from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import QualitySettings, Settings
@@ -201,9 +200,7 @@ async def house(
         models=models,
         quality=DecisionChecks(quality, models) if quality else None,
     )
-    deps = WorldDependencies(
-        conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room), jobs=jobs_of(room)
-    )
+    deps = WorldDependencies(conversation=room, decision=desk, engine=Engine(room), jobs=jobs_of(room))
     world_runner = WorldRunner(deps, look_seconds=look_seconds, patience_seconds=patience_seconds, seconds=seconds)
     await world_runner.start()
     try:

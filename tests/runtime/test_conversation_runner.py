@@ -24,7 +24,7 @@ from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
 from service.runtime.carried import ConversationRunner
-from service.runtime.memory_jobs import MemoryJobs
+from service.store.jobs import JobKind
 from service.store.lease import Lease
 from service.store.phase import Audience, EndReason, Phase
 from service.store.presence import Presence
@@ -58,6 +58,7 @@ from tests.conversation.talks import (
 from tests.memory.answers import closing
 from tests.memory.remote import RemoteGraph
 from tests.runtime.patience import PATIENCE_SECONDS, until
+from tests.runtime.trying import trying
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
@@ -153,7 +154,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
         async with _running(room) as runner:
             runner.submit(main(conversation_id))
             await runner.wait(main(conversation_id))
-            await until(lambda: not room.database.read_now(lambda s: MemoryJobs(room).waiting(s, "main")))
+            await trying(room, JobKind.DELIVERY)
             facts = await room.memory.recall(AOI, "", at=room.worlds.start, limit=9)
         return conversation_id, [found.memory.text for found in facts]
 

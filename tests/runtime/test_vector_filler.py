@@ -4,17 +4,21 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlmodel import select
+
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.decision.situation import DecisionDependencies
 from service.memory.embedding.embedder import Vectors
 from service.memory.memory_store import MemoryStore
-from service.memory.record import Group, vectors_due
+from service.memory.record import Group
 from service.runtime.carried import jobs_of
-from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.world_run import WorldDependencies
 from service.runtime.world_runner import WorldRunner
+from service.store.jobs import JobKind
+from service.store.tables import JobKey, JobRow
 from tests.memory.fake_embedder import FakeEmbedder
+from tests.runtime.trying import try_jobs
 from tests.runtime.worlds import give_past
 from world.time import LATEST
 
@@ -45,21 +49,23 @@ def pending(room: ConversationDependencies) -> int:
     return asyncio.run(room.memory.pending_vectors(AOI, LATEST))
 
 
+def due(room: ConversationDependencies) -> set[tuple[str, str]]:
+    """Whose vectors are to be made."""
+    rows = room.database.read_now(lambda s: s.exec(select(JobRow).where(JobRow.kind == JobKind.VECTORS)).all())
+    return {(row.world_id, row.key) for row in rows}
+
+
 def test_vectors_are_made_in_the_background_and_once(room: ConversationDependencies) -> None:
     embedder = FakeEmbedder()
     room = embedding(room, embedder)
     give_past(room, "main", "aoi")
     assert pending(room) == 3
 
-    async def run() -> None:
-        filler = MemoryJobs(room)
-        await filler.fill()
-        await filler.fill()
-
-    asyncio.run(run())
+    try_jobs(room, JobKind.VECTORS)
+    try_jobs(room, JobKind.VECTORS)
     assert pending(room) == 0
     assert sorted(embedder.embedded) == ["Of a weir.", "The weir is old.", "The weir leaks."]
-    assert room.database.read_now(vectors_due) == {}
+    assert due(room) == set()
 
 
 def test_what_is_given_while_vectors_are_made_is_due_still(room: ConversationDependencies) -> None:
@@ -67,14 +73,15 @@ def test_what_is_given_while_vectors_are_made_is_due_still(room: ConversationDep
         embedder = Slow()
         home = embedding(room, embedder)
         give_past(home, "main", "aoi")
-        filling = asyncio.create_task(MemoryJobs(home).fill())
+        jobs = jobs_of(home)
+        filling = asyncio.create_task(jobs.submit(JobKey("main", JobKind.VECTORS, "aoi")))
         await embedder.asked.wait()
         give_past(home, "main", "npc_taro")
-        due = home.database.read_now(vectors_due)
+        assert due(home) == {("main", "aoi"), ("main", "npc_taro")}
         embedder.let.set()
         await filling
-        assert set(due) == {AOI, replace(AOI, person_id="npc_taro")}
-        assert set(home.database.read_now(vectors_due)) == {replace(AOI, person_id="npc_taro")}
+        assert due(home) == {("main", "npc_taro")}
+        await jobs.stop()
 
     asyncio.run(run())
 
@@ -84,18 +91,18 @@ def test_where_the_embedder_fails_nothing_is_lost_and_it_is_tried_again(room: Co
     room = embedding(room, embedder)
     give_past(room, "main", "aoi")
     embedder.failing = True
-    asyncio.run(MemoryJobs(room).fill())
-    assert set(room.database.read_now(vectors_due)) == {AOI}
+    try_jobs(room, JobKind.VECTORS)
+    assert due(room) == {("main", "aoi")}
     embedder.failing = False
-    asyncio.run(MemoryJobs(room).fill("main"))
+    try_jobs(room, JobKind.VECTORS)
     assert pending(room) == 0
 
 
 def test_another_worlds_people_are_left_alone(room: ConversationDependencies) -> None:
     room = embedding(room, FakeEmbedder())
     give_past(room, "other", "aoi")
-    asyncio.run(MemoryJobs(room).fill("main"))
-    assert set(room.database.read_now(vectors_due)) == {replace(AOI, world_id="other")}
+    try_jobs(room, JobKind.VECTORS)
+    assert due(room) == {("other", "aoi")}
 
 
 def test_an_exact_world_waits_for_the_vectors_of_its_own_people(room: ConversationDependencies) -> None:
@@ -109,9 +116,7 @@ def test_an_exact_world_waits_for_the_vectors_of_its_own_people(room: Conversati
         desk = DecisionDependencies(
             settings=home.settings, database=home.database, memory=home.memory, models=home.models
         )
-        deps = WorldDependencies(
-            conversation=home, decision=desk, engine=Engine(home), memory_jobs=MemoryJobs(home), jobs=jobs_of(home)
-        )
+        deps = WorldDependencies(conversation=home, decision=desk, engine=Engine(home), jobs=jobs_of(home))
         world_runner = WorldRunner(deps)
         await world_runner.start()
         try:

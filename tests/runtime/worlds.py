@@ -18,7 +18,6 @@ from service.memory.seeding import seed
 from service.runtime.carried import jobs_of
 from service.runtime.client_actions import walk
 from service.runtime.made_people import put_person
-from service.runtime.memory_jobs import MemoryJobs
 from service.runtime.snapshots import keep
 from service.runtime.world_edits import announce
 from service.runtime.world_run import WorldDependencies
@@ -64,11 +63,7 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
             settings=room.settings, database=room.database, memory=room.memory, models=room.models
         )
         jobs = jobs_of(room)
-        world_runner = WorldRunner(
-            WorldDependencies(
-                conversation=room, decision=desk, engine=Engine(room), memory_jobs=MemoryJobs(room), jobs=jobs
-            )
-        )
+        world_runner = WorldRunner(WorldDependencies(conversation=room, decision=desk, engine=Engine(room), jobs=jobs))
         await world_runner.start()
         try:
             step = await world_runner.tick(world_id, ticks)

@@ -16,8 +16,9 @@ from service.memory.graphiti.episode import EpisodeReader, ExtractionModel
 from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, Group, Kind, Memory
-from service.runtime.memory_jobs import MemoryJobs
+from service.store.jobs import JobKind
 from service.store.tables import ConversationRow, SummaryRow, TurnRow
+from tests.runtime.trying import trying
 from tests.servers.neo4j import Neo4jServer
 from tests.store.conversations import conversation_row
 from world.time import WorldTime
@@ -169,11 +170,7 @@ def deliver(room: ConversationDependencies, *groups: Group) -> None:
     """Bring what these remember to the graph (none named: all that is due), and let go of it."""
 
     async def work() -> None:
-        relay = MemoryJobs(room)
-        for group in groups:
-            await relay.deliver(group)
-        if not groups:
-            await relay.deliver_due()
+        await trying(room, JobKind.DELIVERY, *(group.person_id for group in groups))
         await graph_of(room).aclose()
 
     asyncio.run(work())

@@ -10,7 +10,8 @@ from sqlmodel import select
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.graphiti.episode import ExtractionModel, moment
 from service.memory.record import Episode, Memory, read_memories
-from service.store.tables import MemoryOwnerRow, SummaryRow
+from service.store.jobs import JobKind
+from service.store.tables import SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.graphs import (
     AOI,
@@ -25,6 +26,7 @@ from tests.memory.graphiti.graphs import (
     told,
     with_graph,
 )
+from tests.runtime.trying import job
 from tests.servers.fake_openai import FakeOpenAI, failing
 from tests.servers.neo4j import Neo4jServer
 from world.time import WorldTime
@@ -201,8 +203,9 @@ def test_graphiti_reads_nothing_into_a_group_of_another_embedder(
         reads = reading(room, neo4j_server, model)
         deliver(reads)
     assert remembered(reads).keys() == {"Ren is old"}
-    owner = reads.database.read_now(lambda s: s.get_one(MemoryOwnerRow, AOI.key()))
-    assert "other (32)" in owner.projection_error
+    row = job(reads, JobKind.DELIVERY, "aoi")
+    assert row is not None
+    assert "other (32)" in row.last_error
     assert len(facts(neo4j_server)) == 1, "what the closing wrote is there all the same"
 
 
@@ -214,11 +217,9 @@ def test_a_model_that_fails_keeps_nothing_from_the_graph_and_is_asked_again(
         remember(reads, told("Ren is old", told_by="ren", partner_id="ren"), episode=heard_of(1), said=SAID)
         deliver(reads)
         assert len(facts(neo4j_server)) == 1
-        owner = reads.database.read_now(lambda s: s.get_one(MemoryOwnerRow, AOI.key()))
-        assert "KATARIBE_LLM__API_KEY" in owner.projection_error
-        deliver(reads)
-        assert len(facts(neo4j_server)) == 1, "its time has not come"
-        reads.database.write_now(lambda s: setattr(s.get_one(MemoryOwnerRow, AOI.key()), "projection_due", 0.0))
+        row = job(reads, JobKind.DELIVERY, "aoi")
+        assert row is not None
+        assert "KATARIBE_LLM__API_KEY" in row.last_error
         deliver(reads)
     assert remembered(reads).keys() == {BEES, "Ren is old"}
 
@@ -237,8 +238,6 @@ def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_aga
             deliver(reads)
         calls = len(model.requests)
         assert remembered(reads) == {}
-        deliver(reads, AOI)
-        reads.database.write_now(lambda s: setattr(s.get_one(MemoryOwnerRow, AOI.key()), "projection_due", 0.0))
         deliver(reads, AOI)
         assert len(model.requests) == calls
     assert remembered(reads).keys() == {BEES}

@@ -8,8 +8,8 @@ from service.conversation.dependencies import ConversationDependencies
 from service.errors import MemoryOfAnother
 from service.memory.projection import project_anew
 from service.store.budget import installation_id
+from service.store.jobs import JobKind
 from service.store.session import Database
-from service.store.tables import MemoryOwnerRow
 from tests.memory.graphiti.graphs import (
     AOI,
     TARO,
@@ -24,6 +24,7 @@ from tests.memory.graphiti.graphs import (
     told,
     with_graph,
 )
+from tests.runtime.trying import job
 from tests.servers.neo4j import Neo4jServer
 
 pytestmark = pytest.mark.server
@@ -58,9 +59,10 @@ def test_a_group_of_another_installation_is_not_changed_and_both_ways_out_are_na
     ours.database.write_now(lambda s: ours.memory.forget(s, AOI))
     deliver(ours, AOI)
     assert facts(neo4j_server) == before
-    owner = ours.database.read_now(lambda s: s.get_one(MemoryOwnerRow, AOI.key()))
-    assert owner.projection_attempts == 2
-    assert "main--aoi" in owner.projection_error
+    row = job(ours, JobKind.DELIVERY, "aoi")
+    assert row is not None
+    assert row.tries == 2
+    assert "main--aoi" in row.last_error
 
 
 def test_what_is_adopted_is_written_anew_and_is_the_others_no_more(

@@ -29,8 +29,9 @@ from service.memory.graphiti.vendor import (
 from service.memory.projection import read_changes
 from service.memory.record import Kind, Mode, Source, Support
 from service.runtime.made_people import forget_world
-from service.runtime.memory_jobs import MemoryJobs
+from service.runtime.memory_jobs import Deliveries
 from service.runtime.snapshots import branch, rows_of
+from service.store.jobs import JobKind
 from service.store.tables import MemoryOwnerRow, SummaryRow
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.graphs import (
@@ -277,7 +278,8 @@ def test_without_an_embedder_there_are_no_vectors_and_the_later_ones_go_there(
     deliver(words, AOI)
     assert (widths(server), len(facts(server))) == (set(), 1)
     vectors = with_graph(room, server, FakeEmbedder())
-    assert asyncio.run(vectors.memory.fill_vectors(AOI, TUESDAY)) == 0
+    asyncio.run(vectors.memory.fill_vectors(AOI, TUESDAY))
+    assert asyncio.run(vectors.memory.pending_vectors(AOI, TUESDAY)) == 0
     deliver(vectors, AOI)
     assert widths(server) == {64}
 
@@ -313,7 +315,7 @@ def test_replicas_that_write_the_same_at_once_write_it_once(
     remember(replicas[0], BOAT, FISH, episode=talked("c1"))
 
     async def work() -> None:
-        await asyncio.gather(*(MemoryJobs(one).deliver(AOI) for one in replicas))
+        await asyncio.gather(*(Deliveries(one).work(AOI.job(JobKind.DELIVERY)) for one in replicas))
         for one in replicas:
             await graph_of(one).aclose()
 

@@ -360,8 +360,8 @@ def test_a_stream_that_trickles_is_bounded_as_a_whole() -> None:
 
 def test_probing_and_answering_share_one_timeout() -> None:
     refusal = replace(unsupported("response_format"), latency_seconds=0.4)
-    with FakeOpenAI(refusal, Reply(latency_seconds=1), answer=said) as server, pytest.raises(ModelTimeout) as caught:
-        run(server, timeout_seconds=1.2)
+    with FakeOpenAI(refusal, Reply(latency_seconds=5), answer=said) as server, pytest.raises(ModelTimeout) as caught:
+        run(server, timeout_seconds=4)
     assert caught.value.usage.calls == 2
 
 

@@ -1,6 +1,8 @@
 """Owns what a program does with a store that no service runs on, and what it asks of the models that are configured."""
 
-from service.export.files import export_into, export_to, import_from, span_of, world_name
+from service.checkup import check_up
+from service.export.backup import back_up, restore_backup
+from service.export.files import export_into, export_to, import_from, span_of, store_place, world_name
 from service.memory.closing.doctor import ClosedTalk, JudgedClaim
 from service.memory.closing.doctor import examine as examine_models
 from service.store.tables import MAIN_WORLD
@@ -11,6 +13,8 @@ __all__ = [
     "ClosedTalk",
     "JudgedClaim",
     "adopt",
+    "back_up",
+    "check_up",
     "examine_models",
     "export_into",
     "export_memory",
@@ -20,6 +24,8 @@ __all__ = [
     "prune_memory",
     "purge",
     "reembed",
+    "restore_backup",
     "span_of",
+    "store_place",
     "world_name",
 ]

@@ -34,6 +34,7 @@ from service.api.key import OPEN, Keys
 from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
 from service.api.middleware import Allowed, Guard, HeadAsGet, RequestId
+from service.api.tracing import trace_requests
 from service.content.files import bundled_content
 from service.llm.choose import Models
 from service.memory.memory_store import MemoryStore
@@ -173,4 +174,5 @@ def create_app(
         )
     app.add_middleware(RequestId)  # outside all others: who is refused is told its id too
     app.add_middleware(metrics.Measured)
+    trace_requests(app)
     return app

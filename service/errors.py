@@ -45,6 +45,7 @@ KataribeError
 │   ├── WorldMoves          409   the world is on its way to a later time: it can be changed when it stands
 │   ├── WorldExists         409   a branch is to begin a world that has begun already
 │   ├── RestoredMeanwhile   409   the world was brought back to an earlier moment meanwhile
+│   ├── StoreHoldsWorlds    409   a backup is to be restored where worlds are
 │   ├── WorldHasLived       409   a story is to be brought into a world that has one
 │   ├── ReplayDiffers       409   a world that is lived again came to something else
 │   ├── SnapshotUnusable    409   a snapshot of another version of the service
@@ -339,6 +340,10 @@ class WorldExists(Conflict):
 
 class RestoredMeanwhile(Conflict, slug="world-restored"):
     """Facts: `world_id`."""
+
+
+class StoreHoldsWorlds(Conflict):
+    """Facts: `place`, `worlds` (how many)."""
 
 
 class WorldHasLived(Conflict):

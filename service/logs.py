@@ -1,4 +1,6 @@
-"""Owns how a log line is written, as text or as JSON, and which request it belongs to."""
+"""Owns how a log line is written, as text or as JSON, and which request it belongs to; no line holds what somebody says
+to the service.
+"""
 
 import json
 import logging
@@ -47,3 +49,14 @@ def write_logs(log_format: str, level: str) -> None:
     logging.getLogger("service").setLevel(level.upper())
     for talkative in _TALKATIVE:
         logging.getLogger(talkative).setLevel(logging.WARNING)
+    for of_requests in ("uvicorn.access", "uvicorn.error"):
+        logging.getLogger(of_requests).addFilter(_without_query)
+
+
+def _without_query(record: logging.LogRecord) -> bool:
+    """A query may hold what somebody says or looks for: no path is logged with it."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            one.partition("?")[0] if isinstance(one, str) and one.startswith("/") else one for one in record.args
+        )
+    return True

@@ -53,11 +53,7 @@ def export_into(
         NoSuchWorld, NothingThen: as `story`.
         Misconfigured: the database cannot be opened.
     """
-    # a database's URL may hold a password
-    place = "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
-    if _is_missing(settings):
-        raise NoSuchWorld(kind="world", id=world_id, place=place)
-    _bring_up_to_date(settings)
+    place = store_place(settings)
 
     def work(session: Session) -> int:
         one_picture(session)
@@ -67,7 +63,7 @@ def export_into(
             count += 1
         return count
 
-    with _opened(settings) as database:
+    with written_before(settings, world_id) as database:
         return database.read_now(work)
 
 
@@ -77,15 +73,27 @@ def export_to(settings: Settings, world_id: str, names: Mapping[Language, str], 
     Raises:
         FileUnusable: it cannot be written.
     """
+    with whole_file(file) as out:
+        return export_into(settings, world_id, names, span, out)
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[BinaryIO]:
+    """What is written becomes the file when all of it was; else the file stays as it was, or away.
+
+    Raises:
+        FileUnusable: it cannot be written.
+    """
     part = file.with_name(f".{file.name}.part")
     with usable(file):
         try:
             with part.open("wb") as out:
-                count = export_into(settings, world_id, names, span, out)
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
             os.replace(part, file)
         finally:
             part.unlink(missing_ok=True)
-    return count
 
 
 def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
@@ -101,9 +109,29 @@ def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
         with file.open("rb") as lines:
             return read_story(session, world_id, file, lines)
 
-    with usable(file), store_lock(settings), _opened(settings) as database:
+    with usable(file), store_lock(settings), opened(settings) as database:
         database.migrate()
         return database.write_now(work)
+
+
+def store_place(settings: Settings) -> str:
+    """What the store is called for people; a database's URL may hold a password."""
+    return "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
+
+
+@contextmanager
+def written_before(settings: Settings, world_id: str) -> Iterator[Database]:
+    """A store that is there, with this version's tables; a service may run on it.
+
+    Raises:
+        NoSuchWorld: there is none, and so no such world.
+        Misconfigured: it cannot be opened.
+    """
+    if is_missing(settings):
+        raise NoSuchWorld(kind="world", id=world_id, place=store_place(settings))
+    _bring_up_to_date(settings)
+    with opened(settings) as database:
+        yield database
 
 
 def _bring_up_to_date(settings: Settings) -> None:
@@ -112,12 +140,13 @@ def _bring_up_to_date(settings: Settings) -> None:
         lock = store_lock(settings)
     except Misconfigured:
         return
-    with lock, _opened(settings) as database:
+    with lock, opened(settings) as database:
         database.migrate()
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Database]:
+def opened(settings: Settings) -> Iterator[Database]:
+    """The database as it is. Raises: Misconfigured: it cannot be opened."""
     try:
         with closing(Database(settings.store_url)) as database:
             yield database
@@ -125,7 +154,7 @@ def _opened(settings: Settings) -> Iterator[Database]:
         raise unopenable(exc) from exc
 
 
-def _is_missing(settings: Settings) -> bool:
+def is_missing(settings: Settings) -> bool:
     """Whether there is no such file of SQLite's: opening it would make it."""
     try:
         file = make_url(settings.store_url).database

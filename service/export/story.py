@@ -65,11 +65,11 @@ Minute = Annotated[int, BeforeValidator(_minute), PlainSerializer(lambda t: iso(
 """A world time, as text: ``2026-04-01T07:30``."""
 
 
-class _StoryLine(BaseModel, extra="forbid", strict=True, frozen=True):
+class StoryLine(BaseModel, extra="forbid", strict=True, frozen=True):
     """A line of the file."""
 
 
-class Header(_StoryLine, serialize_by_alias=True):
+class Header(StoryLine, serialize_by_alias=True):
     """The story is all that happened `since` .. `until` in a world of that name; keys ``from`` and ``to``."""
 
     type: Literal["kataribe"] = "kataribe"
@@ -81,7 +81,7 @@ class Header(_StoryLine, serialize_by_alias=True):
     until: Minute = Field(alias="to")
 
 
-class RowLine(_StoryLine):
+class RowLine(StoryLine):
     """A row of that table, with its columns as they are; times are minutes."""
 
     table: str
@@ -201,14 +201,21 @@ def story(
             if span.since is not None:
                 of_told = [table.c[policy.conversation].in_(told)] if policy.conversation is not None else []
                 where.append(sa.or_(table.c[policy.known] >= since, *of_told))
-        yield from _rows(session, table, policy, where)
+        yield from rows_of(session, table, policy.columns_of(table), where)
 
 
-def _rows(session: Session, table: sa.Table, policy: Policy, where: list[sa.ColumnElement[bool]]) -> Iterator[RowLine]:
-    """In the order of their primary key; letters by their codes, as SQLite does, wherever the database is."""
+def rows_of(
+    session: Session,
+    table: sa.Table,
+    columns: Iterable[sa.ColumnElement[Any]],
+    where: Iterable[sa.ColumnElement[bool]] = (),
+) -> Iterator[RowLine]:
+    """Rows of the table with these columns, in the order of their primary key; letters by their codes, as SQLite does,
+    wherever the database is.
+    """
     bytewise = "BINARY" if session.get_bind().dialect.name == "sqlite" else "C"
     key = (sa.collate(one, bytewise) if isinstance(one.type, sa.String) else one for one in table.primary_key)
-    query = sa.select(*policy.columns_of(table)).where(*where).order_by(*key)
+    query = sa.select(*columns).where(*where).order_by(*key)
     for row in session.execute(query.execution_options(yield_per=ROWS)):
         yield RowLine(table=table.name, row=dict(row._mapping))
 

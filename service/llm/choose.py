@@ -40,7 +40,8 @@ class Probe(BaseModel, extra="forbid"):
     utterance: str = Field(max_length=20)
 
 
-def _probe(role: Role) -> Prompt[Probe]:
+def probe(role: Role) -> Prompt[Probe]:
+    """What any model can answer: a word."""
     messages = (Message(role="user", content='Reply with the JSON {"utterance": "yes"}.'),)
     return Prompt(name="probe", role=role, language="en", messages=messages, answer=Probe, max_tokens=50)
 
@@ -74,7 +75,7 @@ class Models:
         """
         for role in self.health.failing():
             with suppress(ModelError):
-                await self._by_role[role].complete(_probe(role))
+                await self._by_role[role].complete(probe(role))
 
     async def aclose(self) -> None:
         """Release every model's connections."""

@@ -1,6 +1,8 @@
 """Owns what a program does with a store that no service runs on, and what it asks of the models that are configured."""
 
-from service.export.files import export_into, export_to, import_from, span_of, world_name
+from service.checkup import check_up
+from service.export.backup import back_up, restore_backup
+from service.export.files import export_into, export_to, import_from, span_of, store_place, world_name
 from service.memory.closing.doctor import ClosedTalk, JudgedClaim
 from service.memory.closing.doctor import examine as examine_models
 from service.store.keys import Key, Scope, add_key, list_keys, revoke_key
@@ -15,6 +17,8 @@ __all__ = [
     "Scope",
     "add_key",
     "adopt",
+    "back_up",
+    "check_up",
     "examine_models",
     "export_into",
     "export_memory",
@@ -25,8 +29,10 @@ __all__ = [
     "prune_memory",
     "purge",
     "reembed",
+    "restore_backup",
     "revoke_key",
     "span_of",
+    "store_place",
     "with_keys",
     "world_name",
 ]

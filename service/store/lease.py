@@ -10,6 +10,7 @@ from typing import Any, cast
 from sqlalchemy import (
     ColumnElement,
     CursorResult,
+    Integer,
     String,
     column,
     func,
@@ -17,13 +18,30 @@ from sqlalchemy import (
     or_,
     select,
     table,
+    text,
     update,
 )
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import Session
 
+from service.errors import Misconfigured
+from service.locales import Phrase
 from service.store.presence import LOCK
+
+
+def require_unserved(session: Session) -> None:
+    """Raises: Misconfigured: a process that serves the PostgreSQL database lives."""
+    if session.get_bind().dialect.name == "postgresql":
+        here = text("SELECT oid FROM pg_database WHERE datname = current_database()").columns(column("oid", Integer))
+        served = select(_LOCKS.c.objid).where(*_LIVES, _LOCKS.c.database == here.scalar_subquery())
+        if session.execute(served).first() is not None:
+            raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_served"))
+
+
+_LOCKS = table("pg_locks", *map(column, ("locktype", "database", "classid", "objid", "objsubid")))
+_LIVES = (_LOCKS.c.locktype == "advisory", _LOCKS.c.classid == LOCK, _LOCKS.c.objsubid == 2)
+"""PostgreSQL's locks of the processes that live."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +55,7 @@ class Lease:
         if session.get_bind().dialect.name == "sqlite":
             gone = not_(self.holder.startswith(f"{holder_id.partition('-')[0]}-"))
         else:
-            locks = table("pg_locks", column("locktype"), column("classid"), column("objid"), column("objsubid"))
-            living = select(sql_cast(locks.c.objid, String)).where(
-                locks.c.locktype == "advisory", locks.c.classid == LOCK, locks.c.objsubid == 2
-            )
+            living = select(sql_cast(_LOCKS.c.objid, String)).where(*_LIVES)
             gone = func.split_part(self.holder, "-", 1).not_in(living)
         return or_(self.holder.is_(None), self.holder == holder_id, gone)
 

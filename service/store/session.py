@@ -206,6 +206,11 @@ def unopenable(error: OperationalError) -> Misconfigured:
     return Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_unopenable", reason=reason))
 
 
+def newest_schema() -> str:
+    """The version of the tables of this version of the service."""
+    return _known_revisions()[0]
+
+
 @cache
 def _known_revisions() -> tuple[str, ...]:
     """The newest first."""
@@ -225,9 +230,10 @@ def _checked(url: str) -> URL:
 
 
 def _engine(url: URL, threads: int) -> Engine:
+    """Its errors do not tell what was written: they are logged."""
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_size=2 * threads, max_overflow=0, pool_pre_ping=True)
-    engine = create_engine(url, pool_size=threads + 1, max_overflow=0)
+        return create_engine(url, hide_parameters=True, pool_size=2 * threads, max_overflow=0, pool_pre_ping=True)
+    engine = create_engine(url, hide_parameters=True, pool_size=threads + 1, max_overflow=0)
     event.listen(engine, "connect", _sqlite_connect)
     event.listen(engine, "begin", _sqlite_begin)
     return engine

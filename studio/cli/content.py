@@ -18,8 +18,8 @@ from service.public.files import (
 )
 from service.public.models import USUAL_CONTEXT
 from service.public.words import sentence
-from studio.cli.options import MODEL, Options, cli, command, own_language, say
-from studio.terminal.doctor import show_doctor
+from studio.cli.options import GAME, MODEL, Options, cli, command, own_language, say
+from studio.terminal.doctor import show_checkup, show_doctor
 from studio.testing.play import run_tests
 from studio.testing.report import show, write_junit
 
@@ -56,10 +56,17 @@ def check(
     raise typer.Exit(1 if problems else 0)
 
 
-@command(cli, "doctor", "cli.help.doctor", "language")
-def doctor(options: Options) -> None:
-    """Tell what remembering is worth on the models that are configured."""
-    asyncio.run(show_doctor(options.settings(), options.reader))
+@command(cli, "doctor", "cli.help.doctor", *GAME, "language")
+def doctor(
+    options: Options,
+    closings: Annotated[bool, typer.Option("--closings", help=say("cli.help.closings"))] = False,
+) -> None:
+    """Look at what a service would run on, a line each; something is wrong: exit code 1."""
+    settings = options.settings(quiet=True)
+    is_well = asyncio.run(show_checkup(settings, options.reader))
+    if closings:
+        asyncio.run(show_doctor(settings, options.reader))
+    raise typer.Exit(0 if is_well else 1)
 
 
 @command(cli, "test", "cli.help.test", "content", "language", *MODEL)

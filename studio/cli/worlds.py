@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,15 @@ import typer
 
 from service.public.files import bundled_content, load_content
 from service.public.models import ScoredRole
-from service.public.upkeep import export_into, export_to, import_from, span_of
+from service.public.upkeep import (
+    back_up,
+    export_into,
+    export_to,
+    import_from,
+    restore_backup,
+    span_of,
+    store_place,
+)
 from service.public.words import Phrase
 from service.replay import replay
 from studio.cli.exchange import imports
@@ -108,6 +117,29 @@ def export(
     else:
         count = export_to(settings, world_id, names, span, options.output)
         typer.echo(say("cli.exported", file=options.output, count=count), err=True)
+
+
+@command(cli, "backup", "cli.help.backup", "data")
+def backup(options: Options, file: Annotated[Path, typer.Argument(help=say("cli.help.backup_file"))]) -> None:
+    """Write all that the store holds into one file. The service may run meanwhile."""
+    typer.echo(say("cli.backed_up", file=file, **_counted(back_up(options.settings(), file))), err=True)
+
+
+@command(cli, "restore", "cli.help.restore", "data")
+def restore(
+    options: Options,
+    file: Annotated[Path, typer.Argument(help=say("cli.help.backup_file"))],
+    replace: Annotated[bool, typer.Option("--replace", help=say("cli.help.replace"))] = False,
+) -> None:
+    """Read a backup into an empty store. No service may run on the data meanwhile."""
+    settings = options.settings()
+    rows = restore_backup(settings, file, replaces=replace)
+    typer.echo(say("cli.restored", place=store_place(settings), **_counted(rows)))
+
+
+def _counted(rows: Counter[str]) -> dict[str, Phrase]:
+    counts = {"worlds": rows["worlds"], "conversations": rows["conversations"], "rows": rows.total()}
+    return {name: Phrase(f"counts.{name}", count=count) for name, count in counts.items()}
 
 
 @command(imports, "story", "cli.help.import_story", "world", "data")

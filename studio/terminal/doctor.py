@@ -1,10 +1,23 @@
-"""Owns the terminal's view of what a closing and its verifying are worth on the models that are configured."""
+"""Owns the terminal's view of what a service would run on, and of what a closing and its verifying are worth on the
+models that are configured.
+"""
 
 from collections.abc import Sequence
 
 from service.public.models import REHEARSAL, ModelNotConfigured, Models, OfflineModel, Settings, choose_models
-from service.public.upkeep import ClosedTalk, JudgedClaim, examine_models
+from service.public.upkeep import ClosedTalk, JudgedClaim, check_up, examine_models
 from service.public.words import Language, Listed, Phrase, sentence
+
+
+async def show_checkup(settings: Settings, language: Language, *, models: Models | None = None) -> bool:
+    """Tell each finding in a line; answers whether nothing is wrong. `models` stand in for those of the settings."""
+    is_well = True
+    async for one in check_up(settings, models):
+        how, what = "wrong" if one.is_wrong else "well", sentence(language, f"doctor.{one.what}")
+        what = f"{what} {one.role}" if one.role else what
+        print(sentence(language, f"doctor.{how}", what=what, said=one.said(language)))
+        is_well = is_well and not one.is_wrong
+    return is_well
 
 
 async def show_doctor(settings: Settings, language: Language, *, models: Models | None = None) -> None:

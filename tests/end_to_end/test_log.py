@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.api.play import talk, write_village
+from tests.api.play import LINES, talk, write_village
 from tests.end_to_end.process import Service
 from tests.end_to_end.test_kill import speak_by_script
 from tests.servers.fake_openai import FakeOpenAI
@@ -26,6 +26,7 @@ def test_a_model_call_is_one_line_of_ours_at_debug_and_none_of_the_sdk(tmp_path:
         r"answered \[[0-9a-f]{32}\]"
     )
     assert len([each for each in told if line.fullmatch(each)]) == len(model.requests) == 6
+    assert not [each for each in told if any(said in each for said in LINES["en"])], "nobody's words"
     assert [each for each in told if "HTTP Request" in each or "httpx" in each or "openai._base" in each] == []
 
 
@@ -33,8 +34,10 @@ def test_the_log_is_json_lines_where_the_setting_says_so(tmp_path: Path) -> None
     settings = {"KATARIBE_LOG_FORMAT": "json", "KATARIBE_LLM__PROVIDER": "rehearsal"}
     with Service(tmp_path, write_village(tmp_path / "game"), settings) as service:
         service.client.get("/world", headers={"X-Request-Id": "from-the-game"}).raise_for_status()
+        service.client.get("/people/baker/memory/search?query=lighthouse").raise_for_status()
         lines = [json.loads(line) for line in service.log.splitlines()]
     assert {line["level"] for line in lines} == {"info"}
     (asked,) = [line for line in lines if line.get("request_id") == "from-the-game"]
     assert asked["logger"] == "uvicorn.access"
     assert '"GET /world HTTP/1.1" 200' in asked["message"]
+    assert '"GET /people/baker/memory/search HTTP/1.1" 200' in lines[-1]["message"]

@@ -1,6 +1,11 @@
-"""Holds `kataribe doctor`: what a right verifier, one that is always content, and broken models are worth."""
+"""Holds `kataribe doctor`: what a service would run on; what a right verifier, one that is always content, and broken
+models are worth.
+"""
 
 import asyncio
+import io
+from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +13,12 @@ import pytest
 from service.errors import ModelBroken, ModelError, ModelNotConfigured, ModelRefused, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
+from service.locales import Language
 from service.memory.closing.context import ClosingAnswer
 from service.memory.closing.doctor import LabelledTalk, labelled_talks
 from service.memory.closing.verify import Finding, Verdict, Verdicts
 from service.settings import Settings
-from studio.terminal.doctor import show_doctor
+from studio.terminal.doctor import show_checkup, show_doctor
 from tests.memory.answers import closing, memory
 from tests.scripted_model import Scripted, ScriptedModel
 
@@ -102,3 +108,43 @@ def test_a_server_that_is_away_says_nothing_of_the_model(capsys: pytest.CaptureF
 def test_without_a_model_it_says_what_to_set() -> None:
     with pytest.raises(ModelNotConfigured, match="KATARIBE_LLM__BASE_URL"):
         asyncio.run(show_doctor(SETTINGS, "en"))
+
+
+def looked_at(settings: Settings, model: ScriptedModel, language: Language = "en") -> tuple[bool, list[str]]:
+    with redirect_stdout(io.StringIO()) as out:
+        is_well = asyncio.run(show_checkup(settings, language, models=Models(dict.fromkeys(ROLES, model))))
+    return is_well, out.getvalue().splitlines()
+
+
+def test_all_that_a_service_needs_is_looked_at_a_line_each_and_each_role_asked_a_word(settings: Settings) -> None:
+    model = ScriptedModel(*[{"utterance": "yes"}] * len(ROLES))
+    is_well, lines = looked_at(settings, model)
+    assert is_well
+    assert [line.partition(":")[0] for line in lines[:4]] == ["settings", "database", "memory", "clock"]
+    assert [line.partition(":")[0] for line in lines[4:]] == [f"model {role}" for role in ROLES]
+    assert all(": ok, " in line for line in lines)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_what_is_wrong_is_told_with_what_to_set_and_the_rest_is_looked_at(
+    settings: Settings, language: Language
+) -> None:
+    away = ModelUnreachable(model="scripted", base_url="http://localhost:1", reason="refused")
+    model = ScriptedModel(*[away] * len(ROLES))
+    broken = settings.changed(world={"start": "soon"})
+    (settings.data_dir / "kataribe.db").write_bytes(b"SQLite format 3\0" + b"no database" * 400)
+    is_well, lines = looked_at(broken, model, language)
+    assert not is_well
+    wrong = [line for line in lines if {"en": "WRONG", "ja": "問題あり"}[language] in line]
+    assert len(wrong) == len(lines) - 1
+    assert "KATARIBE_WORLD__START" in wrong[0]
+    assert "KATARIBE_DATABASE_URL" in wrong[1]
+    assert away.sentence(language) in wrong[-1]
+
+
+def test_where_nothing_is_yet_nothing_is_made(tmp_path: Path) -> None:
+    settings = Settings(_env_file=None, data_dir=tmp_path / "none", llm={"provider": "rehearsal"})
+    with redirect_stdout(io.StringIO()) as out:
+        assert asyncio.run(show_checkup(settings, "en"))
+    assert "the first start makes one" in out.getvalue()
+    assert not (tmp_path / "none").exists()

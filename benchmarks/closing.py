@@ -38,9 +38,10 @@ from service.memory.memory_store import MemoryStore
 from service.memory.record import Group
 from service.people.person import move
 from service.people.worlds import WorldRepository
-from service.runtime.memory_jobs import MemoryJobs
+from service.runtime.memory_jobs import Deliveries
 from service.settings import Settings
 from service.store.budget import DailyBudget
+from service.store.jobs import JobKind
 from service.store.phase import EndReason, Phase
 from service.store.session import Database
 from service.store.tables import ConversationKey, TurnRow
@@ -111,11 +112,11 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         tempfile.TemporaryDirectory() as directory,
     ):
         deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
-        relay = MemoryJobs(deps)
+        relay = Deliveries(deps)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
         await close(deps, ConversationKey(ingestion, warm_up))
-        await relay.deliver(group)
+        await relay.work(group.job(JobKind.DELIVERY))
         asked.clear()
         embedder.calls = 0
         spent = 0.0
@@ -123,7 +124,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             conversation_id = await deps.database.write(partial(_talk, deps=deps, world_id=ingestion, n=n))
             begun = time.perf_counter()
             row = await close(deps, ConversationKey(ingestion, conversation_id))
-            await relay.deliver(group)
+            await relay.work(group.job(JobKind.DELIVERY))
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")

@@ -345,7 +345,7 @@ def test_a_process_that_dies_as_a_day_begins_leaves_its_snapshot_to_the_next(
 
     room = replace(room, worlds=WorldRepository(hamlet(village), room.settings.world))
     with monkeypatch.context() as dying:
-        dying.setattr(Jobs, "try_all", dies)
+        dying.setattr(Jobs, "submit", dies)
         tick(room, 1440)
     days = [row["key"] for row in rows(room, JobRow)]
     assert len(days) == 1

@@ -1,0 +1,31 @@
+"""Owns how tests have conversations carried on, as a service does."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from service.conversation.dependencies import ConversationDependencies
+from service.runtime.carried import goes_on, jobs_of
+from service.runtime.jobs import Jobs
+from service.store.jobs import job_of
+from service.store.tables import ConversationKey
+
+
+async def carried(room: ConversationDependencies, jobs: Jobs, key: ConversationKey) -> None:
+    """Return when nothing more is said or remembered, or somebody is waited for."""
+    while True:
+        await jobs.tried(job_of(key))
+        if not await room.database.read(lambda s: goes_on(s, key)):
+            return
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def carrying(room: ConversationDependencies) -> AsyncIterator[Jobs]:
+    """What carries conversations meanwhile."""
+    jobs = jobs_of(room)
+    await jobs.start()
+    try:
+        yield jobs
+    finally:
+        await jobs.stop()

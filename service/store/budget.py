@@ -170,11 +170,6 @@ class DailyBudget:
         if unit is not None:
             raise self._error(unit)
 
-    def allows_closing(self, session: Session) -> bool:
-        """Whether there is room for a closing."""
-        nobody = replace(_kept(session), talks=0)
-        return self._over(_spent(session, self.day), nobody, tokens=nobody.closing_tokens) is None
-
     def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> tuple[Unit, bool] | None:
         """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run. Else
         answers which limit refused it, and whether the limit itself did, or only what is kept for closings.

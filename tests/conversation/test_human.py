@@ -17,7 +17,7 @@ from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
 from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
-from service.store.jobs import job_of
+from service.store.jobs import change_job, job_of
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import JobRow, MemoryRow, SummaryRow, TurnRow
 from tests.conversation.talks import (
@@ -135,16 +135,19 @@ def test_silence_ends_it(room: ConversationDependencies, passed: dict[str, float
     conversation_id = begin(played)
     pass_minutes(played, 59)
 
-    def is_due() -> bool:
-        """Whether somebody looks whether it is to end."""
-        job = played.database.read_now(lambda s: s.get_one(JobRow, job_of(main(conversation_id))))
-        return job.due_at <= time.time()
+    def leaves() -> bool:
+        return played.database.write_now(lambda s: leave_in_silence(s, played.worlds, main(conversation_id)))
 
     time.sleep(0.05)
-    assert is_due() == ("silence_minutes" in passed)
-    pass_minutes(played, 1)
-    assert is_due()
-    assert played.database.write_now(lambda s: leave_in_silence(s, played.worlds, main(conversation_id)))
+    job = job_of(main(conversation_id))
+    if "silence_minutes" in passed:
+        assert played.database.read_now(lambda s: s.get_one(JobRow, job)).due_at <= time.time()
+    else:
+        played.database.write_now(lambda s: change_job(s, job, due_at=time.time() + 3600))
+        assert not leaves()
+        pass_minutes(played, 1)
+        assert played.database.read_now(lambda s: s.get_one(JobRow, job)).due_at <= time.time(), "it is looked at"
+    assert leaves()
     row = talk(played, conversation_id)
     assert (row.end_reason, row.phase, row.awaits) == (EndReason.SILENCE, Phase.CLOSED, None)
     assert not engaged(played)

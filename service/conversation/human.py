@@ -129,6 +129,7 @@ def said_before(session: Session, worlds: WorldRepository, key: ConversationKey,
 def _answered_after_all(session: Session, row: ConversationRow, world: WorldView, known: TurnRow) -> TurnRow:
     if row.phase == Phase.RUNNING and row.awaits == known.speaker_id and turns_of(session, row.key)[-1] is known:
         take_back_answer(session, world, row)  # no model could answer it
+    carry_on(session, row)  # at once, where the store had failed
     return known
 
 

@@ -129,9 +129,9 @@ class Jobs:
         self.require_store(key)
 
     def require_store(self, key: JobKey) -> None:
-        """Raises: OperationalError: the store failed while it was done. It is tried again."""
+        """Raises: OperationalError: the store failed while it was done; told once. It is tried again."""
         if key in self._store_failed:
-            raise self._store_failed[key]
+            raise self._store_failed.pop(key)
 
     @asynccontextmanager
     async def dropped(self, key: JobKey) -> AsyncIterator[None]:

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from service.conversation.dependencies import ConversationDependencies
-from service.runtime.carried import goes_on, jobs_of
+from service.runtime.carried import Talks, goes_on, jobs_of
 from service.runtime.jobs import Jobs
 from service.store.jobs import job_of
 from service.store.tables import ConversationKey
@@ -23,9 +25,12 @@ async def carried(room: ConversationDependencies, jobs: Jobs, key: ConversationK
 @asynccontextmanager
 async def carrying(room: ConversationDependencies) -> AsyncIterator[Jobs]:
     """What carries conversations meanwhile."""
-    jobs = jobs_of(room)
-    await jobs.start()
-    try:
-        yield jobs
-    finally:
-        await jobs.stop()
+    with pytest.MonkeyPatch.context() as soon:
+        soon.setattr("service.runtime.jobs.LOOKS_EVERY_SECONDS", 0.05)
+        soon.setattr(Talks, "longest_wait", 0.05)
+        jobs = jobs_of(room)
+        await jobs.start()
+        try:
+            yield jobs
+        finally:
+            await jobs.stop()

@@ -44,7 +44,7 @@ from service.store.budget import DailyBudget
 from service.store.jobs import JobKind
 from service.store.phase import EndReason, Phase
 from service.store.session import Database
-from service.store.tables import ConversationKey, JobKey, TurnRow
+from service.store.tables import ConversationKey, TurnRow
 from tests.memory.answers import memory, plain
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
@@ -112,11 +112,11 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         tempfile.TemporaryDirectory() as directory,
     ):
         deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
-        relay, delivery = Deliveries(deps), JobKey(ingestion, JobKind.DELIVERY, "aoi")
+        relay = Deliveries(deps)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
         await close(deps, ConversationKey(ingestion, warm_up))
-        await relay.work(delivery)
+        await relay.work(group.job(JobKind.DELIVERY))
         asked.clear()
         embedder.calls = 0
         spent = 0.0
@@ -124,7 +124,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             conversation_id = await deps.database.write(partial(_talk, deps=deps, world_id=ingestion, n=n))
             begun = time.perf_counter()
             row = await close(deps, ConversationKey(ingestion, conversation_id))
-            await relay.work(delivery)
+            await relay.work(group.job(JobKind.DELIVERY))
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")

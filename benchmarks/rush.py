@@ -11,8 +11,11 @@ import itertools
 import statistics
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from sqlmodel import Session
 
 from benchmarks.turn import SAID, Stopwatch
 from service.api.server import settle_memory
@@ -25,9 +28,10 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
-from service.runtime.carried import ConversationRunner
+from service.runtime.carried import jobs_of
 from service.settings import Settings
 from service.store.budget import DailyBudget
+from service.store.jobs import change_job, enqueue, job_of
 from service.store.session import Database
 from service.store.tables import ConversationKey
 from tests.conversation.talks import begin, place
@@ -125,24 +129,30 @@ def _begun(deps: ConversationDependencies, world_id: str, character_id: str, npc
     return ConversationKey(world_id, met)
 
 
+def _enqueue(session: Session, key: ConversationKey) -> None:
+    enqueue(session, job_of(key))
+
+
 async def _measure(
     deps: ConversationDependencies, keys: list[ConversationKey], begin_seconds: float
 ) -> dict[str, float]:
-    runner = ConversationRunner(deps)
-    await runner.start()
+    jobs = jobs_of(deps)
+    for key in keys:  # each is carried from when it is enqueued again
+        await deps.database.write(partial(change_job, key=job_of(key), is_cancelled=True))
+    await jobs.start()
     told = deps.stream
     assert isinstance(told, Timed)
     with told.mailbox(ALL) as box:
         beat = asyncio.create_task(_beat())
         for key in keys:
-            runner.submit(key)
+            await deps.database.write(partial(_enqueue, key=key))
             await asyncio.sleep(begin_seconds / len(keys))
         while len(told.closed) < len(keys):
             await box.wait(1)
             box.take()
         beat.cancel()
         stalls = await asyncio.gather(beat)
-    await runner.stop()
+    await jobs.stop()
     commits, ends = sorted(told.commits), told.ends.values()
     return {
         "conversations": len(keys),

@@ -125,7 +125,7 @@ def create_app(
     reload_content: bool = False,
 ) -> FastAPI:
     """The service. `models`, `memory` and `projection` stand in for those the settings would choose; `carries`: see
-    ConversationRunner. `reload_content`: content files that are changed while it runs are taken in.
+    Jobs. `reload_content`: content files that are changed while it runs are taken in.
 
     Raises:
         ContentErrors: the game's files have errors; such a world does not start.

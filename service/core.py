@@ -1,5 +1,6 @@
 """Owns the running core: the parts that a service or a Python program works with, and what takes several of them."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from service.errors import ModelNotConfigured, WorldExists, WrongPhase
 from service.llm.chat import Role
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime import snapshots
-from service.runtime.carried import ConversationRunner
+from service.runtime.carried import goes_on
 from service.runtime.content_reload import ContentReload
 from service.runtime.jobs import Jobs
 from service.runtime.made_people import forget_world
@@ -28,13 +29,15 @@ from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
 from service.store.idempotency import Once, Replayed, once, require_new
-from service.store.jobs import JobKind
+from service.store.jobs import JobKind, job_of
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow, JobKey, TurnRow, WorldRow
 from world.time import WorldTime
 
 T = TypeVar("T")
 
+LOOKS_AGAIN_SECONDS = 0.05
+"""How often is looked whether a conversation that another process carries has come to an end."""
 LOOKS_SECONDS = 1.0
 """How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""
 ASKED_IMPORTANCE = 4
@@ -48,7 +51,6 @@ class Core:
     conversation: ConversationDependencies
     engine: Engine
     jobs: Jobs
-    runner: ConversationRunner
     world_runner: WorldRunner
     content_reload: ContentReload | None = None
     """Takes changed content files in; None: they are read when the service starts."""
@@ -58,9 +60,9 @@ class Core:
     """
 
     @property
-    def parts(self) -> Iterable[Jobs | ConversationRunner | WorldRunner | ContentReload]:
+    def parts(self) -> Iterable[Jobs | WorldRunner | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.jobs, self.runner, self.world_runner)
+        yield from (self.jobs, self.world_runner)
         if self.content_reload is not None:
             yield self.content_reload
 
@@ -113,28 +115,37 @@ class Core:
             begun = await self.world_runner.command(world_id, work, keeps_decisions=True, request=request)
         except Replayed as known:
             begun = known.answer
-        key = ConversationKey(world_id, begun)
-        self.runner.submit(key)
-        return key
+        return ConversationKey(world_id, begun)
 
     async def carry(self, key: ConversationKey, *, closes: bool = True) -> None:
         """Return when the conversation is closed, its closing has failed, it stands, or it waits for a human. Where
         nobody lives it may stay open behind its last turn (`closes`): then nobody remembers it.
         """
         if self.lives:
-            await self.runner.wait(key)
+            await self.wait(key)
         elif await self.engine.converse(key) and closes:
             await self.engine.close(key)
+
+    async def wait(self, key: ConversationKey) -> None:
+        """Return when the conversation is closed, its closing has failed, it is forgotten, stands, or waits for a
+        human.
+
+        Raises:
+            OperationalError: the store failed while it was carried.
+        """
+        while True:
+            await self.jobs.tried(job_of(key))
+            if not await self.conversation.database.read(lambda s: goes_on(s, key)):
+                return
+            await asyncio.sleep(LOOKS_AGAIN_SECONDS)
 
     async def say(self, key: ConversationKey, work: Callable[[Session], TurnRow], *, wait: bool) -> TurnRow:
         """Let a human say what `work` writes; with `wait` return when it is answered, or will not be."""
         with self.conversation.stream.mailbox(key, to_words=False) as box:
             turn = await self.conversation.database.write(work)
             self.conversation.stream.hush(key)
-            if self.lives:
-                self.runner.carry_on(key)
-                if wait:
-                    await self._answered(key, turn, box)
+            if wait and self.lives:
+                await self._answered(key, turn, box)
             elif wait:
                 await self.carry(key)
         return turn
@@ -148,7 +159,7 @@ class Core:
             return waits and session.get(TurnRow, (*key, turn.turn + 1)) is None
 
         while not box.is_stopped and await self.conversation.database.read(is_open):
-            self.runner.require_store(key)
+            self.jobs.require_store(job_of(key))
             while await box.wait(LOOKS_SECONDS) and not box.take()[0]:
                 pass
 
@@ -167,8 +178,8 @@ class Core:
                     s, request, lambda: ending(s, world_id=key.world_id, conversation_id=key.conversation_id).id
                 )
             )
-            self.conversation.stream.hush(key)
-            await self.runner.interrupt(key)
+            async with self.jobs.dropped(job_of(key)):
+                self.conversation.stream.hush(key)
 
     async def restore(self, world_id: str, name: str, request: Once | None = None) -> WorldTime:
         """Bring the world back to a snapshot; it goes on from there, from the world time that is answered.
@@ -188,9 +199,9 @@ class Core:
 
     async def rewrite(self, world_id: str, work: Callable[[Session], T]) -> T:
         """Let `work` write other rows of the world, as `restore` does; it goes on from there."""
-        await self.runner.abandon(world_id)
+        await self.jobs.drop_world(world_id)
         done = await self.world_runner.rewrite(world_id, work)
-        await self.runner.abandon(world_id)
+        await self.jobs.drop_world(world_id)
         await self.bring_on(world_id)
         self.conversation.stream.tell_restored(world_id)
         self.world_runner.world(world_id).go()

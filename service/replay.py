@@ -220,7 +220,7 @@ def _do(session: Session, deps: ConversationDependencies, key: ConversationKey, 
         case "action_settled" if "ok" in data:
             settle(session, worlds, key, **data)
         case "action_settled":
-            expire(session, worlds, key.world_id, **data)
+            expire(session, worlds, key, **data)
         case "ended":
             end(session, worlds, *key, EndReason(data["reason"]), data["failure"])
         case "reopened":

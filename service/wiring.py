@@ -27,7 +27,7 @@ from service.offline.model import OfflineModel
 from service.own_prompts import load_game
 from service.people.worlds import WorldRepository
 from service.quality.checked import DecisionChecks, TurnChecks
-from service.runtime.carried import ConversationRunner, jobs_of
+from service.runtime.carried import jobs_of
 from service.runtime.content_reload import ContentReload
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_run import WorldDependencies
@@ -71,7 +71,7 @@ class Wiring:
     async def running(
         self, *, carries: bool = True, reload_content: bool = False, lives: bool = True
     ) -> AsyncIterator[Core]:
-        """The core. `carries`: see ConversationRunner. `reload_content`: content files that are changed while it runs
+        """The core. `carries`: see jobs_of. `reload_content`: content files that are changed while it runs
         are taken in. `lives`: see Core.
         """
         settings = self.settings
@@ -113,7 +113,6 @@ class Wiring:
             quality=TurnChecks(settings.quality, speaking) if settings.quality.is_on else None,
             projection=graph,
         )
-        runner = ConversationRunner(conversation, carries=carries and lives)
         decision = DecisionDependencies(
             settings=settings,
             database=database,
@@ -121,7 +120,7 @@ class Wiring:
             models=speaking,
             quality=DecisionChecks(settings.quality, speaking) if settings.quality.is_on else None,
         )
-        engine, jobs = Engine(conversation), jobs_of(conversation)
+        engine, jobs = Engine(conversation), jobs_of(conversation, carries=carries and lives)
         world_runner = WorldRunner(
             WorldDependencies(conversation=conversation, decision=decision, engine=engine, jobs=jobs)
         )
@@ -131,7 +130,6 @@ class Wiring:
             conversation=conversation,
             engine=engine,
             jobs=jobs,
-            runner=runner,
             world_runner=world_runner,
             content_reload=reload,
             lives=lives,

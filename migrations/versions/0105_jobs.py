@@ -12,6 +12,8 @@ branch_labels = None
 depends_on = None
 
 GONE = {
+    "conversations": (("runner", sa.String(), None),),
+    "reflections": (("failure", sa.String(), None),),
     "memory_owners": (
         ("vectors_due", sa.Integer(), "0"),
         ("projection_attempts", sa.Integer(), "0"),
@@ -56,5 +58,5 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table, columns in GONE.items():
         for column, kind, default in columns:
-            op.add_column(table, sa.Column(column, kind, nullable=False, server_default=default))
+            op.add_column(table, sa.Column(column, kind, nullable=default is None, server_default=default))
     op.drop_table("jobs")

@@ -60,6 +60,7 @@ from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
 from service.store.events import Asked
 from service.store.idempotency import Once, Replayed, once
+from service.store.jobs import job_of
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 
@@ -188,7 +189,6 @@ async def close_conversation(
     request = Once.of(world_id, asked, is_read_anew=True)
     with suppress(Replayed):
         await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-    deps.runner.submit(ConversationKey(world_id, conversation_id))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
@@ -306,8 +306,8 @@ async def interrupt_conversation(
     request = Once.of(key.world_id, asked, is_read_anew=True)
     with suppress(Replayed):
         await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-        await deps.runner.interrupt(key)
-        stream.hush(key)
+        async with deps.jobs.dropped(job_of(key)):
+            stream.hush(key)
     return await views.read_conversation(deps, *key)
 
 
@@ -362,7 +362,6 @@ async def say_what_became_of_action(
 
     call = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
     deps.conversation.stream.tell(key)
-    deps.runner.carry_on(key)
     return call
 
 
@@ -414,7 +413,7 @@ async def _answer(
     deps: Core, world_id: str, conversation_id: str, response: Response, *, wait: bool
 ) -> ConversationDetail:
     if wait:
-        await deps.runner.wait(ConversationKey(world_id, conversation_id))
+        await deps.wait(ConversationKey(world_id, conversation_id))
         response.status_code = 200
     response.headers["Location"] = views.address(world_id, f"/conversations/{conversation_id}")
     return await views.read_conversation(deps, world_id, conversation_id)
@@ -433,8 +432,8 @@ async def _speaks(
 
     with suppress(Replayed):
         people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-        await deps.runner.interrupt(key)
-        stream.hush(key)
+        async with deps.jobs.dropped(job_of(key)):
+            stream.hush(key)
         stream.tell_people(key.world_id, people)
     return await views.read_conversation(deps, *key)
 

@@ -364,7 +364,7 @@ async def _end_talks(deps: Core, world_id: str, player_id: str) -> None:
     for key in await deps.conversation.database.read(lambda s: conversations_open(s, world_id, player_id)):
         with suppress(WrongPhase):  # it is being remembered
             await deps.end_talk(key)
-        await deps.runner.wait(key)
+        await deps.wait(key)
 
 
 def people_of(session: Session, world: WorldView, deps: Core, ids: Sequence[str]) -> list[PersonDetail]:

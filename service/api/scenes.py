@@ -2,7 +2,7 @@
 away as a log or a report.
 """
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from operator import itemgetter
 from typing import Annotated, Any, Literal
@@ -62,6 +62,7 @@ from service.people.worlds import WorldView
 from service.runtime import snapshots
 from service.runtime.rewind import PastMoment
 from service.store.idempotency import Once, Replayed, once
+from service.store.jobs import job_of
 from service.store.perception import perceivers
 from service.store.phase import Phase, ProposalState
 from service.store.tables import ConversationKey, ConversationRow, InterventionRow
@@ -239,13 +240,8 @@ async def _intervene(
         row = intervene(session, worlds, key, effect, before_turn)
         return row.number, _intervention(worlds.open(session, key.world_id), row)
 
-    if not speaks_on:
-        await deps.runner.drop(key)
-    try:
+    async with nullcontext() if speaks_on else deps.jobs.dropped(job_of(key)):
         return await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-    finally:
-        if not speaks_on:
-            await deps.runner.interrupt(key)
 
 
 @router.post("/{scene_id}/end", status_code=202, responses=_WAITED | describe(409))
@@ -373,9 +369,8 @@ async def read_scene_report(scene_id: SceneId, deps: Serving, world_id: WorldId)
 
 async def _carry_on(deps: Core, key: ConversationKey, response: Response, *, wait: bool) -> None:
     response.status_code = 200 if wait else 202
-    deps.runner.carry_on(key)
     if wait:
-        await deps.runner.wait(key)
+        await deps.wait(key)
 
 
 def _authored(world: WorldView, scene_id: str | None) -> Scene:

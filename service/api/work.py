@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
 from pydantic import Field
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, or_, select
 
 from service.api.dependencies import KNOWN_QUERY, After, AsAsked, AtMost, In, Out, Serving, WorldId, cut, describe
 from service.api.schemas import Page
@@ -19,7 +19,9 @@ router = APIRouter(tags=["world"], dependencies=[KNOWN_QUERY])
 
 
 class WorkOut(Out, of=JobRow, shows="kind key owner tries last_error"):
-    """Work that waits or is being done: a reflection of a person, or the snapshot of a day."""
+    """Work that waits or is being done: a talk to be carried on or remembered, a reflection, the vectors of a
+    person's memories, their delivery to the memory graph, or the snapshot of a day.
+    """
 
     world_id: str = Field(description="the world that it is done for")
     state: Literal["waiting", "running", "cancelled"] = Field(description="where it stands")
@@ -36,9 +38,13 @@ class WorkIn(In, examples={"try it now": {"do": "again"}}):
 @router.get("/work")
 async def list_work(deps: Serving, after: After = None, limit: AtMost = None) -> Page[WorkOut]:
     """What the service has to do by itself, of all worlds, the oldest first. Work that failed is tried again, with a
-    growing wait, until it succeeds or is cancelled; what has succeeded is not listed.
+    growing wait, until it succeeds or is cancelled; what has succeeded is not listed, nor a talk that waits for
+    somebody's words.
     """
-    query = select(JobRow).order_by(col(JobRow.created_at), col(JobRow.world_id), col(JobRow.kind), col(JobRow.key))
+    row = JobRow
+    is_at_work = (row.kind != JobKind.TALK, row.last_error != "", col(row.due_at) <= time.time())
+    order = (col(row.created_at), col(row.world_id), col(row.kind), col(row.key))
+    query = select(row).where(or_(*is_at_work)).order_by(*order)
     rows = await deps.conversation.database.read(lambda s: s.exec(query).all())
     found, following = cut(rows, lambda row: f"{row.world_id}/{row.kind}/{row.key}", after, limit)
     return Page[WorkOut](items=[_out(row) for row in found], next=following)
@@ -64,7 +70,7 @@ async def change_work(
         row.is_cancelled = body.do == "cancel"
         if body.do == "again":
             row.due_at = time.time()
-            session.info["enqueued"] = True
+            session.info["enqueued"] = {kind}
         return _out(row)
 
     return await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), lambda: work(s)))

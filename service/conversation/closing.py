@@ -41,8 +41,10 @@ from service.memory.record import FACTS, Embedded, Kind, Recalled
 from service.people.commitment import Commitment
 from service.people.commitments import open_commitments
 from service.people.worlds import WorldView
+from service.steady_time import steady_time
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.events import log_in, publish
+from service.store.jobs import change_job, enqueue, job_of
 from service.store.perception import perceives
 from service.store.phase import CallState, ClockPolicy, Phase, TurnForm
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, WorldRow
@@ -92,8 +94,8 @@ async def fail(
     *,
     timeline: int | None = None,
 ) -> ConversationRow:
-    """Leave a closing that is due as failed, and say why, and when it is tried again; `usage` is what was spent on it.
-    Answers the row.
+    """Leave a closing that is due as failed, and say why; it is tried again after a wait, or when the budget has room
+    for it. `usage` is what was spent on it. Answers the row.
 
     Raises:
         RestoredMeanwhile: the world is not on that `timeline` any more.
@@ -114,6 +116,7 @@ async def fail(
             wait_seconds = float(error.facts["retry_after_seconds"])
         row.phase = Phase.CLOSING_FAILED
         row.failure = failure_of(error, "closing") | {"next_try_at": machine_time(wait_seconds)}
+        enqueue(session, job_of(row.key), at=steady_time() + wait_seconds, why=f"{type(error).__name__}: {error}")
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
         publish(session, row, _no_earlier(world, row), failed, row.opener_id)
         tell_failed(session, row, clock, row.failure)
@@ -135,6 +138,7 @@ def abandon(session: Session, row: ConversationRow) -> None:
     """
     require(row, Phase.CLOSING_FAILED)
     row.failure = {**(row.failure or {}), "next_try_at": None}
+    change_job(session, job_of(row.key), is_cancelled=True)
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -149,7 +153,9 @@ def reopen(session: Session, row: ConversationRow) -> None:
     log_in(session, row.key, WorldTime(session.get_one(WorldRow, row.world_id).now), "reopened")
     row.phase = Phase.CLOSING
     row.failure = None
+    row.attempts += 1
     row.clock_policy = ClockPolicy.NONE
+    enqueue(session, job_of(row.key))
 
 
 def _read(

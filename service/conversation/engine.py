@@ -174,7 +174,8 @@ class Engine:
         """
         known = self._contexts.get(said.row.key)
         seats = [one.seat for one in said.row.participants if one.speaker == Speaker.MODEL]
-        if known is None or any(seat not in known.contexts for seat in seats):
+        is_old = known is None or known.world.timeline != said.world.timeline
+        if known is None or is_old or any(seat not in known.contexts for seat in seats):
             known = self._contexts[said.row.key] = await build_contexts(self._deps, said)
             if len(self._contexts) > MOST_KNOWN:  # a human may never come back: it is built anew for who does
                 self._contexts.pop(next(iter(self._contexts)))

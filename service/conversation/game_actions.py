@@ -5,7 +5,6 @@ it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from service.content.actions import GameAction
@@ -18,7 +17,7 @@ from service.people.worlds import WorldView
 from service.steady_time import steady_time
 from service.store.ids import derived_id
 from service.store.insert import insert_rows
-from service.store.phase import CallState, Phase, Speaker
+from service.store.phase import CallState, Speaker
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, PersonRow, TurnRow
 
 
@@ -123,19 +122,6 @@ def in_words(what: str, act: Act) -> str:
     """What is done, for prompts and memories: ``hand over something (item: bun)``."""
     args = ", ".join(f"{name}: {' '.join(str(value).split())}" for name, value in act.args.items())
     return f"{what} ({args})" if args else what
-
-
-def holds_up() -> ColumnElement[bool]:
-    """The condition that a conversation waits for the game's word: on something that the next turn waits for, or, once
-    it has ended, on anything, for only what is confirmed is remembered.
-    """
-    open_call = select(ActionCallRow.id).where(
-        ActionCallRow.world_id == ConversationRow.world_id,
-        ActionCallRow.conversation_id == ConversationRow.id,
-        ActionCallRow.state == CallState.REQUESTED,
-        col(ActionCallRow.awaited) | (ConversationRow.phase == Phase.CLOSING),
-    )
-    return open_call.exists()
 
 
 def _possible(

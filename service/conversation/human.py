@@ -32,7 +32,7 @@ from service.conversation.transcript import (
     takes_part,
     turns_of,
 )
-from service.conversation.turn_taking import OPENER, PARTNER, is_silent, let_speak
+from service.conversation.turn_taking import OPENER, PARTNER, carry_on, is_silent, let_speak
 from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks
@@ -65,8 +65,8 @@ class Words:
 
 
 def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: Words) -> TurnRow:
-    """Add what a human says to the conversation; the caller commits, and has it carried on. Answers the turn, which may
-    have been there before: then nothing is said, but what no model could answer is to be answered after all.
+    """Add what a human says to the conversation, and have it carried on; the caller commits. Answers the turn, which
+    may have been there before: then nothing is said, but what no model could answer is to be answered after all.
 
     Raises:
         NotFound: no such conversation.
@@ -108,12 +108,13 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
         told=list(words.told) or None,
     )
     commit_words(session, world, said, turn)
+    carry_on(session, row)
     return turn
 
 
 def said_before(session: Session, worlds: WorldRepository, key: ConversationKey, turn: int) -> TurnRow:
     """What was said as that turn, by a request that is sent again; what no model could answer is to be answered after
-    all. The caller commits, and has the conversation carried on.
+    all. The caller commits.
 
     Raises:
         NotFound: no such conversation; or what was said is no more.
@@ -128,6 +129,7 @@ def said_before(session: Session, worlds: WorldRepository, key: ConversationKey,
 def _answered_after_all(session: Session, row: ConversationRow, world: WorldView, known: TurnRow) -> TurnRow:
     if row.phase == Phase.RUNNING and row.awaits == known.speaker_id and turns_of(session, row.key)[-1] is known:
         take_back_answer(session, world, row)  # no model could answer it
+    carry_on(session, row)  # at once, where the store had failed
     return known
 
 
@@ -263,8 +265,7 @@ def cut_back(session: Session, row: ConversationRow, world: WorldView, turn: Tur
 
 def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -> int:
     """Have the human's last words answered anew in a conversation that waits for the human: the answer to them, if
-    there is one, was never given. Answers the number of the turn that is to come. The caller commits, and has the
-    conversation carried on.
+    there is one, was never given. Answers the number of the turn that is to come. The caller commits.
     """
     log_in(session, row.key, world.now, "taken_back")
     *before, last = turns_of(session, row.key)
@@ -277,6 +278,7 @@ def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -
         session.delete(last)
         drop_utterance(session, row, world, 0, UtteranceCompleted.kind)
     tell_next(session, row, world, seat)
+    carry_on(session, row)
     return last.turn if is_answered else last.turn + 1
 
 
@@ -344,8 +346,8 @@ def hand_over(
     speaker: Speaker,
     spoken_sentences: int = 0,
 ) -> ConversationRow:
-    """Let a human, or a model, find the words of one who takes part from now on; the caller commits, and has it carried
-    on. Doing it twice changes nothing. Of an utterance in the making so many sentences were told.
+    """Let a human, or a model, find the words of one who takes part from now on; the caller commits. Doing it twice
+    changes nothing. Of an utterance in the making so many sentences were told.
 
     Raises:
         NotFound: no such conversation.
@@ -370,6 +372,7 @@ def hand_over(
     tell_started(session, row, world, turns=len(said.turns))
     let_speak(row, step, world)
     tell_next(session, row, world, step)
+    carry_on(session, row)
     return row
 
 
@@ -468,7 +471,7 @@ def settle(
     session: Session, worlds: WorldRepository, key: ConversationKey, call_id: str, *, ok: bool, message: str
 ) -> ActionCallRow:
     """Take the game's word, that it is done or not, and what it says beside it, which the speaker is told; the caller
-    commits, and has the conversation carried on.
+    commits.
 
     Raises:
         NotFound: no such conversation, or nothing was asked in it under that id.
@@ -480,36 +483,34 @@ def settle(
         raise NotFound(kind="action_call", id=call_id)
     if call.state != CallState.REQUESTED:
         raise ActionOver(call_id=call_id, state=call.state)
-    if call.deadline <= steady_time():  # somebody comes by soon, and writes it down
+    if call.deadline <= steady_time():  # its job is due, and writes it down
         raise ActionOver(call_id=call_id, state=CallState.EXPIRED.value)
     call.state = CallState.DONE if ok else CallState.FAILED
     call.reason = None if ok else "client"
     call.message = " ".join(plain(message).split())
     log_in(session, key, world.now, "action_settled", call_id=call_id, ok=ok, message=call.message)
     tell_came_of_it(session, row, world, call)
+    carry_on(session, row)
     return call
 
 
-def late(session: Session) -> list[tuple[str, str]]:
-    """The ids, after that of their world, of what the game has said nothing of in time."""
-    query = select(ActionCallRow.world_id, ActionCallRow.id).where(
-        ActionCallRow.state == CallState.REQUESTED, col(ActionCallRow.deadline) <= steady_time()
+def expire_late(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
+    """Nothing came of what the game has said nothing of in time; the caller commits."""
+    query = select(ActionCallRow.id).where(
+        ActionCallRow.world_id == key.world_id,
+        ActionCallRow.conversation_id == key.conversation_id,
+        ActionCallRow.state == CallState.REQUESTED,
+        col(ActionCallRow.deadline) <= steady_time(),
     )
-    return [(world_id, call_id) for world_id, call_id in session.exec(query.order_by(col(ActionCallRow.id)))]
+    for call_id in session.exec(query.order_by(col(ActionCallRow.number))).all():
+        expire(session, worlds, key, call_id)
 
 
-def expire(session: Session, worlds: WorldRepository, world_id: str, call_id: str) -> ConversationKey | None:
-    """Nothing came of it; the caller commits, and has the conversation carried on. None: the game has spoken, or it was
-    forgotten, in the same moment.
-    """
-    found = session.get(ActionCallRow, (world_id, call_id))
-    if found is None:
-        return None
-    row, world = held(session, worlds, ConversationKey(world_id, found.conversation_id))
-    session.refresh(found)
-    if found.state != CallState.REQUESTED:
-        return None
-    found.state = CallState.EXPIRED
-    log_in(session, row.key, world.now, "action_settled", call_id=call_id)
-    tell_came_of_it(session, row, world, found)
-    return row.key
+def expire(session: Session, worlds: WorldRepository, key: ConversationKey, call_id: str) -> None:
+    """Nothing came of it; the caller commits. Nothing is done where the game has spoken in the same moment."""
+    row, world = held(session, worlds, key)
+    found = session.get_one(ActionCallRow, (key.world_id, call_id), populate_existing=True)
+    if found.state == CallState.REQUESTED:
+        found.state = CallState.EXPIRED
+        log_in(session, row.key, world.now, "action_settled", call_id=call_id)
+        tell_came_of_it(session, row, world, found)

@@ -20,7 +20,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import TEMPLATES, Line, data
 from service.conversation.scenes import definition_of, join, leave
 from service.conversation.transcript import conversation_of, end_row, held, pay, turns_of
-from service.conversation.turn_taking import TEXTS, hears, interventions_in, sees, those_there
+from service.conversation.turn_taking import TEXTS, carry_on, hears, interventions_in, sees, those_there
 from service.errors import Invalid, ModelError, NotFound, SceneOver, TurnPassed
 from service.llm.chat import Prompt, PromptValues
 from service.locales import Language, Phrase
@@ -138,7 +138,9 @@ def intervene(
     there = row.person_ids if of_past else [one.person_id for one in those_there(row, len(said))]
     if effect.kind in OF_ONE and effect.person_id not in there:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
-    return _do(session, row, world, effect, len(said))
+    done = _do(session, row, world, effect, len(said))
+    carry_on(session, row)
+    return done
 
 
 def happen(session: Session, worlds: WorldRepository, key: ConversationKey) -> bool:

@@ -17,7 +17,7 @@ from service.content.references import check_ids
 from service.content.scenes import Scene, StagedScene, check_scene, named
 from service.conversation.start import insert_running, participants
 from service.conversation.transcript import end_row, held, log_own, require, turns_of, turns_said
-from service.conversation.turn_taking import FEWEST, spots, those_there
+from service.conversation.turn_taking import FEWEST, carry_on, spots, those_there
 from service.errors import Invalid, NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.locales import Phrase
@@ -86,8 +86,7 @@ def begin(
 
 
 def go_on(session: Session, worlds: WorldRepository, key: ConversationKey, turns: int | None = None) -> ConversationRow:
-    """Let a scene that stands go on for so many turns more (None: to its end); the caller commits, and has it carried
-    on.
+    """Let a scene that stands go on for so many turns more (None: to its end); the caller commits.
 
     Raises:
         NotFound: there is no such conversation.
@@ -96,7 +95,7 @@ def go_on(session: Session, worlds: WorldRepository, key: ConversationKey, turns
     row, _ = held(session, worlds, key)
     require(row, Phase.RUNNING)
     row.stands_at = None if turns is None else turns_said(session, row) + turns
-    row.attempts, row.runner = 0, None
+    carry_on(session, row)
     return row
 
 

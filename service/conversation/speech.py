@@ -8,6 +8,7 @@ from service.conversation.client_events import begin_utterance
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Speaking
 from service.conversation.transcript import Transcript, held
+from service.store.ids import new_id
 
 
 class Speech:
@@ -66,7 +67,7 @@ class Speech:
             )
             self._deps.stream.tell(key)
         else:
-            self.id = f"{self._row.id}.{self._turn}.{self._row.attempts}{'.again' if self.id else ''}"
+            self.id = f"{self._row.id}.{self._turn}.{new_id()}"
 
     async def _begin_anew(self) -> None:
         await self._name_it()

@@ -8,7 +8,7 @@ from sqlmodel import Session, col, select
 
 from service.conversation.client_events import tell_started
 from service.conversation.prompt import Goal
-from service.conversation.turn_taking import OPENER, let_speak
+from service.conversation.turn_taking import OPENER, carry_on, let_speak
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.locales import Phrase
@@ -211,6 +211,7 @@ def insert_running(session: Session, world: WorldView, row: ConversationRow) -> 
     began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=row.node_id)
     publish(session, row, world.now, began, row.opener_id)
     tell_started(session, row, world, turns=0)
+    carry_on(session, row)
 
 
 def release(conversation: ConversationRow, person_ids: Collection[str] | None = None) -> None:

@@ -14,7 +14,16 @@ from service.conversation.client_events import tell_choices, tell_ended, tell_ne
 from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
-from service.conversation.turn_taking import FEWEST, SHOWN, let_speak, next_step, reaching, those_there, told_of
+from service.conversation.turn_taking import (
+    FEWEST,
+    SHOWN,
+    carry_on,
+    let_speak,
+    next_step,
+    reaching,
+    those_there,
+    told_of,
+)
 from service.errors import KataribeError, NotFound, RestoredMeanwhile, WrongPhase
 from service.llm.chat import Role
 from service.locales import languages
@@ -381,6 +390,7 @@ def end(
     said = turns_said(session, row)
     log_own(session, row, world, "ended", reason=reason, failure=failure)
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
+    carry_on(session, row)
     return row
 
 

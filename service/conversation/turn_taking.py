@@ -8,16 +8,17 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import get_args
 
-from sqlalchemy import ColumnElement
-from sqlmodel import Session, and_, col, func, or_, select
+from sqlmodel import Session, col, select
 
 from service.content.profile import Emotion
 from service.conversation.prompt import Line, Present, PromptContext, ScenePart
 from service.people.worlds import WorldView
 from service.steady_time import steady_time
+from service.store.jobs import enqueue, job_of
 from service.store.perception import is_there, perceives
-from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
-from service.store.tables import ConversationKey, ConversationRow, InterventionRow, ParticipantRow, TurnRow, WorldRow
+from service.store.phase import ClockPolicy, EndReason, Loudness, Modulator, Phase, Speaker, TurnForm, TurnPolicy
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, ParticipantRow, TurnRow
+from world.time import WorldTime
 
 OPENER, PARTNER = 0, 1
 """Seats. The opener speaks first, and the goal is its own."""
@@ -146,40 +147,33 @@ def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> 
     meanwhile: the human's silence begins."""
     awaited = None if isinstance(step, EndReason) else row.participants[step]
     waits = awaited is not None and awaited.speaker == Speaker.HUMAN
-    now = (0, awaited.person_id if awaited is not None and waits else None)
-    if (row.attempts, row.awaits) != now:
-        row.attempts, row.awaits = now
+    now = awaited.person_id if awaited is not None and waits else None
+    if row.awaits != now:
+        row.awaits = now
     if waits:
         minutes, world_minutes = world.settings.silence_minutes, world.settings.silence_world_minutes
         if row.chat_idle_minutes is not None:
             minutes, world_minutes = row.chat_idle_minutes, 0
         row.silent_at = steady_time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0  # 0: silence is never too long
         row.silent_at_minute = world.now + world_minutes if world_minutes else 0
-        row.runner = None
 
 
-def silent(session: Session) -> list[ConversationKey]:
-    """Conversations in which a human has said nothing for too long."""
-    by_machine, by_world = col(ConversationRow.silent_at), col(ConversationRow.silent_at_minute)
-    query = (
-        select(ConversationRow.world_id, ConversationRow.id)
-        .join(WorldRow, col(WorldRow.id) == ConversationRow.world_id)
-        .where(
-            ConversationRow.phase == Phase.RUNNING,
-            col(ConversationRow.awaits).is_not(None),
-            or_(by_machine.between(1, steady_time()), by_world.between(1, col(WorldRow.now))),
-        )
-    )
-    return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
+def carry_on(session: Session, row: ConversationRow) -> None:
+    """Have the conversation carried on; where it waits for a human, when that one has been silent for too long. What
+    the living world holds it carries itself. The caller commits.
+    """
+    if row.clock_policy == ClockPolicy.NONE:
+        enqueue(session, job_of(row.key), at=row.silent_at if row.awaits is not None else 0.0)
 
 
-def stands() -> ColumnElement[bool]:
-    """The condition that a conversation waits for somebody to let it go on."""
-    said = select(func.count()).where(
-        TurnRow.world_id == ConversationRow.world_id, TurnRow.conversation_id == ConversationRow.id
-    )
-    waits = col(ConversationRow.stands_at) <= said.scalar_subquery()
-    return and_(ConversationRow.phase == Phase.RUNNING, col(ConversationRow.stands_at).is_not(None), waits)
+def leave_silent(session: Session, world_id: str, now: WorldTime) -> None:
+    """Have those conversations ended in which a human has said nothing for too long by world time `now`; the caller
+    commits.
+    """
+    mine = (ConversationRow.world_id == world_id, ConversationRow.phase == Phase.RUNNING)
+    over = (col(ConversationRow.awaits).is_not(None), col(ConversationRow.silent_at_minute).between(1, now))
+    for conversation_id in session.exec(select(ConversationRow.id).where(*mine, *over)):
+        enqueue(session, job_of(ConversationKey(world_id, conversation_id)))
 
 
 def is_silent(row: ConversationRow, world: WorldView) -> bool:

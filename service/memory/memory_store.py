@@ -17,7 +17,6 @@ from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, Vec
 from service.memory.episodes import NEVER, NOTHING, WHOLE, Fading, deleted, read_episodes, read_turns
 from service.memory.index import IndexCache, OtherDay, PersonIndex, RecallQuery
 from service.memory.record import (
-    EMBEDDED,
     FACTS,
     Embedded,
     Episode,
@@ -590,20 +589,12 @@ def _put_vectors(
             session.merge(_vector_row(group, kind, key, vector, model, revision))
 
 
-def lacking_vectors(session: Session, world_id: str | None) -> list[Group]:
-    """Whose memories, of a world or of all, are not all embedded; what has faded meanwhile may be among them."""
-    row = MemoryRow
-    has = select(VectorRow.item_id).where(
-        VectorRow.world_id == row.world_id,
-        VectorRow.person_id == row.person_id,
-        VectorRow.kind == row.kind,
-        VectorRow.item_id == row.id,
-    )
-    embedded = col(row.kind).in_([*EMBEDDED, Kind.TURN])  # a turn is a row where it was given, and is embedded then
-    query = select(row.world_id, row.person_id).where(embedded, col(row.deleted).is_(False), ~has.exists()).distinct()
-    if world_id is not None:
-        query = query.where(row.world_id == world_id)
-    return [Group(world_id=world, person_id=person) for world, person in session.exec(query)]
+def not_embedded(session: Session, world_id: str | None) -> list[Group]:
+    """Whose memories have no vector at all; of a world everybody's, for some may be missing."""
+    row = MemoryOwnerRow
+    which = row.embedder == "" if world_id is None else row.world_id == world_id
+    found = session.exec(select(row.world_id, row.person_id).where(which))
+    return [Group(world_id=world, person_id=person) for world, person in found]
 
 
 def _embedded_otherwise(session: Session, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:

@@ -409,17 +409,10 @@ def settle_reflection(
             known_from=at,
         )
         session.add(row_of(group, thought, revision))
-    row.phase, row.failure, row.dropped = DONE, None, [one.model_dump() for one in dropped]
+    row.phase, row.dropped = DONE, [one.model_dump() for one in dropped]
     if insights or dropped:
         told = Reflected(insights=tuple(one.text for one in insights), dropped=tuple(dropped))
         schedule_event(session, key.world_id, at, told, key.person_id, key=f"{row.at:012}")
-
-
-def fail_reflection(session: Session, key: ReflectionKey, failure: str) -> None:
-    """Write down why it could not be made yet; the caller commits."""
-    row = session.get(ReflectionRow, key, with_for_update=True)
-    if row is not None and row.phase == DUE:
-        row.failure = failure
 
 
 def _between(

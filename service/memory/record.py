@@ -66,7 +66,7 @@ class Kind(StrEnum):
     SUMMARY = "summary"
 
 
-EMBEDDED = (Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.SUMMARY)
+_EMBEDDED = (Kind.FACT, Kind.OBSERVED, Kind.SELF, Kind.SUMMARY)
 FACTS = frozenset({Kind.FACT, Kind.OBSERVED})
 """What a person knows of others and of the world."""
 VIEWS = frozenset({Kind.TURN, Kind.SUMMARY})
@@ -76,7 +76,7 @@ def has_vector(item: "Item") -> bool:
     """Whether it is embedded; the others are found by their words alone. For a turn of a talk that was held its
     memories are embedded.
     """
-    return item.given if isinstance(item, HeardTurn) else item.kind in EMBEDDED
+    return item.given if isinstance(item, HeardTurn) else item.kind in _EMBEDDED
 
 
 ANYBODY = "*"

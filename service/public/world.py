@@ -348,7 +348,6 @@ class World:
         """Let a scene that stands go on for so many turns (None: to its end)."""
         key = ConversationKey(self.id, talk_id)
         await self._talk.database.write(lambda s: go_on(s, self._talk.worlds, key, turns))
-        self._core.runner.carry_on(key)
         await self._core.carry(key, closes=remembered)
         return await read_talk(self._core, key)
 

@@ -4,17 +4,29 @@ it succeeds or a person cancels it.
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Protocol
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col
 
-from service.errors import CassetteMiss, KataribeError, RestoredMeanwhile
+from service.conversation.dependencies import ConversationDependencies
+from service.errors import BudgetExhausted, CassetteMiss, KataribeError, RestoredMeanwhile
 from service.runtime.tasks import cancel, repeat
-from service.store.jobs import HELD, Job, JobKind, awaits_first_try, change_job, claim, enqueue_missing, finish
+from service.steady_time import steady_time
+from service.store.jobs import (
+    HELD,
+    Job,
+    JobKind,
+    Write,
+    awaits_first_try,
+    change_job,
+    claim,
+    enqueue_missing,
+    finish,
+)
 from service.store.session import Database
 from service.store.tables import JobKey, JobRow
 
@@ -28,24 +40,29 @@ AWAITS_SECONDS = 0.05
 """How often is looked whether another process has done what is waited for."""
 
 
-class Work(Protocol):
+class Work:
     """Does the jobs of one kind."""
 
     kind: JobKind
-    first_wait: float
+    first_wait = 2.0
     """seconds until a job that failed is tried again; doubled with each failure"""
-    longest_wait: float
+    longest_wait = 30.0
     """seconds; it waits no longer than that"""
+
+    def __init__(self, deps: ConversationDependencies) -> None:
+        self._deps = deps
 
     def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
         """What is to be done by the state of that world, or of all."""
+        return ()
 
-    async def work(self, job: JobKey) -> Callable[[Session], None] | None:
+    async def work(self, job: JobKey) -> Write | None:
         """Do it, but for what is written in the transaction that ends the job. What it raises is a failure."""
+        raise NotImplementedError
 
 
 class Jobs:
-    """Does jobs of these kinds."""
+    """Does jobs of these kinds. Talks have no bound; the others have one, over all processes."""
 
     def __init__(self, database: Database, works: Sequence[Work], *, most: int = MOST_AT_ONCE) -> None:
         self._database = database
@@ -53,22 +70,33 @@ class Jobs:
         self._most = most
         self._id = database.presence.new_holder()
         self._choosing = asyncio.Lock()
-        self._held: dict[Job, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._doing: dict[JobKey, asyncio.Task[None]] = {}
+        self._held: set[JobKey] = set()
+        self._left_alone: set[JobKey] = set()
+        self._store_failed: dict[JobKey, OperationalError] = {}
         self._wanted = asyncio.Event()
+        self._wanted_kinds: set[str] = set()
         self._looks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Do what is due, from now on as soon as it is enqueued."""
-        await self._database.write(self.fill)
+        """Do what is due, from now on as soon as it is enqueued; what waits for a budget too, for it may be another."""
+
+        def begin(session: Session) -> None:
+            self.fill(session)
+            waits = col(JobRow.last_error).startswith(BudgetExhausted.__name__)
+            session.execute(update(JobRow).where(waits).values(due_at=steady_time()))
+
+        await self._database.write(begin)
         loop = asyncio.get_running_loop()
-        self._database.on_enqueued = lambda: loop.call_soon_threadsafe(self._wanted.set)
+        self._database.on_enqueued = lambda kinds: loop.call_soon_threadsafe(self._want, kinds)
         self._looks = [asyncio.create_task(repeat(self._look, LOOKS_EVERY_SECONDS, self._wanted))]
 
     async def stop(self) -> None:
         """Let go of everything; whoever is next does it."""
         self._database.on_enqueued = bool
         await self._choosing.acquire()  # whoever still waits for a job takes none any more
-        await cancel([*self._looks, *self._held.values()])
+        await cancel([*self._looks, *self._tasks])
         await self._database.write(lambda s: HELD.give_back(s, col(JobRow.runner) == self._id))
 
     def fill(self, session: Session, world_id: str | None = None, *, anew: bool = False) -> None:
@@ -84,38 +112,75 @@ class Jobs:
         been tried, here or by another process.
         """
         while await self._database.read(lambda s: awaits_first_try(s, key)):
-            if await self._claim(key):
-                continue
-            doing = [task for job, task in self._held.items() if job.key in (key, key._replace(key=job.key.key))]
-            if doing:
-                await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
+            await self._claim(self._works, key)
+            if doing := [task for one, task in self._doing.items() if key in (one, one._replace(key=""))]:
+                done, _ = await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
             else:
                 await asyncio.sleep(AWAITS_SECONDS)
 
-    async def _look(self) -> None:
-        while await self._claim():
-            pass
+    async def tried(self, key: JobKey) -> None:
+        """Return when this process does not do it, or not any more. Raises: OperationalError: as `require_store`."""
+        if (task := self._doing.get(key)) is not None:
+            await asyncio.wait([task])
+        self.require_store(key)
 
-    async def _claim(self, only: JobKey | None = None) -> bool:
-        async with self._choosing:
-            busy = [job.key for job in self._held]
-            job = await self._database.write(partial(claim, runner=self._id, busy=busy, most=self._most, only=only))
-            if job is not None:
-                self._held[job] = asyncio.create_task(self._do(job))
-                self._held[job].add_done_callback(partial(self._ended, job))
-            return job is not None
+    def require_store(self, key: JobKey) -> None:
+        """Raises: OperationalError: the store failed while it was done; told once. It is tried again."""
+        if key in self._store_failed:
+            raise self._store_failed.pop(key)
 
-    def _ended(self, job: Job, _: asyncio.Task[None]) -> None:
-        del self._held[job]
+    @asynccontextmanager
+    async def dropped(self, key: JobKey) -> AsyncIterator[None]:
+        """Let go of it if this process does it, and leave it alone; then it is done from where it stands."""
+        self._left_alone.add(key)
+        try:
+            await cancel([self._doing[key]] if key in self._doing else [])
+            yield
+        finally:
+            self._left_alone.discard(key)
+            self._want(self._works)
+
+    async def drop_world(self, world_id: str) -> None:
+        """Let go of all that is done in the world: it is brought back to an earlier moment."""
+        await cancel([task for key, task in self._doing.items() if key.world_id == world_id])
+
+    def _want(self, kinds: Iterable[str]) -> None:
+        self._wanted_kinds.update(kinds)
         self._wanted.set()
+
+    async def _look(self) -> None:
+        kinds = self._works.keys() & self._wanted_kinds
+        self._wanted_kinds.clear()
+        await self._claim([JobKind.TALK] if kinds == {JobKind.TALK} else self._works)
+
+    async def _claim(self, kinds: Collection[str], only: JobKey | None = None) -> None:
+        async with self._choosing:
+            lost = self._held - self._doing.keys() - self._left_alone
+            choose = partial(claim, runner=self._id, lost=lost, kinds=kinds, most=self._most, only=only)
+            for job in await self._database.write(choose):
+                self._held.add(job.key)
+                task = self._doing[job.key] = asyncio.create_task(self._do(job))
+                self._tasks.add(task)
+                task.add_done_callback(partial(self._ended, job.key))
+
+    def _ended(self, key: JobKey, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._doing.get(key) is task:
+            del self._doing[key]
+        if key.kind != JobKind.TALK or (key in self._held and key not in self._left_alone):
+            self._want(self._works)
 
     async def _do(self, job: Job) -> None:
         key, work = job.key, self._works[job.key.kind]
+        self._store_failed.pop(key, None)
         try:
             write = await work.work(key)
-            await self._database.write(partial(finish, runner=self._id, job=job, write=write))
+            if await self._database.write(partial(finish, runner=self._id, job=job, write=write)):
+                self._want([key.kind])
         except RestoredMeanwhile:
-            return  # what is still to be done was enqueued anew
+            pass  # what is still to be done was enqueued anew
         except Exception as exc:
             is_known, reason = isinstance(exc, KataribeError), f"{type(exc).__name__}: {exc}"
             _log.log(
@@ -127,8 +192,16 @@ class Jobs:
                 exc_info=not is_known,
             )
             wait = min(work.longest_wait, work.first_wait * 2.0 ** min(job.tries - 1, 30))
-            failed = {"runner": None, "last_error": reason, "due_at": time.time() + wait}
+            if isinstance(exc, BudgetExhausted):
+                wait = float(exc.facts["retry_after_seconds"])
+            failed = {"runner": None, "last_error": reason, "due_at": steady_time() + wait}
             mine = (JobRow.runner == self._id, JobRow.created_at == job.created_at)
-            await self._database.write(lambda s: change_job(s, key, *mine, **failed))
+            if isinstance(exc, OperationalError):
+                self._store_failed[key] = exc
+            with suppress(OperationalError):  # it is held, and let go of when the store is back
+                await self._database.write(lambda s: change_job(s, key, *mine, **failed))
+                self._held.discard(key)
             if isinstance(exc, CassetteMiss):
                 raise
+            return
+        self._held.discard(key)

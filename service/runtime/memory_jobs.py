@@ -9,30 +9,26 @@ from functools import partial
 
 from sqlmodel import Session
 
-from service.conversation.dependencies import ConversationDependencies
 from service.memory.embedding.embedder import VectorSpace
-from service.memory.memory_store import lacking_vectors
+from service.memory.memory_store import not_embedded
 from service.memory.projection import Projection, adopt, projected, read_changes, undelivered, unread
 from service.memory.record import Episode, Group, space_of
+from service.runtime.jobs import Work
 from service.store.jobs import JobKind
 from service.store.tables import JobKey
 
 
-class FillVectors:
+class FillVectors(Work):
     """Makes the vectors that a person's memories lack. A run that cannot wait has those of its own world made first.
     While the embedder is away, memories without vectors are found by words.
     """
 
     kind = JobKind.VECTORS
-    first_wait, longest_wait = 2.0, 30.0
-
-    def __init__(self, deps: ConversationDependencies) -> None:
-        self._deps = deps
 
     def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
-        """Of those who lack some."""
+        """Of those who have none at all, where something embeds; of a world that is brought back of all."""
         embeds = self._deps.memory.embeds
-        return [group.job(self.kind) for group in lacking_vectors(session, world_id)] if embeds else []
+        return [group.job(self.kind) for group in not_embedded(session, world_id)] if embeds else []
 
     async def work(self, job: JobKey) -> None:
         """Raises: GraphUnavailable: the embedder is away, or the store."""
@@ -40,14 +36,10 @@ class FillVectors:
         await self._deps.memory.fill_vectors(Group(world_id=job.world_id, person_id=job.key), world.now)
 
 
-class Deliveries:
+class Deliveries(Work):
     """Brings what a person remembers to the graph, if there is one."""
 
     kind = JobKind.DELIVERY
-    first_wait, longest_wait = 2.0, 30.0
-
-    def __init__(self, deps: ConversationDependencies) -> None:
-        self._deps = deps
 
     def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
         """Of those whose memories are ahead of the graph."""

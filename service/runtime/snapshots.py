@@ -7,7 +7,7 @@ was otherwise then.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
@@ -18,6 +18,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import NotFound, SnapshotUnusable, WorldExists
 from service.locales import Phrase
+from service.runtime.jobs import Work
 from service.runtime.rewind import PastMoment, rewound
 from service.runtime.scene_rewind import without_turns
 from service.steady_time import steady_time
@@ -70,18 +71,10 @@ async def keep(
     return await deps.database.write(lambda s: once(s, request, partial(_mark, s, world_id, name)))
 
 
-class DaySnapshots:
+class DaySnapshots(Work):
     """Keeps a world at the beginning of a day, and lets go of the oldest days."""
 
-    kind = JobKind.SNAPSHOT
-    first_wait, longest_wait = 2.0, 600.0
-
-    def __init__(self, deps: ConversationDependencies) -> None:
-        self._most = deps.settings.world.daily_snapshots
-
-    def due(self, session: Session, world_id: str | None) -> Iterable[JobKey]:
-        """None: a world that is brought back is at no beginning of a day."""
-        return ()
+    kind = JobKind.SNAPSHOT  # none is due by the state: a world that is brought back is at no beginning of a day
 
     async def work(self, job: JobKey) -> Callable[[Session], None]:
         """The world's row is there: it has begun a day."""
@@ -89,7 +82,9 @@ class DaySnapshots:
         def keep_day(session: Session) -> None:
             _mark(session, job.world_id, job.key, automatic=True)
             days = select(SnapshotRow).where(SnapshotRow.world_id == job.world_id, col(SnapshotRow.automatic))
-            for day in session.exec(days.order_by(col(SnapshotRow.at).desc()).offset(self._most)).all():
+            for day in session.exec(
+                days.order_by(col(SnapshotRow.at).desc()).offset(self._deps.settings.world.daily_snapshots)
+            ).all():
                 let_go(session, day)
 
         return keep_day
@@ -240,7 +235,6 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
         was_there = known.get(row["id"], row)
         if row["phase"] == was_there["phase"] == Phase.CLOSED:
             continue  # nobody works on it
-        row |= {"runner": None, "attempts": max(row["attempts"], was_there["attempts"]) + 1}
         row["silent_at"] += passed if row["silent_at"] else 0.0
     for row in rows[name_of(ActionCallRow)]:
         row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0

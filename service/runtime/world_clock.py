@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, or_, update
 from sqlmodel import Session, col, select
 
+from service.conversation.turn_taking import leave_silent
 from service.errors import ClockHeld, Invalid, TickTooLong
 from service.locales import Phrase
 from service.memory.mind import tell_expired
@@ -85,6 +86,7 @@ def advance_clock(session: Session, world: WorldView, now: WorldTime) -> None:
     pass_time(session, world, now)
     _begin_day(session, world, now)
     flush_due(session, world.id, now)
+    leave_silent(session, world.id, now)
     session.get_one(WorldRow, world.id).now = now
 
 

@@ -207,10 +207,6 @@ class DailyBudget:
             if over is not None:
                 raise self._error(over, subject)
 
-    def allows_closing(self, session: Session) -> bool:
-        """Whether there is room for a closing."""
-        return self._over(ALL, _spent(session, ALL, self.day), _costs(session, closings=1, turns=0)) is None
-
     def _take(
         self, session: Session, wanted: Reservation, role: Role, thread: str, *, keep: bool
     ) -> Reservation | tuple[str, Subject, bool]:

@@ -2,27 +2,28 @@
 time, and gone in the transaction that writes what came of it. See docs/decisions/0037-one-runner-of-jobs.md.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, delete, text, tuple_, update
+from sqlalchemy import ColumnElement, bindparam, delete, text, tuple_, update
 from sqlmodel import Session, col, func, select
 
 from service.errors import RestoredMeanwhile
+from service.steady_time import steady_time
 from service.store.insert import upsert_rows
 from service.store.lease import Lease
-from service.store.tables import JobKey, JobRow
+from service.store.tables import ConversationKey, JobKey, JobRow
 
 HELD = Lease(holder=JobRow.runner)  # type: ignore[arg-type] # a column of the class
 _KEY = tuple_(col(JobRow.world_id), col(JobRow.kind), col(JobRow.key))
-_CLAIM = """
-    UPDATE jobs SET runner = :runner, tries = tries + 1 WHERE (world_id, kind, key) = (
+_CLAIM = text(
+    """
+    UPDATE jobs SET runner = :runner, tries = tries + 1 WHERE runner IS NULL AND (world_id, kind, key) = (
         SELECT j.world_id, j.kind, j.key FROM jobs j
-        WHERE NOT j.is_cancelled AND j.runner IS NULL AND j.due_at <= :now
+        WHERE NOT j.is_cancelled AND j.runner IS NULL AND j.due_at <= :now AND j.kind IN :kinds AND j.kind <> 'talk'
             AND (:kind = '' OR (j.world_id = :world_id AND j.kind = :kind AND :key IN ('', j.key)))
-            AND (SELECT count(*) FROM jobs h WHERE h.runner IS NOT NULL) < :most
+            AND (SELECT count(*) FROM jobs h WHERE h.runner IS NOT NULL AND h.kind <> 'talk') < :most
             AND NOT EXISTS (
                 SELECT 1 FROM jobs o WHERE o.world_id = j.world_id AND o.kind = j.kind AND o.owner = j.owner
                 AND (o.runner IS NOT NULL
@@ -31,6 +32,8 @@ _CLAIM = """
         ORDER BY j.priority, j.created_at LIMIT 1
     ) RETURNING world_id, kind, key, created_at, tries, asked
 """
+).bindparams(bindparam("kinds", expanding=True))
+_JOB = (JobRow.world_id, JobRow.kind, JobRow.key, JobRow.created_at, JobRow.tries, JobRow.asked)
 _ALONE = text("SELECT pg_advisory_xact_lock(7203917)")
 """PostgreSQL lets one process choose a job at a time: so the bound holds over all of them."""
 
@@ -38,6 +41,7 @@ _ALONE = text("SELECT pg_advisory_xact_lock(7203917)")
 class JobKind(StrEnum):
     """What a job does; those named first go first."""
 
+    TALK = "talk"
     REFLECTION = "reflection"
     VECTORS = "vectors"
     DELIVERY = "delivery"
@@ -53,25 +57,33 @@ class Job(NamedTuple):
     asked: int
 
 
-def enqueue(session: Session, *keys: JobKey) -> None:
-    """Let these be done; one that is being done is done once more. The caller commits."""
-    now, order = time.time(), list(JobKind)
+def job_of(key: ConversationKey) -> JobKey:
+    """What carries the conversation on."""
+    return JobKey(key.world_id, JobKind.TALK, key.conversation_id)
+
+
+def enqueue(session: Session, *keys: JobKey, at: float = 0.0, why: str = "") -> None:
+    """Let these be done, not before `at` (machine time); one that is being done is done once more. `why`: what has
+    failed before. The caller commits.
+    """
+    now, order = steady_time(), list(JobKind)
     rows = [
         {
             **key._asdict(),
             "owner": key.key.partition(":")[0],
             "priority": order.index(JobKind(key.kind)),
-            "due_at": now,
+            "due_at": max(at, now),
             "created_at": now,
             "tries": 0,
             "asked": 1,
             "is_cancelled": False,
-            "last_error": "",
+            "last_error": why,
         }
         for key in keys
     ]
-    upsert_rows(session, JobRow, rows, ("due_at", "is_cancelled"), ("asked",))
-    session.info["enqueued"] = True
+    upsert_rows(session, JobRow, rows, ("due_at", "is_cancelled", "last_error"), ("asked",))
+    if at <= now:
+        session.info.setdefault("enqueued", set()).update(key.kind for key in keys)
 
 
 def enqueue_missing(session: Session, due: Iterable[JobKey]) -> None:
@@ -81,33 +93,49 @@ def enqueue_missing(session: Session, due: Iterable[JobKey]) -> None:
 
 
 def claim(
-    session: Session, runner: str, busy: Collection[JobKey], *, most: int, only: JobKey | None = None
-) -> Job | None:
-    """Hold the job that is next; None: there is none, or `most` are held already. A quarter of them is left to what
-    somebody waits for: `only` that, where its key is empty any of the kind. Of what `runner` holds it is `busy` with
-    these; the others, and what dead processes held, may be held anew.
+    session: Session, runner: str, lost: Collection[JobKey], kinds: Collection[str], *, most: int, only: JobKey | None
+) -> list[Job]:
+    """Hold jobs of these kinds, those that are next, or `only` that one: with an empty key any of its kind. At most
+    `most` are held by all processes together; a quarter is left to what somebody waits for. Talks are not counted, and
+    held alone where they are the only kind. What dead processes held may be held anew, and what `runner` has `lost`.
     """
-    if session.get_bind().dialect.name == "postgresql":
-        session.execute(_ALONE)
-    HELD.give_back(session, col(JobRow.runner).is_not(None), HELD.is_open_to(session, runner), _KEY.not_in(list(busy)))
-    bound = {"runner": runner, "now": time.time(), "most": most if only else max(1, most * 3 // 4)}
-    found = session.execute(text(_CLAIM), {**bound, **(only or JobKey("", "", ""))._asdict()}).first()
-    return Job(JobKey(*found[:3]), *found[3:]) if found else None
+    row, found = JobRow, list[Any]()
+    talks = (col(row.kind) == JobKind.TALK, col(row.is_cancelled).is_(False), col(row.due_at) <= steady_time())
+    held = update(row).where(*talks, col(row.runner).is_(None)).values(runner=runner, tries=row.tries + 1)
+    if {*kinds} != {JobKind.TALK}:
+        if session.get_bind().dialect.name == "postgresql":
+            session.execute(_ALONE)
+        gone = (col(row.runner) != runner) | _KEY.in_(list(lost))
+        HELD.give_back(session, gone, HELD.is_open_to(session, runner))
+        bound = {"runner": runner, "now": steady_time(), "most": most if only else max(1, most * 3 // 4)}
+        wanted = (only or JobKey("", "", ""))._asdict()
+        while one := session.execute(_CLAIM, {**bound, **wanted, "kinds": list(kinds)}).first():
+            found.append(one)
+    if JobKind.TALK in kinds and only is None:
+        found += session.execute(held.returning(*map(col, _JOB)))
+    return [Job(JobKey(*one[:3]), *one[3:]) for one in found]
 
 
-def finish(session: Session, runner: str, job: Job, write: Callable[[Session], None] | None) -> None:
-    """Write what came of it; the job goes, or is due again where it was enqueued again. The caller commits.
+Write = Callable[[Session], float | None]
+"""Writes what came of a job; answers when (machine time) it is to be done again. None: never."""
+
+
+def finish(session: Session, runner: str, job: Job, write: Write | None) -> bool:
+    """Write what came of it; the job goes, or is due again where it was enqueued again, or by what is written. Answers
+    whether it is due at once. The caller commits.
 
     Raises:
         RestoredMeanwhile: the process does not hold it any more.
     """
-    if write is not None:
-        write(session)
+    at = write(session) if write is not None else None
     mine = (_KEY.in_([job.key]), col(JobRow.runner) == runner, col(JobRow.created_at) == job.created_at)
-    gone = delete(JobRow).where(*mine, col(JobRow.asked) == job.asked).returning(col(JobRow.key))
-    again = update(JobRow).where(*mine).values(runner=None, tries=0, last_error="").returning(col(JobRow.key))
-    if not (session.execute(gone).first() or session.execute(again).first()):
+    rests = delete(JobRow) if at is None else update(JobRow).values(runner=None, tries=0, due_at=at)
+    if session.execute(rests.where(*mine, col(JobRow.asked) == job.asked).returning(col(JobRow.key))).first():
+        return at is not None and at <= steady_time()
+    again = update(JobRow).where(*mine).values(runner=None).returning(col(JobRow.due_at))
+    if (found := session.execute(again).first()) is None:
         raise RestoredMeanwhile(world_id=job.key.world_id)
+    return bool(found[0] <= steady_time())
 
 
 def change_job(session: Session, key: JobKey, *which: object, **values: object) -> None:

@@ -78,8 +78,8 @@ class Database:
         threads = SQLITE_READERS if self.is_sqlite else threads
         self.engine = _engine(self.url, threads)
         self._writing = self.engine.execution_options(kataribe_write=True)
-        self.on_enqueued: Callable[[], object] = bool
-        """Called in any thread when a job was enqueued (see jobs.py), after the commit."""
+        self.on_enqueued: Callable[[set[str]], object] = bool
+        """Called in any thread with the kinds of jobs that were enqueued (see jobs.py), after the commit."""
         self.has_graph = False
         """What people remember is brought to a graph outside of it, too."""
         self.presence = Presence(self.url)
@@ -131,7 +131,7 @@ class Database:
             with session.begin():
                 done = work(session)
             if "enqueued" in session.info:
-                self.on_enqueued()
+                self.on_enqueued(session.info["enqueued"])
             return done
 
     def migrate(self) -> None:

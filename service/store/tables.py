@@ -294,16 +294,15 @@ class MovementRow(_OfWorld, table=True):
         "holds_clock",
         "stands_at",
         "asked_with",
-        "runner",
     ),
 )
-class ConversationRow(_Leased, _Spent, _OfWorld, table=True):
+class ConversationRow(_Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of the
-    living world. `runner` works on it, as long as that process lives. `awaits`: the person whose words a human is to
+    living world. `awaits`: the person whose words a human is to
     find next (None: nobody waits for a human); silence ends it at `silent_at` (machine time) or at the world time
-    `silent_at_minute`, 0: never. `attempts`: how often somebody set about its next turn, or its closing.
+    `silent_at_minute`, 0: never. `attempts`: how often its closing was tried again.
     `chat_idle_minutes` (of the machine) is set where it is a chat client's: so long may its user be silent.
     `holds_clock`: the world's clock stands while it runs. `told` is what the game said was going on when it began, line
     by line. `actions`: ids of all that may be asked of the game in it (None: what the content allows). `choices`: so
@@ -727,8 +726,7 @@ class ReflectionRow(OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
 
-    `phase` is due or done; `failure` is why the last try failed. What comes of it is known from `known_at`. `dropped`
-    are the insights that were kept out, and why.
+    `phase` is due or done. What comes of it is known from `known_at`. `dropped`: insights that were kept out, and why.
     """
 
     __tablename__ = "reflections"
@@ -739,7 +737,6 @@ class ReflectionRow(OfPerson, table=True):
     known_at: int = Field(sa_type=BigInteger)
     phase: str
     dropped: list[dict[str, str]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    failure: str | None = None
 
 
 @Policy(

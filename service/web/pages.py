@@ -1,5 +1,5 @@
 """Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, scenes, surveys,
-quality, a memory and how it hangs together.
+quality, work in the background, a memory and how it hangs together.
 """
 
 from collections.abc import Mapping
@@ -284,7 +284,7 @@ async def plain_page(rest: str, page: Asked) -> Response:
     """The pages that their scripts fill alone; and any other address below /view, where nothing is."""
     if rest.startswith("static/"):
         raise HTTPException(404)
-    return page.render(f"{rest}.html") if rest in ("scenes", "quality", "worlds") else page.missing()
+    return page.render(f"{rest}.html") if rest in ("scenes", "quality", "worlds", "work") else page.missing()
 
 
 def _actions(page: Visit) -> dict[str, str]:

@@ -20,8 +20,9 @@ from service.conversation.acting import NpcTurn
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.locales import Language
+from service.store.jobs import change_job, job_of
 from service.store.phase import Loudness
-from service.store.tables import ConversationRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from tests.api.conftest import Connect
 from tests.api.play import (
     LINES,
@@ -262,8 +263,7 @@ def let_wait_be_over(client: TestClient, conversation_id: str) -> None:
     """The time at which its closing is tried again has come."""
 
     def work(session: Session) -> None:
-        row = session.get_one(ConversationRow, ("main", conversation_id))
-        row.failure = {**(row.failure or {}), "next_try_at": "2026-01-01T00:00:00Z"}
+        change_job(session, job_of(ConversationKey("main", conversation_id)), due_at=0.0)
 
     client.app.state.deps.conversation.database.write_now(work)  # type: ignore[attr-defined]
 

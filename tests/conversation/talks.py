@@ -12,6 +12,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import Goal
 from service.conversation.start import Start, start, start_talk
+from service.conversation.turn_taking import leave_silent
 from service.llm.choose import ROLES, Models
 from service.llm.wrappers import Budgeted
 from service.memory.closing.context import ClosingAnswer
@@ -141,6 +142,7 @@ def pass_minutes(room: ConversationDependencies, minutes: int) -> None:
         room.worlds.open(session, "main", lock=True)
         row = session.get_one(WorldRow, "main")
         row.now = WorldTime(row.now + minutes)
+        leave_silent(session, "main", WorldTime(row.now))
 
     room.database.write_now(work)
 

@@ -9,7 +9,6 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.transcript import end
 from service.errors import ModelRateLimited, ModelServerError, ModelTimeout, ModelUnreachable
-from service.runtime.carried import ConversationRunner
 from service.store.phase import EndReason, Phase
 from tests.conversation.talks import (
     FAMILY,
@@ -25,6 +24,7 @@ from tests.conversation.talks import (
     talk,
     turns,
 )
+from tests.runtime.carrying import carried, carrying
 from tests.runtime.patience import until
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
@@ -101,15 +101,11 @@ def test_a_process_that_stops_while_a_talk_waits_leaves_it_to_the_next(
     conversation_id = meet(room)
 
     async def run() -> None:
-        runner = ConversationRunner(patient(room), sweep_seconds=0.02)
-        await runner.start()
-        await until(lambda: talk(room, conversation_id).waits_for_model)
-        await runner.stop()
+        async with carrying(patient(room)):
+            await until(lambda: talk(room, conversation_id).waits_for_model)
         script.enqueue(replies(FAMILY), says(THANKS, achieved=True, leaves=True), replies(FAREWELL), recollection())
-        runner = ConversationRunner(patient(room), sweep_seconds=0.02)
-        await runner.start()
-        await runner.wait(main(conversation_id))
-        await runner.stop()
+        async with carrying(patient(room)) as jobs:
+            await carried(room, jobs, main(conversation_id))
 
     asyncio.run(run())
     assert [turn.text for turn in turns(room, conversation_id)] == WHOLE

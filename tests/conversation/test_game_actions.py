@@ -21,14 +21,16 @@ from service.llm.chat import Prompt
 from service.llm.schema import schema_text
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
-from service.runtime.carried import ConversationRunner
+from service.runtime.jobs import Jobs
 from service.store.events import events_after, of_conversation
+from service.store.jobs import enqueue, job_of
 from service.store.phase import Audience, CallState, EndReason, Phase
-from service.store.tables import ActionCallRow, MemoryRow, PersonRow, WorldRow
+from service.store.tables import ActionCallRow, ConversationKey, MemoryRow, PersonRow, WorldRow
 from tests.content.village import GIVE, Entry
 from tests.conversation.talks import FAMILY, HELLO, THANKS, pass_minutes, rows, talk, turns
 from tests.conversation.test_human import begin, carry_on, speak, with_players
 from tests.memory.answers import closing, memory
+from tests.runtime.carrying import carried, carrying
 from tests.runtime.patience import PATIENCE_SECONDS, until
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
@@ -85,7 +87,9 @@ def lapse(room: ConversationDependencies) -> None:
     call_id = calls(room)[-1]["id"]
 
     def work(session: Session) -> None:
-        session.get_one(ActionCallRow, ("main", call_id)).deadline = 1.0
+        call = session.get_one(ActionCallRow, ("main", call_id))
+        call.deadline = 1.0
+        enqueue(session, job_of(ConversationKey("main", call.conversation_id)))
 
     room.database.write_now(work)
 
@@ -106,15 +110,10 @@ def is_offered(script: ScriptedModel) -> bool:
 
 
 @asynccontextmanager
-async def running(room: ConversationDependencies) -> AsyncIterator[ConversationRunner]:
+async def running(room: ConversationDependencies) -> AsyncIterator[Jobs]:
     """A process that carries conversations, for a while."""
-    runner = ConversationRunner(room, sweep_seconds=0.02)
-    await runner.start()
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            yield runner
-    finally:
-        await runner.stop()
+    async with carrying(room) as jobs, asyncio.timeout(PATIENCE_SECONDS):
+        yield jobs
 
 
 @pytest.mark.parametrize(
@@ -274,7 +273,6 @@ def test_only_what_is_confirmed_is_remembered(
 
     async def run() -> None:
         async with running(played) as runner:
-            runner.submit(main(conversation_id))
             await until(lambda: talk(played, conversation_id).phase == Phase.CLOSING)
             await asyncio.sleep(0.1)
         async with running(played) as runner:  # whatever stops meanwhile, it is asked for once
@@ -284,7 +282,7 @@ def test_only_what_is_confirmed_is_remembered(
                 lapse(played)
             else:
                 answers(played, conversation_id, ok=ok)
-            await runner.wait(main(conversation_id))
+            await carried(played, runner, main(conversation_id))
 
     asyncio.run(run())
     (call,) = calls(played)
@@ -301,24 +299,20 @@ def test_an_answer_may_wait_for_the_game(room: ConversationDependencies, script:
     played = with_actions(room, GIVE | {"awaitResult": True, "cooldownMinutes": 0})
     script.enqueue(gives(), gives(), gives(FAMILY, None))
     conversation_id = begin(played)
-    key = main(conversation_id)
 
     def said() -> int:
         return len(turns(played, conversation_id))
 
     async def run() -> None:
-        async with running(played) as runner:
+        async with running(played):
             speak(played, conversation_id, HELLO)
-            runner.carry_on(key)
             await until(lambda: said() == 2)
             speak(played, conversation_id, THANKS)
-            runner.carry_on(key)
             await asyncio.sleep(0.1)
-        async with running(played) as runner:  # a new process waits on
+        async with running(played):  # a new process waits on
             await asyncio.sleep(0.1)
             assert (said(), len(script.history)) == (3, 1)
             answers(played, conversation_id, ok=False, message="The bag is stuck.")
-            runner.carry_on(key)
             await until(lambda: said() == 4)
             speak(played, conversation_id, HELLO)
             lapse(played)

@@ -1,6 +1,7 @@
 """Owns the tests of humans in conversations: what they say, when it is their turn, and what is remembered of it."""
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +13,13 @@ from service.conversation.engine import Engine
 from service.conversation.human import Words, hand_over, leave_in_silence, say
 from service.conversation.start import Start, start_with_player
 from service.conversation.transcript import end
-from service.conversation.turn_taking import silent
 from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
 from service.memory.recall import remembered
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
+from service.store.jobs import change_job, job_of
 from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, MemoryRow, SummaryRow, TurnRow
+from service.store.tables import JobRow, MemoryRow, SummaryRow, TurnRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -134,15 +135,19 @@ def test_silence_ends_it(room: ConversationDependencies, passed: dict[str, float
     conversation_id = begin(played)
     pass_minutes(played, 59)
 
-    async def wait() -> list[ConversationKey]:
-        await asyncio.sleep(0.05)
-        return await played.database.read(silent)
+    def leaves() -> bool:
+        return played.database.write_now(lambda s: leave_in_silence(s, played.worlds, main(conversation_id)))
 
-    by_machine = "silence_minutes" in passed
-    assert asyncio.run(wait()) == ([main(conversation_id)] if by_machine else [])
-    pass_minutes(played, 1)
-    assert played.database.read_now(silent) == [main(conversation_id)]
-    assert played.database.write_now(lambda s: leave_in_silence(s, played.worlds, main(conversation_id)))
+    time.sleep(0.05)
+    job = job_of(main(conversation_id))
+    if "silence_minutes" in passed:
+        assert played.database.read_now(lambda s: s.get_one(JobRow, job)).due_at <= time.time()
+    else:
+        played.database.write_now(lambda s: change_job(s, job, due_at=time.time() + 3600))
+        assert not leaves()
+        pass_minutes(played, 1)
+        assert played.database.read_now(lambda s: s.get_one(JobRow, job)).due_at <= time.time(), "it is looked at"
+    assert leaves()
     row = talk(played, conversation_id)
     assert (row.end_reason, row.phase, row.awaits) == (EndReason.SILENCE, Phase.CLOSED, None)
     assert not engaged(played)

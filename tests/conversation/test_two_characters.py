@@ -16,7 +16,6 @@ from service.memory.record import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
-from service.runtime.carried import ConversationRunner
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
@@ -44,6 +43,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.memory.answers import memory
+from tests.runtime.carrying import carried, carrying
 from tests.scripted_model import ScriptedModel
 from tests.store.conversations import main
 
@@ -169,10 +169,8 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     script.enqueue(pair_recollection(), says("It is me again.", leaves=True), replies("So it is.", leaves=True))
 
     async def run() -> str:
-        runner = ConversationRunner(room)
-        runner.submit(main(conversation_id))
-        await runner.wait(main(conversation_id))
-        await runner.stop()
+        async with carrying(room) as jobs:
+            await carried(room, jobs, main(conversation_id))
         pass_minutes(room, 24 * 60)
         place(room)
         place(room, "mio")

@@ -23,8 +23,8 @@ from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.memory.closing.context import ClosingAnswer
 from service.memory.record import Group
-from service.runtime.carried import ConversationRunner
-from service.store.jobs import JobKind
+from service.runtime.jobs import Jobs
+from service.store.jobs import JobKind, change_job, job_of
 from service.store.lease import Lease
 from service.store.phase import Audience, EndReason, Phase
 from service.store.presence import Presence
@@ -32,6 +32,7 @@ from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
+    JobRow,
     SummaryRow,
     UsageRow,
     WorldRow,
@@ -57,6 +58,7 @@ from tests.conversation.talks import (
 )
 from tests.memory.answers import closing
 from tests.memory.remote import RemoteGraph
+from tests.runtime.carrying import carried, carrying
 from tests.runtime.patience import PATIENCE_SECONDS, until
 from tests.runtime.trying import trying
 from tests.scripted_model import ScriptedModel
@@ -67,13 +69,18 @@ AOI = Group(world_id="main", person_id="aoi")
 
 
 @asynccontextmanager
-async def _running(room: ConversationDependencies) -> AsyncIterator[ConversationRunner]:
-    runner = ConversationRunner(room, sweep_seconds=0.02)
-    await runner.start()
-    try:
+async def _running(room: ConversationDependencies) -> AsyncIterator[Jobs]:
+    async with carrying(room) as runner:
         yield runner
-    finally:
-        await runner.stop()
+
+
+async def _dropped(jobs: Jobs, conversation_id: str) -> None:
+    async with jobs.dropped(job_of(main(conversation_id))):
+        """What was being made is dropped."""
+
+
+def _hold(room: ConversationDependencies, conversation_id: str, runner: str) -> None:
+    room.database.write_now(lambda s: change_job(s, job_of(main(conversation_id)), runner=runner))
 
 
 def _texts(room: ConversationDependencies, conversation_id: str) -> list[str]:
@@ -104,7 +111,7 @@ def _crashes(prompt: Prompt[Any]) -> BaseModel:
 def _carried(room: ConversationDependencies, conversation_id: str) -> ConversationRow:
     async def run() -> None:
         async with _running(room) as runner, asyncio.timeout(PATIENCE_SECONDS):
-            await runner.wait(main(conversation_id))
+            await carried(room, runner, main(conversation_id))
 
     asyncio.run(run())
     return talk(room, conversation_id)
@@ -152,8 +159,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
         script.enqueue(*talk_of_family())
         conversation_id = meet(room)
         async with _running(room) as runner:
-            runner.submit(main(conversation_id))
-            await runner.wait(main(conversation_id))
+            await carried(room, runner, main(conversation_id))
             await trying(room, JobKind.DELIVERY)
             facts = await room.memory.recall(AOI, "", at=room.worlds.start, limit=9)
         return conversation_id, [found.memory.text for found in facts]
@@ -180,12 +186,12 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
         asyncio.run((Engine(room).converse if committed < 4 else Engine(room).close)(main(conversation_id)))
     assert len(turns(room, conversation_id)) == committed
     assert talk(room, conversation_id).phase == (Phase.RUNNING if committed < 4 else Phase.CLOSING)
-    _set(room, conversation_id, runner="1-a process that is gone")
+    _hold(room, conversation_id, "1-a process that is gone")
     script.enqueue(*words[committed:])
 
     async def run() -> None:
         async with _running(room) as runner:
-            await runner.wait(main(conversation_id))
+            await carried(room, runner, main(conversation_id))
 
     asyncio.run(run())
     assert _texts(room, conversation_id) == WHOLE
@@ -205,12 +211,11 @@ def test_what_a_living_process_holds_is_left_alone_and_taken_up_as_soon_as_that_
     async def run() -> tuple[int, str]:
         async with _running(room) as runner:
             conversation_id = meet(room)
-            _set(room, conversation_id, runner=other.new_holder())
-            runner.submit(main(conversation_id))
+            _hold(room, conversation_id, other.new_holder())
             await asyncio.sleep(0.15)
             asked = len(script.history)
             other.close()
-            await runner.wait(main(conversation_id))
+            await carried(room, runner, main(conversation_id))
             return asked, conversation_id
 
     asked, conversation_id = asyncio.run(run())
@@ -225,9 +230,7 @@ def test_two_replicas_carry_a_conversation_once(room: ConversationDependencies, 
     async def run() -> str:
         async with _running(room) as one, _running(room) as two:
             conversation_id = meet(room)
-            one.submit(main(conversation_id))
-            two.submit(main(conversation_id))
-            await asyncio.gather(one.wait(main(conversation_id)), two.wait(main(conversation_id)))
+            await asyncio.gather(carried(room, one, main(conversation_id)), carried(room, two, main(conversation_id)))
             return conversation_id
 
     conversation_id = asyncio.run(run())
@@ -277,12 +280,10 @@ def test_conversations_of_others_go_on_beside(room: ConversationDependencies, sc
     async def run() -> None:
         async with _running(room) as runner:
             ids = [meet(room), meet(room, character_id="mio", npc_id="npc_hamako")]
-            for conversation_id in ids:
-                runner.submit(main(conversation_id))
             await until(lambda: len(arrived) == 2)  # each was asked while the other's model still thought
             assert all(turns(room, conversation_id) == [] for conversation_id in ids)
             script.latency_seconds = 0
-            await asyncio.gather(*(runner.wait(main(conversation_id)) for conversation_id in ids))
+            await asyncio.gather(*(carried(room, runner, main(conversation_id)) for conversation_id in ids))
 
     asyncio.run(run())
     assert sorted(arrived) == ["aoi", "mio"]
@@ -307,12 +308,11 @@ def test_interrupting_drops_the_utterance_in_the_making(room: ConversationDepend
         script.enqueue(says(HELLO), _hangs(script, replies(FAMILY)), _empty())
         async with _running(room) as runner:
             conversation_id = meet(room)
-            runner.submit(main(conversation_id))
             await until(lambda: script.latency_seconds > 0)
             script.latency_seconds = 0
             await room.database.write(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
-            await runner.interrupt(main(conversation_id))
-            await asyncio.wait_for(runner.wait(main(conversation_id)), PATIENCE_SECONDS)
+            await _dropped(runner, conversation_id)
+            await asyncio.wait_for(carried(room, runner, main(conversation_id)), PATIENCE_SECONDS)
             return conversation_id
 
     conversation_id = asyncio.run(run())
@@ -333,7 +333,7 @@ def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
         async with _running(room) as runner:
             conversation_id = meet(room)
             await room.database.write(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
-            await runner.interrupt(main(conversation_id))
+            await _dropped(runner, conversation_id)
             await until(lambda: "settled" in stream.told)
 
     asyncio.run(run())
@@ -347,22 +347,22 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(
 
     async def stopped_midway() -> str:
         script.enqueue(*words[:2], _hangs(script, says(THANKS)))
-        async with _running(room) as runner:
+        async with _running(room):
             conversation_id = meet(room)
-            runner.submit(main(conversation_id))
             await until(lambda: script.latency_seconds > 0)
         script.latency_seconds = 0
         return conversation_id
 
     conversation_id = asyncio.run(stopped_midway())
     left = talk(room, conversation_id)
-    assert (left.phase, left.runner) == (Phase.RUNNING, None)  # nobody is to wait for it
+    assert left.phase == Phase.RUNNING
+    assert [row["runner"] for row in rows(room, JobRow)] == [None], "nobody is to wait for it"
     assert _texts(room, conversation_id) == WHOLE[:2]
     script.enqueue(*words[2:])
 
     async def next_process() -> None:
         async with _running(room) as runner:
-            await asyncio.wait_for(runner.wait(main(conversation_id)), PATIENCE_SECONDS)
+            await asyncio.wait_for(carried(room, runner, main(conversation_id)), PATIENCE_SECONDS)
 
     asyncio.run(next_process())
     assert _texts(room, conversation_id) == WHOLE
@@ -378,22 +378,19 @@ def test_what_the_living_world_holds_is_left_to_it(
     if phase == Phase.CLOSING:
         asyncio.run(Engine(room).converse(main(held)))
     asked = len(script.history)
-    _set(room, held, clock_policy="minute", talk_id="aoi@1", runner="1-somebody")
+    _set(room, held, clock_policy="minute", talk_id="aoi@1")
 
     async def run() -> None:
         async with _running(room) as runner:
-            runner.submit(main(held))
-            await runner.interrupt(main(held))
+            await _dropped(runner, held)
             other = meet(room, character_id="mio", npc_id="npc_hamako")
             script.enqueue(says(HELLO, leaves=True), replies("Bye."), _empty()) if phase == Phase.CLOSING else _instead(
                 script
             )
-            runner.submit(main(other))
-            await runner.wait(main(other))
+            await carried(room, runner, main(other))
 
     asyncio.run(run())
-    row = talk(room, held)
-    assert (row.phase, row.runner) == (phase, "1-somebody")
+    assert talk(room, held).phase == phase
     assert len(script.history) == asked + 3, "only the other talk's two utterances and closing"
 
 
@@ -415,7 +412,7 @@ def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
     async def run() -> None:
         async with _running(room) as runner:
             await room.database.write(lambda s: end(s, room.worlds, "main", held, EndReason.ENDED_BY_CLIENT))
-            await runner.interrupt(main(held))
+            await _dropped(runner, held)
             await asyncio.sleep(0.1)  # several sweeps
 
     asyncio.run(run())
@@ -434,8 +431,7 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
     async def run() -> None:
         async with _running(room) as runner:
             await room.database.write(lambda s: reopen(s, s.get_one(ConversationRow, main(held))))
-            runner.submit(main(held))
-            await asyncio.wait_for(runner.wait(main(held)), PATIENCE_SECONDS)
+            await asyncio.wait_for(carried(room, runner, main(held)), PATIENCE_SECONDS)
 
     asyncio.run(run())
     assert talk(room, held).phase == Phase.CLOSED
@@ -453,17 +449,18 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
     async def run() -> None:
         conversation_id = meet(room)
         async with _running(spent) as runner:
-            runner.submit(main(conversation_id))
-            await runner.wait(main(conversation_id))
+            await carried(room, runner, main(conversation_id))
             assert _failure(room, conversation_id) == "model-server-error"
             room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
-            runner.submit(main(conversation_id))
-            await runner.wait(main(conversation_id))
+            await carried(room, runner, main(conversation_id))
             assert talk(room, conversation_id).phase == Phase.CLOSING_FAILED
             assert _failure(room, conversation_id) == "budget-exhausted"
             asked = len(script.history)
             script.enqueue(talk_of_family()[4])
+            job = room.database.read_now(lambda s: s.get_one(JobRow, job_of(main(conversation_id))))
+            assert 3600 * 11.9 < job.due_at - time.time() <= 3600 * 12, "until the day is over"
             now[0] = datetime(2026, 4, 2, tzinfo=UTC)
+            room.database.write_now(lambda s: change_job(s, job_of(main(conversation_id)), due_at=0.0))
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
             assert len(script.history) == asked + 1
         told = [event["kind"] for event in events_told_to(room, Audience.WORLD)]
@@ -484,7 +481,8 @@ def test_of_two_replicas_one_tries_a_failed_closing_again(
     async def run() -> None:
         async with _running(room), _running(room):
             failure = talk(room, conversation_id).failure or {}
-            _set(room, conversation_id, failure={**failure, "next_try_at": machine_time()})
+            assert failure["next_try_at"] > machine_time()
+            room.database.write_now(lambda s: change_job(s, job_of(main(conversation_id)), due_at=0.0))
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
 
     asyncio.run(run())

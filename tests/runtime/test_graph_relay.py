@@ -8,7 +8,7 @@ from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.record import Embedded, Group, Kind, Memory
-from service.runtime.carried import ConversationRunner, jobs_of
+from service.runtime.carried import jobs_of
 from service.runtime.made_people import forget_character, forget_world
 from service.runtime.memory_jobs import Deliveries
 from service.runtime.snapshots import keep, read_snapshot, restore
@@ -132,15 +132,13 @@ def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
 
     async def run() -> str:
         graph.slow = asyncio.Event()
-        runner, jobs = ConversationRunner(house, sweep_seconds=0.02), jobs_of(house)
+        jobs = jobs_of(house)
         await jobs.start()
-        await runner.start()
         await asyncio.sleep(0.05)  # the delivery hangs
         conversation_id = meet(house)
         await until(lambda: talk(house, conversation_id).phase == Phase.CLOSED)
         assert graph.taken == []
         graph.slow.set()
-        await runner.stop()
         await jobs.stop()
         return conversation_id
 

@@ -15,7 +15,7 @@ from sqlalchemy import update
 from sqlmodel import Session, select
 
 from service.errors import NotFound
-from service.runtime.jobs import Jobs
+from service.runtime.jobs import Jobs, Work
 from service.store.jobs import JobKind, enqueue
 from service.store.session import Database
 from service.store.tables import InstallationRow, JobKey, JobRow
@@ -28,7 +28,7 @@ def key(name: str, world_id: str = "main") -> JobKey:
     return JobKey(world_id, JobKind.REFLECTION, name)
 
 
-class Works:
+class Works(Work):
     """Counts what is done in the store, one call of the installation for each."""
 
     kind = JobKind.REFLECTION
@@ -193,7 +193,7 @@ async def test_a_job_of_a_world_that_was_brought_back_meanwhile_writes_nothing(d
 async def test_the_bound_and_the_order_hold_over_two_replicas(postgres_url: str) -> None:
     one, other = Database(postgres_url), Database(postgres_url)
     one.migrate()
-    works = Works(0.05)
+    works = Works(0.3)
     begin(one, *(f"person_{number % 5}:{number}" for number in range(20)))
     async with doing(one, works, most=4), doing(other, works, most=4):
         await until(lambda: not waiting(one))

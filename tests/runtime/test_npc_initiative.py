@@ -20,7 +20,6 @@ from service.errors import Busy, Invalid
 from service.locales import Language
 from service.people.attitude import set_affinity
 from service.people.worlds import WorldRepository
-from service.runtime.carried import ConversationRunner
 from service.runtime.made_people import place_person, put_person
 from service.runtime.npc_initiative import LEFT_ALONE_MINUTES, open_talks
 from service.runtime.world_edits import Observation, observe
@@ -35,6 +34,7 @@ from service.store.tables import (
     SummaryRow,
 )
 from tests.conversation.talks import BESIDE_TARO, engaged, pass_minutes, rows, says, turns
+from tests.runtime.carrying import carrying
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.runtime.patience import until
 from tests.runtime.worlds import command
@@ -244,12 +244,8 @@ def test_a_former_process_was_killed_before_the_first_line(
     script.enqueue(says(HELLO))
 
     async def go_on() -> None:
-        runner = ConversationRunner(placed, sweep_seconds=0.02)
-        await runner.start()
-        try:
+        async with carrying(placed):
             await until(lambda: bool(turns(placed, the_talk(placed))))
-        finally:
-            await runner.stop()
 
     asyncio.run(go_on())
     assert [(turn.speaker_id, turn.text) for turn in turns(placed, the_talk(placed))] == [("npc_taro", HELLO)]

@@ -85,6 +85,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
             ("/view/scenes/S001/report?", "#feelings thead"),
             ("/view/surveys?", "#survey button"),
             ("/view/quality?", "#worst q"),
+            ("/view/work?", "#work li"),
             ("/view/npcs/npc_taro?", CARD),
             ("/view/characters/aoi?", CARD),
             ("/view/characters/aoi/graph?", ".entity.said"),

@@ -23,6 +23,7 @@ PATHS = (
     "/view/characters/aoi/graph",
     "/view/npcs/npc_taro",
     "/view/quality",
+    "/view/work",
     "/view/worlds",
     "/view/nowhere",
     "/login",

@@ -43,6 +43,7 @@ from service.runtime.world_session import WorldSession
 from service.store.events import Asked
 from service.store.idempotency import Once, Replayed, once
 from service.store.ids import new_id
+from service.store.jobs import job_of
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.store.usage import count
@@ -161,7 +162,6 @@ async def begin(deps: Core, world_id: str, wanted: ChatTarget, body: ChatIn, req
         begun = known.answer
     for key in task.ended:
         deps.conversation.stream.hush(key)
-        deps.runner.carry_on(key)
     if begun.get("conversation_id") is not None:
         deps.conversation.stream.hush(ConversationKey(world_id, begun["conversation_id"]))
     deps.conversation.stream.tell_people(world_id, (wanted.player_id,))
@@ -310,13 +310,12 @@ async def _turn(speech: AnswerStream, deps: Core, key: ConversationKey, index: i
     """The turn, spoken by whoever carries the conversation. Who leaves has heard no more than that."""
     try:
         with deps.conversation.stream.mailbox(key) as box:
-            deps.runner.carry_on(key)
             while (turn := await _turn_said(deps, key, index)) is None:
                 await _hear(speech, box, key, index)
     except asyncio.CancelledError:
-        await deps.runner.drop(key)
         worlds = deps.conversation.worlds
-        await deps.conversation.database.write(lambda s: break_off(s, worlds, key, index, speech.heard.strip()))
+        async with deps.jobs.dropped(job_of(key)):
+            await deps.conversation.database.write(lambda s: break_off(s, worlds, key, index, speech.heard.strip()))
         deps.conversation.stream.hush(key)
         raise
     usage = Usage(

@@ -16,7 +16,7 @@ from service.conversation.human import WORDS_MAX
 from service.errors import ModelBroken, ModelRateLimited, ModelRefused, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.locales import Language, sentences
-from service.runtime.carried import SWEEP_SECONDS
+from service.runtime.jobs import LOOKS_EVERY_SECONDS
 from tests.api.conftest import Connect
 from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
@@ -79,7 +79,7 @@ def test_a_machine_whose_clock_steps_by_two_hours_ends_no_players_talk(
         conversation_id = begin(client)
         say(client, conversation_id, HELLO)
         monkeypatch.setattr(time, "time", lambda: clock() + 2 * 3600)
-        time.sleep(2 * SWEEP_SECONDS)  # who looks for talks in which somebody is silent has come by
+        time.sleep(2 * LOOKS_EVERY_SECONDS)  # who looks for talks in which somebody is silent has come by
         assert client.get(f"/conversations/{conversation_id}").json()["awaits"] == "ken"
         assert say(client, conversation_id, THANKS)["answer"]["text"] == GLAD
 

@@ -83,7 +83,7 @@ class PostEntry(ContentModel):
 class BackgroundEntry(ContentModel):
     """A picture that the page draws beneath a map, in the units of its nodes."""
 
-    file: PictureName = Field(description="which, as `pictures/harbour.svg` / どの絵か(`pictures/…`)")
+    file: PictureName = Field(description="which, as `pictures/harbour.svg` / どの絵か(`pictures/harbour.svg`)")
     x: Coordinate = Field(default=0, description="its left edge / 左端の位置")
     y: Coordinate = Field(default=0, description="its upper edge / 上端の位置")
     width: PositiveCoordinate = Field(description="how wide it is / 幅")

@@ -127,7 +127,8 @@ export class Village {
       if (to) {
         const hop = Math.abs(Math.sin(ms / 130 + spot.node.length)) * 3;
         spots.set(person.id, { x: from.x + (to.x - from.x) * spot.part, y: from.y + (to.y - from.y) * spot.part, hop });
-      } else groups.set(spot.node, [...(groups.get(spot.node) ?? []), person]);
+      } else if (groups.has(spot.node)) groups.get(spot.node).push(person);
+      else groups.set(spot.node, [person]);
     }
     const walkers = new Set(spots.keys());
     for (const [node, group] of groups) this.stand(node, group, spots);
@@ -276,7 +277,8 @@ function put(one, x, y) {
   if (one.at === at) return;
   one.at = at;
   moveTo(one.node, x, y);
-  one.node.style.zIndex = Math.round(y);
+  const depth = Math.round(y / 16);
+  if (one.depth !== depth) one.node.style.zIndex = one.depth = depth;
 }
 
 function drop(kept, seen) {

@@ -28,6 +28,7 @@ export class Past {
   /** The world goes on: the bar becomes longer, unless somebody looks back. */
   hear({ now, started_at: started }) {
     if (this.isShown) return;
+    $("bar").disabled = $("replay").disabled = false;
     const until = minuteOf(now);
     Object.assign($("bar"), { min: Math.max(minuteOf(started), until - BACK), max: until, value: until });
     this.tell(until);

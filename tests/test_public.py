@@ -34,7 +34,7 @@ async def test_turns_are_told_as_they_are_spoken_and_then_remembered(world: kata
     talk = await world.talk(turns[0].conversation_id)
     assert [turn.text for turn in turns] == [turn.text for turn in talk.turns]
     assert talk.is_closed
-    assert talk.end_reason is kataribe.EndReason.GOAL_ACHIEVED
+    assert talk.end_reason is kataribe.EndReason.WANTS_TO_END
     assert len(await world.summaries("aoi")) == 1
     assert await world.memories("npc_taro")
 

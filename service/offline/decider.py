@@ -42,8 +42,8 @@ def decide(context: DecisionContext, rng: random.Random) -> Decision:
     decided = Decision(thought=rng.choice(thoughts)[:200], choice=offer.number, target="", goal="", success_criteria="")
     if why != "talk":
         return decided
-    goal = set_goal(context.speaker, offer.partner_name, context.language, rng)
-    return decided.model_copy(update={"target": offer.partner_name[:80], **goal.model_dump()})
+    wanted = set_goal(context.speaker, offer.partner_name, context.language, rng).model_dump()
+    return decided.model_copy(update={"target": offer.partner_name[:80], **wanted})
 
 
 def _reason(context: DecisionContext, offer: Offer, *, is_social: bool) -> tuple[int, str]:

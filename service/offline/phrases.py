@@ -44,9 +44,17 @@ class Phrases:
         """Whether a text bears a mark: a regular expression of `offline.marks`."""
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in self.texts[f"marks.{mark}"])
 
+    def without(self, mark: str, text: str) -> str:
+        """The text with blanks in the place of what is marked so."""
+        return re.sub("|".join(self.texts[f"marks.{mark}"]), " ", text, flags=re.IGNORECASE)
+
     def asks(self, text: str) -> bool:
         """Whether one of its sentences ends as a question does."""
         return any(self.has("question", sentence) for sentence in sentences(text))
+
+    def asked(self, text: str) -> str:
+        """Its questions, without small talk."""
+        return " ".join(one for one in sentences(self.small_talk.sub("\n", text)) if self.has("question", one))
 
     def fact(self, name: str, fact: str) -> str:
         """An authored fact as a sentence that names whose it is."""
@@ -126,14 +134,14 @@ def recollections(line: str, language: Language) -> list[Recollection]:
 
 def words_of(name: str, text: str, language: Language) -> str:
     """The words that a summary quotes of that one; "": none."""
-    form = re.escape(sentence(language, "remembered.said", name=name, said="\0")).replace("\0", "(.+)")
-    found = re.search(form, text)
-    return found[1] if found else ""
+    form = sentence(language, "remembered.said", name=name, said="\0")
+    return str((*re.findall(re.escape(form).replace("\0", "(.+)"), text), "")[0])
 
 
 def _recollection(ago: str, name: str, clause: str, language: Language) -> Recollection:
     if name:
-        words = _form(language, "remembered.words").fullmatch(clause)
+        forms = (_form(language, key).fullmatch(clause) for key in ("remembered.words", "remembered.said"))
+        words = next(filter(None, forms), None)
         return Recollection(ago, name, clause, words["told"] if words else clause)
     quoted = _form(language, "remembered.said").fullmatch(clause) or _TURN.fullmatch(clause)
     return Recollection(ago, quoted["name"] if quoted else "", clause, quoted["told"] if quoted else clause)
@@ -160,7 +168,7 @@ def lines_of(profile: CharacterProfile | NpcProfile, kind: LineKind, phrases: Ph
     marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
 
     def kind_of(line: str) -> str:
-        other = "question" if phrases.asks(line) else "statement"
+        other = "question" if phrases.has("question", line) else "statement"
         return next((mark for mark in marked if phrases.has(mark, line)), other)
 
     lines = filter(None, map(str.strip, profile.lines))

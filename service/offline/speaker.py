@@ -1,5 +1,6 @@
-"""Owns the speaker, in a talk or a scene: greets, says an authored line or fact that fits, asks back, takes its leave;
-beside its words it thinks and acts, asks something of the game, and suggests lines; and who is next. Nothing twice.
+"""Owns the speaker, in a talk or a scene: greets, answers with what bears on what it is asked or does not know, asks
+back, takes its leave; beside its words it thinks and acts, asks something of the game, and suggests lines; and who is
+next. Nothing twice.
 """
 
 import random
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 
 from service.content.profile import Emotion
 from service.conversation.acting import CharacterTurn, NpcTurn, OpeningTurn, SceneTurn
+from service.conversation.context_selection import bearing
 from service.conversation.moderator import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
 from service.conversation.prompt import (
     PromptContext,
@@ -35,14 +37,8 @@ from service.offline.phrases import (
 )
 from service.store.phase import Loudness, OpenedFor
 
-_PATIENCE = 4
+_PATIENCE = 3
 """Own turns after which the opener leaves."""
-_ENOUGH = 2
-"""Things told that are news enough, whatever the goal was; and replies the opener waits for."""
-_ANSWERS = 0.06
-"""Likeness of something told to the goal that achieves it."""
-_RECALLS = 0.1
-"""Likeness of what the partner once told to what it says now that brings it to mind."""
 _COLD, _WARM = -40, 40
 _LONGEST, _LONGEST_QUOTE = 400, 110
 
@@ -53,8 +49,8 @@ def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn
     words, leaves = speaker.words()
     turn: dict[str, object] = {"utterance": speaker.utter(words), "emotion": speaker.emotion, "wants_to_end": leaves}
     if context.begins:
-        sets_goal = context.sets_goal and context.goal is None
-        turn |= speaker.goal.model_dump() if sets_goal else {"goal_achieved": speaker.is_done()}
+        # Whether it is achieved a rule cannot judge.
+        turn |= {"goal_achieved": False} if context.goal or not context.sets_goal else speaker.goal.model_dump()
     if context.actions:
         turn["action"] = act(context)
     if context.choices:
@@ -63,9 +59,7 @@ def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn
 
 
 class OfflineSpeaker:
-    """One person at one moment. A turn is a greeting at first, a word on what was heard, something told, and a question
-    or a goodbye.
-    """
+    """One person at one moment. A turn is a greeting at first, something told, and a question or a goodbye."""
 
     def __init__(self, context: PromptContext, rng: random.Random) -> None:
         self.context, self.rng = context, rng
@@ -75,6 +69,7 @@ class OfflineSpeaker:
         self.theirs = [line.text for line in context.lines if line.speaker_id != context.speaker.id]
         self.heard = self.theirs[-1] if self.theirs else ""
         self.is_asked = self.phrases.asks(self.heard)
+        self.asked = self.phrases.asked(self.heard)
         self.is_bidden = any(self.phrases.has("farewell", sentence) for sentence in sentences(self.heard)[-2:])
         self.is_cold = context.mood == "angry" or context.affinity <= _COLD
         self.goal = context.goal or set_goal(context.speaker, context.partner_name, context.language, rng)
@@ -88,14 +83,11 @@ class OfflineSpeaker:
         if self.is_bidden:
             return [self.bye()], True
         is_over, greeting = self.is_over(), self.greeting()
-        told = "" if is_over and not self.is_asked else self.news()
-        question = "" if is_over else self.question(told)
-        leaves = not (told or question) or is_over
-        lead = self.lead(told, leaves=leaves)
-        if self.phrases.asks(lead):
-            return [lead], False
-        thanks = self.say("thanks") if leaves and self.is_done() else ""
-        return [*greeting, lead, told, thanks, self.bye() if leaves else question], leaves
+        told = self.news() if self.is_asked or not is_over else ""
+        question = "" if is_over or self.phrases.asks(told) else self.question(told)
+        leaves = is_over or not (told or question)
+        thanks = self.say("thanks") if leaves and any(map(self.phrases.told, self.theirs)) else ""
+        return [*greeting, told, thanks, self.bye() if leaves else question], leaves
 
     def greeting(self) -> list[str]:
         """A greeting, and who I am if we have not met; in the first turn."""
@@ -105,47 +97,52 @@ class OfflineSpeaker:
         has_met = context.acquainted or context.times_met or context.meetings or context.unsettled
         return [self.hello(), self.say("again" if has_met or context.said_today else "introduce")]
 
-    def lead(self, told: str, *, leaves: bool) -> str:
-        """A word on what was heard; a reply of its author's may be all it says, if that asks."""
-        if self.is_asked:
-            return self.say("answer" if told else "nothing")
-        reply = "" if leaves else self.line("reply")
-        return reply or self.say("react") if self.heard else ""
-
     def news(self) -> str:
-        """What it tells: why it came, what the partner once told, or a word of its own that bears on the moment."""
-        context, query = self.context, f"{self.wanted} {self.heard}"
-        if context.opened_for in (OpenedFor.PROMISE, OpenedFor.URGENT) and not self.own:
-            matter = quotable(clip(context.matter, _LONGEST_QUOTE, self.phrases))
-            return self.say("due" if context.opened_for == OpenedFor.PROMISE else "news", said=matter)
-        recalled = "" if self.is_cold else self.recalled(query, _RECALLS if self.heard else 0.0)
-        must_fit = self.is_cold or (context.begins and not self.is_asked)
-        return recalled or self.tell(query, _ANSWERS if must_fit else 0.0)
+        """What it tells: why it came, the answer to what it is asked, a word on what was heard; or, where it is asked
+        for nothing in particular or begins, what the partner once told, or something of itself.
+        """
+        if self.context.opened_for in (OpenedFor.PROMISE, OpenedFor.URGENT) and not self.own:
+            key = "due" if self.context.opened_for == OpenedFor.PROMISE else "news"
+            return self.say(key, said=quotable(clip(self.context.matter, _LONGEST_QUOTE, self.phrases)))
+        if self.asked:
+            return self.answer()
+        if self.heard and not self.is_asked:
+            return self.line("reply") or self.recalled(self.heard) or self.tell(self.heard, bears=True)
+        recalled = "" if self.heard or self.is_cold else self.recalled(self.wanted, anyway=True)
+        return recalled or self.tell(f"{self.wanted} {self.heard}", bears=self.is_cold)
+
+    def answer(self) -> str:
+        """What bears on what it is asked, of the partner itself what that one has told; else that it does not know,
+        unless it was asked in answer to its greeting.
+        """
+        if self.phrases.has("who", self.asked):
+            return self.say("introduce")
+        query = self.phrases.without("little", self.asked)
+        if self.phrases.has("own", self.asked):
+            return self.recalled(query, self.theirs[::-1], anyway=True) or self.say("nothing")
+        told = self.tell(query, bears=True) or self.recalled(query, self.theirs[-2::-1], of_anybody=True)
+        if told or (self.context.begins and self.phrases.has("greeting", self.heard)):
+            return told
+        key = "all_told" if bearing(query, self._authored) else "nothing"
+        return self.tell(self.asked) if self.phrases.has("open", self.asked) else self.say(key)
 
     def question(self, told: str) -> str:
-        """What it asks: who began about its goal, the other back once; "" where there is nothing."""
+        """What it asks: who began about its goal, the other back once, or to go on; "" where there is nothing."""
         context = self.context
         if not context.begins:
-            return self.say("ask_back") if len(self.own) == 1 and context.turns_left > 3 else ""
+            if len(self.own) == 1 and context.turns_left > 3:
+                return self.say("ask_back")
+            return "" if told else self.say("listen") or self.tell(self.heard)
         topic = topic_of(self.goal, context.speaker, self.name, context.language)
         if topic and not self.own:
             return self.say("ask_about", topic=topic)
         return self.line("question", f"{self.wanted} {self.heard}") or self.say("more" if self.own else "ask")
 
     def is_over(self) -> bool:
-        """Whether it is time to leave: for who began, when the goal is achieved, or the partner has told nothing."""
-        turns_left, begins = self.context.turns_left, self.context.begins
-        if not self.own or not begins:
-            return bool(self.is_cold and self.own) or turns_left <= 1
-        is_late = self.is_cold or turns_left <= 2 or len(self.own) >= _PATIENCE
-        return is_late or self.is_done() or not self.phrases.told(self.heard)
-
-    def is_done(self) -> bool:
-        """Whether the partner has told who began what the goal asks, or news enough."""
-        heard = [passage for text in self.theirs for passage in self.phrases.told(text)]
-        if not self.context.begins or (len(self.theirs) < _ENOUGH and self.context.turns_left > 4):
-            return False
-        return len(heard) >= _ENOUGH or any(likeness(self.wanted, text) >= _ANSWERS for text in heard)
+        """Whether it is time to leave: soon the limit is reached; who began has said enough, or dislikes the other."""
+        if not (self.own and self.context.begins):
+            return bool(self.is_cold and self.own) or self.context.turns_left <= 1
+        return self.is_cold or self.context.turns_left <= 2 or len(self.own) >= _PATIENCE
 
     def say(self, key: str, /, **slots: str) -> str:
         """A wording of small talk that the partner has not heard today; "" where none is left."""
@@ -159,44 +156,58 @@ class OfflineSpeaker:
         """An authored line of that kind that is new to the partner, the best for the query; "" where none is left."""
         return self._spoken(self._best(lines_of(self.context.speaker, kind, self.phrases), query))
 
-    def tell(self, query: str, least: float = 0.0) -> str:
-        """A statement or fact, not about the partner, that is new to it and fits the query (0..1) at least so well; ""
+    @property
+    def _authored(self) -> list[str]:
+        """Its statements, and the facts that none of them tells, but for those about the partner."""
+        one, words = self.context.speaker, self.phrases
+        told = lines_of(one, "statement", words) + facts_of(one, self.context.secrets, words)
+        return [text for text in told if not (self.name and self.name in text)]
+
+    def tell(self, query: str, *, bears: bool = False) -> str:
+        """A statement or fact that is new to the partner, the best for the query, or only one that bears on it; ""
         where there is none.
         """
-        speaker = self.context.speaker
-        facts = facts_of(speaker, self.context.secrets, self.phrases)
-        known = [
-            text for text in (*lines_of(speaker, "statement", self.phrases), *facts) if likeness(query, text) >= least
-        ]
-        best = self._spoken(self._best([text for text in known if not (self.name and self.name in text)], query))
-        is_clause = best in facts and not best[:1].isupper()
-        return self.say("fact", fact=quotable(best.rstrip("."))) if is_clause else best
+        known = self._authored
+        best = self._spoken(self._best([known[n] for n in bearing(query, known)] if bears else known, query))
+        if not best or best in lines_of(self.context.speaker, "statement", self.phrases) or best[:1].isupper():
+            return best
+        return self.say("fact", fact=quotable(best.rstrip(".")))
 
-    def recalled(self, query: str, least: float) -> str:
-        """What the partner once told, given back in its own words, as far as it fits the query (0..1); "" where nothing
-        does.
+    def recalled(self, query: str, said: Iterable[str] = (), *, anyway: bool = False, of_anybody: bool = False) -> str:
+        """What the partner, or anybody, has told that bears on the query, in the words that were said: in this talk
+        (`said`) or before. `anyway`: else the first of it. "" where there is none.
         """
-        context, language = self.context, self.context.language
-        lines = (*context.known, *context.heard, *context.reminded)
-        told = [one for line in lines for one in recollections(line, language)]
-        told += [
-            Recollection(context.unsettled_ago, line.speaker_name, line.text, line.text) for line in context.unsettled
-        ]
-        last = context.meetings[-1] if context.meetings else None
-        if last is not None and (said := words_of(self.name, last.summary, language)):
-            told.append(Recollection(last.ago, self.name, last.summary, said))
+        told = [*(Recollection("", self.name, text, text) for text in said), *self._remembered()]
         passages = [
-            (likeness(query, one.said), one.ago, sentences(passage)[0])
+            (one, sentence)
             for one in told
-            if one.name.strip()[:40] == self.name
-            for passage in self.phrases.told(one.said, is_human=True)[:1]
+            if one.name and (of_anybody or one.name.strip()[:40] == self.name)
+            for passage in self.phrases.told(one.said, is_human=True)
+            for sentence in sentences(passage)
         ]
-        fits, ago, words = max(passages, key=lambda one: one[0], default=(0.0, "", ""))
-        quote = quotable(clip(words, _LONGEST_QUOTE, self.phrases))
-        if not quote or fits < least or any(quote in text for text in self.own):
-            return ""
-        closed = quote if quote[-1] in ".!?！？…" else self.phrases.only("memory.sentence", words=quote)
-        return self.say("recall", ago=ago, said=closed)
+        found = [passages[n] for n in bearing(query, [words for _, words in passages])] or passages[: int(anyway)]
+        for one, words in found:
+            quote = quotable(clip(words, _LONGEST_QUOTE, self.phrases))
+            if self.phrases.has("quoted", words) or any(quote in text for text in self.own):
+                continue
+            closed = quote if quote[-1:] in ".!?！？…" else self.phrases.only("memory.sentence", words=quote)
+            key = "recall_now" if not one.ago else "recall" if one.name.strip()[:40] == self.name else "heard"
+            return self.say(key, ago=one.ago, said=closed, name=one.name)
+        return ""
+
+    def _remembered(self) -> list[Recollection]:
+        """What it remembers that others have told."""
+        context, language = self.context, self.context.language
+        quoted = ((one, words_of(self.name, one.summary, language)) for one in context.meetings[::-1])
+        return [
+            *(
+                one
+                for line in context.known + context.heard + context.reminded
+                for one in recollections(line, language)
+            ),
+            *(Recollection(context.unsettled_ago, one.speaker_name, one.text, one.text) for one in context.unsettled),
+            *(Recollection(one.ago, self.name, one.summary, said) for one, said in quoted if said),
+        ]
 
     def hello(self) -> str:
         """A greeting that fits the hour; by day in the author's words."""
@@ -207,14 +218,15 @@ class OfflineSpeaker:
     @property
     def emotion(self) -> Emotion:
         """What its face shows."""
-        if self.context.mood == "angry":
-            return "angry"
-        return "happy" if self.context.mood == "happy" or self.context.affinity >= _WARM else "neutral"
+        mood = self.context.mood
+        return (
+            "angry" if mood == "angry" else "happy" if mood == "happy" or self.context.affinity >= _WARM else "neutral"
+        )
 
     def bye(self) -> str:
         """Its leave, in the author's words if there is nothing between the two."""
-        own = "" if self.is_cold else self.line("farewell")
-        return own or self.say("bye_cold" if self.is_cold else "bye" if self.context.begins else "bye_back")
+        key = "bye_cold" if self.is_cold else "bye" if self.context.begins else "bye_back"
+        return (not self.is_cold and self.line("farewell")) or self.say(key)
 
     def utter(self, parts: Iterable[str]) -> str:
         """One utterance; silence where nothing is left to say."""
@@ -264,10 +276,13 @@ def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
         return rng.choice([text for text in found if text not in heard] or found)
 
     news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
-    answer = [any_of("nothing")] if words.asks(said) else []
-    lines = [*answer, any_of("more"), *(any_of("ask_about", topic=topic) for topic in news), any_of("ask")]
-    most = context.choices
-    return [*lines[: max(1, most - 1)], words.joined([any_of("thanks"), any_of("bye")])][:most]
+    lines = [
+        *([any_of("nothing")] if words.asks(said) else []),
+        any_of("more"),
+        *(any_of("ask_about", topic=topic) for topic in news),
+        any_of("ask"),
+    ]
+    return [*lines[: max(1, context.choices - 1)], words.joined([any_of("thanks"), any_of("bye")])][: context.choices]
 
 
 def _argument(form: Mapping[str, Any], heard: str, context: PromptContext) -> Any:
@@ -298,8 +313,7 @@ def answer(context: PromptContext, rng: random.Random) -> SceneTurn | NpcTurn | 
 def choose_next(context: ModeratorContext, rng: random.Random) -> NextSpeaker:
     """The person that was spoken to; else one of those who have said nothing lately."""
     silent = [name for name in context.names if not any(line.startswith(name) for line in context.lines)]
-    chosen = context.addressed[:1] or (rng.choice(silent or context.names),)
-    return choosing(context.names)(next=chosen[0])
+    return choosing(context.names)(next=(*context.addressed, rng.choice(silent or context.names))[0])
 
 
 def modulate(context: ModulatorContext, rng: random.Random) -> BaseModel:
@@ -347,8 +361,8 @@ class _Player(OfflineSpeaker):
 
     def question(self, told: str) -> str:
         """What it asks now and then, and where it has nothing to tell."""
-        asks = not told or self.rng.random() < _ASKS
-        return (self.line("question", self.heard) or self.say("ask")) if asks else ""
+        is_silent = bool(told) and self.rng.random() >= _ASKS
+        return "" if is_silent else self.line("question", self.heard) or self.say("ask")
 
     def is_over(self) -> bool:
         """Whether it is time to leave: a scene has its own end."""

@@ -59,8 +59,8 @@ def answer_survey(context: SurveyContext, rng: random.Random) -> BaseModel:
     answer: str | float = rng.choice(form.choices) if form.choices else why
     if form.least is not None and form.most is not None:
         answer = min(max(round(rng.uniform(form.least, form.most)), form.least), form.most)
-    rests_on = [one.ref for one in _bearing(context)[:1]]
-    return answer_of(form).model_validate({"rests_on": rests_on, "because": why, "answer": answer})
+    told = {"rests_on": [one.ref for one in _bearing(context)[:1]], "because": why, "answer": answer}
+    return answer_of(form).model_validate(told)
 
 
 def scan(context: ScanContext, rng: random.Random) -> ScanPart:

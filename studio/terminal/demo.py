@@ -18,7 +18,7 @@ from service.public.words import Language, Phrase, sentence
 from studio.terminal.recording import Recording
 
 DAY = 24 * 60
-PACE_SECONDS = 0.035
+PACE_SECONDS = 0.02
 """How long a token of what is recorded takes to say, or a piece of what is rehearsed."""
 
 

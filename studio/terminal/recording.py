@@ -52,7 +52,7 @@ class Recording(ModelWrapper):
 
     def _place_of(self, prompt: Prompt[Any]) -> tuple[str, str]:
         """Where its answer stands in the file."""
-        asker = prompt.thread.split("/")[1]
+        asker = f"{prompt.thread}/".split("/")[1]
         if asker in self._answers:
             return asker, prompt.name
         if asker not in self._talks:

@@ -31,7 +31,7 @@ def test_the_program_runs_as_it_is_printed(page: Path, language: str, name: str,
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert any(line.startswith(f"{name}: ") for line in lines)
-    assert any(line.endswith("None") and "goal_achieved" in line for line in lines)
+    assert any(line.endswith("None") and "wants_to_end" in line for line in lines)
     assert (tmp_path / "mygame-data").is_dir()
 
 

@@ -47,18 +47,24 @@ def test_what_each_told_is_remembered_by_the_other_and_passes_the_check(language
         assert all(any(text in one.text for text in written) for one in heard)
         assert all(one.turns[0] % 2 == teller for one in heard)
         assert all(one.name in side.summary for one in PEOPLE[language])
-    assert any(one.text.rstrip("。.") in alice.summary for one in alice.memories)
+    assert any(one.text.rstrip("。.") in alice.summary for one in (*alice.memories, *taro.memories))
 
 
 @pytest.mark.parametrize(
     ("language", "texts"),
     [
         ("en", ("Hello. Do you have a moment for me?", "Goodbye, and watch your step.")),
-        ("en", ('Hello, Taro. You told me something yesterday that I have not forgotten: "The mill broke."', "I see.")),
-        ("en", ("Have you seen any rare herbs around here?", "Well, since you ask. Who wants to know?")),
+        (
+            "en",
+            (
+                'Hello, Taro. You told me something yesterday that I have not forgotten: "The mill broke."',
+                "That I don't know.",
+            ),
+        ),
+        ("en", ("Have you seen any rare herbs around here?", "Tell me more about that. Who wants to know?")),
         ("ja", ("こんにちは。少しお時間をいただけますか。", "じゃあまたな。足元に気をつけて。")),
-        ("ja", ("昨日うかがった「水車が折れた」というお話、覚えていますよ。", "それは知らなかった。")),
-        ("ja", ("このあたりで、珍しい草を見かけませんでしたか。", "そうだねえ。誰に頼まれたんだい？")),
+        ("ja", ("昨日うかがった「水車が折れた」というお話、覚えていますよ。", "それは知らないな。")),
+        ("ja", ("このあたりで、珍しい草を見かけませんでしたか。", "もう少し聞かせて。誰に頼まれたんだい？")),
     ],
 )
 def test_echoes_greetings_and_questions_leave_nothing_behind(language: Language, texts: tuple[str, ...]) -> None:
@@ -68,8 +74,8 @@ def test_echoes_greetings_and_questions_leave_nothing_behind(language: Language,
 @pytest.mark.parametrize(
     ("language", "text", "fact"),
     [
-        ("en", 'They say of me: "Taro has lived here for thirty years."', "Taro has lived here for thirty years."),
-        ("ja", "よく言われるんだ、「この町で30年暮らしている」って。", "太郎は、この町で30年暮らしている。"),
+        ("en", "This is true of me: Taro has lived here for thirty years.", "Taro has lived here for thirty years."),
+        ("ja", "ひとことで言えば、この町で30年暮らしている、ってことだよ。", "太郎は、この町で30年暮らしている。"),
     ],
 )
 def test_an_authored_fact_is_remembered_as_its_author_wrote_it_without_the_frame_it_was_said_in(

@@ -6,7 +6,7 @@ from service.locales import Language
 from service.offline.phrases import phrases
 from tests.offline.talks import LANGUAGES
 
-SLOTS = {"you": "Mio", "me": "Taro", "ago": "2 days ago", "said": "The mill broke.", "topic": "the bell"}
+SLOTS = {"you": "Mio", "name": "Ken", "me": "Taro", "ago": "2 days ago", "said": "The mill broke.", "topic": "the bell"}
 FAREWELLS = {"bye", "bye_back", "bye_cold"}
 
 

@@ -20,7 +20,7 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.offline.model import OfflineModel
 from service.quality.checks import CheckContext, GivenMark, GivenMarks
 from service.settings import QualitySettings
-from tests.runtime.lives import Slow, hamlet, house, unpaid
+from tests.runtime.lives import HAMLET, Slow, hamlet, house, unpaid
 from tests.world.simulation import draw
 
 MORNING = 4 * 60
@@ -54,8 +54,8 @@ class Sociable(OfflineModel):
 
 @pytest.fixture(scope="session")
 def village(village: Content) -> Content:
-    """With few characters."""
-    return hamlet(village)
+    """With few characters, but enough for a table of three."""
+    return hamlet(village, (*HAMLET, "sayo", "kohei"))
 
 
 @pytest.fixture(scope="module")

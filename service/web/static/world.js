@@ -83,7 +83,7 @@ function showWorld() {
   const models = [...new Set(Object.values(world.models))];
   $("no-model").hidden = !models.includes("none");
   const badges = [
-    world.rehearsal && badge(t("rehearsal"), "rehearsal"),
+    world.rehearsal && badge(t("rehearsal_how"), "rehearsal"),
     models.includes("none") && badge(t("no_model"), "warn"),
     ...models.filter((m) => m !== "none" && m !== "rehearsal").map((name) => badge(t("model_is", { name }))),
     badge(t("memory_backend", { name: world.memory })),

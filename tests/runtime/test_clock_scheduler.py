@@ -230,7 +230,7 @@ async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops
         assert row(home).clock_stopped is None
         await until(lambda: len(events(home, "clock_stopped")) == 2)
         now[0] = DAY + timedelta(days=1)
-        await home.world_runner.set_clock("main", mode="running", speed=600)
+        await home.world_runner.set_clock("main", mode="running", speed=FAST)  # everybody may be asleep
         stood, asked = row(home).now, counted.calls
         await until(lambda: row(home).now > stood and counted.calls > asked)
         assert row(home).clock_mode == "running"

@@ -47,7 +47,6 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "mood": "happy",
         "may_leave": False,
         "voice": None,
-        "portrait": None,
         "context_tokens": None,
     }
 

@@ -28,8 +28,8 @@ from tests.runtime.promised import appointment, place_promises
 from world.time import WorldTime, parse_time
 
 WRITES = ("post", "put", "patch", "delete")
-LEASES = frozenset({"runner"})
-"""Which process looks after a row."""
+LEASES = frozenset({"runner", "due_at", "asked"})
+"""Which process looks after a row, and when it looks at it again."""
 KEY = "Idempotency-Key"
 BUN = {"id": "give_item", "args": {"item": "bun", "count": 2}}
 SCENE = {

@@ -48,9 +48,7 @@ def spans(kind: SpanKind) -> list[ReadableSpan]:
     return [span for span in KEPT.get_finished_spans() if span.kind == kind]
 
 
-def test_requests_and_calls_of_models_are_told_without_words(
-    traced: TestClient, script: ScriptedModel
-) -> None:
+def test_requests_and_calls_of_models_are_told_without_words(traced: TestClient, script: ScriptedModel) -> None:
     script_sister(script)
     talk(traced)
     traced.get("/people/sora/memory/search", params={"query": "Lotte"}).raise_for_status()

@@ -16,9 +16,11 @@ from benchmarks import (
     closing,
     evidence,
     footprint,
+    kills,
     load,
     memory,
     offline,
+    page,
     people,
     player,
     promises,
@@ -66,10 +68,15 @@ SMALLEST: Mapping[str, Run] = {
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
     "closing": lambda neo4j: closing.run(conversations=1, on=neo4j),
 }
+WITH_SERVERS: Mapping[str, Run] = {
+    "load": lambda: load.run(players=2, says=1, saying_seconds=0.1, busy=1, rounds=1, hops=1),
+    "kills": lambda: kills.kills(1),
+    "page": page.run,
+}
 
 
 def test_none_is_left_out() -> None:
-    assert {*SMALLEST, *WITH_NEO4J, "load"} == set(command.NAMES)
+    assert {*SMALLEST, *WITH_NEO4J, *WITH_SERVERS} == set(command.NAMES)
 
 
 @pytest.mark.parametrize("name", SMALLEST)
@@ -89,9 +96,11 @@ def test_it_starts_with_neo4j(name: str, neo4j_server: Neo4jServer) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.usefixtures("postgres_binaries")
-def test_load_starts() -> None:
-    figures = load.run(players=2, says=1, saying_seconds=0.1, busy=1, rounds=1, hops=1)
+@pytest.mark.usefixtures("postgres_binaries", "chromium_browser")
+@pytest.mark.parametrize("name", WITH_SERVERS)
+def test_it_starts_with_servers(name: str) -> None:
+    figures = WITH_SERVERS[name]()
+    assert figures
     assert all(math.isfinite(value) for value in figures.values())
 
 

@@ -720,7 +720,7 @@ class MemoryOwnerRow(OfPerson, table=True):
     goes=GoesWith.MEMORY,
     known="at",
     ended="known_at",
-    unended={"phase": "due", "dropped": [], "failure": None},
+    unended={"phase": "due", "dropped": []},
 )
 class ReflectionRow(OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come

@@ -190,11 +190,11 @@ def test_an_empty_stage_speaks_the_language_of_the_terminal(
     assert "わたしの舞台" in (tmp_path / "game" / "maps.json").read_text(encoding="utf-8")
 
 
-def test_the_sample_village_is_in_every_language_and_asked_for_in_none(main: Main, tmp_path: Path) -> None:
-    code, _, errors = main("init", "--language", "ja", tmp_path / "game")
-    assert code == 2
-    assert "--small" in errors
-    assert not (tmp_path / "game").exists()
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_worlds_of_a_copied_village_begin_in_the_readers_language(main: Main, tmp_path: Path, language: str) -> None:
+    code, _, _ = main("init", "--language", language, tmp_path / "game")
+    assert code == 0
+    assert json.loads((tmp_path / "game" / "maps.json").read_text(encoding="utf-8"))["language"] == language
 
 
 def test_a_game_that_is_there_is_not_written_over(main: Main, tmp_path: Path) -> None:

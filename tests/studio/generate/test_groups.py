@@ -118,12 +118,12 @@ def test_a_group_whose_model_gives_no_answer_to_use_is_left_out_and_says_so(tmp_
 
 def test_groups_are_drawn_from_the_cast_the_same_ones_wherever_a_run_was_stopped(tmp_path: Path) -> None:
     text = "language: en\ndraw: {{count: {count}, size: [2, 3], situations: [The ferry is late.]}}\nrounds: 1\n"
-    whole = written(tmp_path / "whole", text.format(count=5))
+    whole = written(tmp_path / "whole", text.format(count=9))
     parts = written(tmp_path / "parts", text.format(count=2))
     make(parts)
     output = parts.with_name("out.jsonl")
     output.write_bytes(output.read_bytes() + output.read_bytes()[:300])  # as if it had been killed while it wrote
-    lines = make(written(tmp_path / "parts", text.format(count=5)))
+    lines = make(written(tmp_path / "parts", text.format(count=9)))
     assert lines == make(whole)
     assert len({line["id"] for line in lines}) == len(lines) > 1
     assert {len(line["participants"]) for line in lines} == {2, 3}

@@ -175,7 +175,7 @@ def test_a_running_conversation_can_be_ended(chromium_browser: Browser, tmp_path
         meet(page, address)
         expect(page.locator("#speaking .said")).not_to_be_empty()
         page.locator("#end").click()
-        expect(page.locator("#status")).to_contain_text("ended from outside")
+        expect(page.locator("#status")).to_contain_text("has ended it")
         expect(page.locator("#changes")).to_be_visible()
         expect(page.locator("#end")).to_be_hidden()
 

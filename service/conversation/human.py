@@ -29,7 +29,6 @@ from service.conversation.transcript import (
     held,
     pay,
     require,
-    takes_part,
     turns_of,
 )
 from service.conversation.turn_taking import OPENER, PARTNER, carry_on, is_silent, let_speak
@@ -42,7 +41,7 @@ from service.steady_time import steady_time
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.events import last_of_an_utterance, log_in
 from service.store.phase import CallState, EndReason, Phase, Speaker
-from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in, takes_part
 from service.usage import Usage
 
 WORDS_MAX = 2000

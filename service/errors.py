@@ -90,6 +90,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -383,6 +384,12 @@ class Misconfigured(KataribeError, status=503):
 
     def __init__(self, *, setting: str, reason: Phrase) -> None:
         super().__init__(setting=setting, reason=reason)
+
+
+def require_extra(extra: str, *, module: str, setting: str) -> None:
+    """Raises: Misconfigured: the setting needs a module that only `kataribe[extra]` brings, and it is not installed."""
+    if find_spec(module) is None:
+        raise Misconfigured(setting=setting, reason=Phrase("settings.extra_missing", extra=extra))
 
 
 class WrongSettings(KataribeError, status=503, slug="misconfigured"):

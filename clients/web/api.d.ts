@@ -589,7 +589,7 @@ export interface components {
             at: string;
             /** @description world minutes since then */
             elapsed_minutes: number;
-            /** @description the world time since, in the world's language */
+            /** @description the world time since, in words */
             ago: string;
         };
         /** @description The person remembers the conversation. */

@@ -116,6 +116,7 @@ async function converse(begun: Talk): Promise<void> {
     for await (const event of talk.events()) hear(talk, event);
   } finally {
     talk = null;
+    sayWith();
     turnOf("nobody");
     show();
   }
@@ -125,6 +126,7 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
   switch (kind) {
     case "conversation.started":
       names = new Map(data.people.map((one) => [one.person_id, one.name]));
+      sayWith();
       break;
     case "utterance.started":
       speaking = lineOf(data.turn, data.speaker_id);
@@ -166,6 +168,13 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
     case "error":
       complain(data.detail);
   }
+}
+
+/** Says with whom the player talks. */
+function sayWith(): void {
+  const others = [...names].filter(([id]) => id !== me).map(([, name]) => name);
+  $("with").textContent = t("with", { names: others.join(t("comma")) });
+  $("with").hidden = talk === null;
 }
 
 /** Shows what may be done now. */

@@ -694,7 +694,7 @@ class MeetingOut(_WithPartner, of=SummaryRow, shows="conversation_id summary top
     """A closed conversation, as one of those who took part remembers it."""
 
     elapsed_minutes: int = Field(description="world minutes since then")
-    ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
+    ago: str = Field(description="the world time since, in words", examples=["2日前"])
 
 
 class PersonDetail(PersonOut, of=CharacterProfile, shows="personality tendencies custom_prompt identity facts home?"):

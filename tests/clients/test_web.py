@@ -104,9 +104,12 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         expect(page.locator("#here")).to_have_text(first)
         assert not is_wider_than_the_screen(page)
 
-        page.locator("#near button").first.focus()
+        partner = page.locator("#near button").first
+        partner.focus()
+        name = partner.inner_text().removeprefix("Talk with ").removesuffix(" (Enter)")
         page.keyboard.press("Enter")
         expect(page.locator("#say input")).to_be_focused()
+        expect(page.locator("#with")).to_have_text(f"You are talking with {name}")
         page.keyboard.type("Good morning. What is new?")
         page.keyboard.press("Enter")
         expect(page.locator("#choices button")).not_to_have_count(0)
@@ -139,6 +142,7 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         expect(page.locator("#said span")).to_have_text(said)
         page.keyboard.press("Escape")
         expect(page.locator("#said")).to_contain_text("will remember it")
+        expect(page.locator("#with")).to_be_hidden()
         expect(page.locator("#near")).to_be_visible()
 
         with httpx.Client(base_url=service, trust_env=False, verify=NO_AUTHORITIES) as client:

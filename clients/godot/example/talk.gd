@@ -30,14 +30,18 @@ func _ready() -> void:
 	client.player_id = "ken"
 	_saved.load(SAVED)
 	bag = _saved.get_value("game", "bag", [])
-	client.events.position = _saved.get_value("game", "position", "0")
+	client.events.position = _saved.get_value("game", "position", "")
 	client.join("Ken")
 
 
 func _on_answered(command: String, _status: int, answer: Dictionary) -> void:
 	if command == "join" and answer["talking_in"] == null:
-		client.stand("lane_bakery")
-		client.start("npc_harue", {"choices": 3})
+		begin()
+
+
+func begin() -> void:
+	client.stand("lane_bakery")
+	client.start("npc_harue", {"choices": 3})
 
 
 ## The service's sentence says what is wrong, and mostly what to do.
@@ -62,6 +66,7 @@ func _on_utterance_delta(_data: Dictionary) -> void:
 
 
 func _on_utterance_completed(data: Dictionary) -> void:
+	choices = []  # those of this utterance follow, where its speaker's model has thought of any
 	_said += "%s: %s\n" % [data["speaker_name"], data["text"]]
 	label.text = _said
 

@@ -8,10 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
+from service.app import create_app
+from service.content.files import bundled_content
 from service.store.client_event_kinds import CLIENT_PAYLOADS
-from tests.api.play import until
+from tests.api.play import serve, settings_for, until
 from tests.clients.games.godot import ADDON, begin, write_game
+from tests.memory.answers import plain
 from tests.servers import NO_AUTHORITIES
+from tests.servers.fake_openai import FakeOpenAI, Reply
 
 READ = """
 extends SceneTree
@@ -78,14 +82,43 @@ def _json(kind: str, data: dict[str, Any]) -> str:
 
 @pytest.mark.server
 def test_the_example_talks_is_given_something_and_goes_on_the_next_time(village_url: str, tmp_path: Path) -> None:
+    """Ken is known already, and was left in the middle of a talk."""
+    with _client(village_url) as client:
+        client.put("/people/ken", json={"kind": "player", "name": "Ken"}).raise_for_status()
+        start = {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"}
+        for is_left_open in (False, True):
+            talk = client.post("/conversations/start", json=start).raise_for_status().json()["id"]
+            if not is_left_open:
+                client.post(f"/conversations/{talk}/end?wait=true").raise_for_status()
+        before = client.get("/people/ken/updates?wait=0").json()["items"][-1]["seq"]
     game = write_game(tmp_path / "game")
     heard: list[dict[str, Any]] = []
     for _ in range(2):
         lines = said(game, "example/headless.gd", KATARIBE_URL=village_url)
         heard += [json.loads(line) for line in lines if line.startswith("{")]
         assert "In Ken's bag: [One bun for sale, please.]" in lines
-        with httpx.Client(base_url=village_url, trust_env=False, verify=NO_AUTHORITIES) as client:
+        with _client(village_url) as client:
             until(client, heard[-1]["conversation_id"], "closed")
     told = [event for event in heard if event["kind"] == "conversation.started"]
     assert len({event["conversation_id"] for event in told}) == 2
-    assert [event["seq"] for event in heard] == list(range(1, len(heard) + 1))
+    assert [event["seq"] for event in heard] == [before + 1 + number for number in range(len(heard))]
+
+
+@pytest.mark.server
+def test_the_example_ends_where_its_partner_suggests_nothing_to_say(tmp_path: Path) -> None:
+    def answer(body: dict[str, Any]) -> Reply:
+        closes = {"ClosingAnswer": plain("They talked at the counter."), "Verdicts": {"verdicts": []}}
+        asked = body["response_format"]["json_schema"]["name"]
+        turn = {"utterance": "Good day to you.", "emotion": "neutral", "wants_to_end": False}
+        return Reply(content=json.dumps(closes.get(asked, turn)))
+
+    with FakeOpenAI(refuses=answer) as model:
+        llm = {"provider": "openai", "base_url": model.base_url, "model": "fake-model"}
+        settings = settings_for(tmp_path, bundled_content(), language="en", llm=llm)
+        with serve(create_app(settings)) as url:
+            lines = said(write_game(tmp_path / "game"), "example/headless.gd", KATARIBE_URL=url)
+    assert lines[-1] == "In Ken's bag: []"
+
+
+def _client(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, trust_env=False, verify=NO_AUTHORITIES)

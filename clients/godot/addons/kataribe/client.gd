@@ -42,7 +42,8 @@ const SILENCE := 40.0
 @export var world_id := "main"
 @export var player_id := "player"
 
-## What was heard. `events.position` belongs into the saved game: set it before `join`, and nothing is heard twice.
+## What was heard. `events.position` belongs into the saved game: set it before `join`, and nothing is heard twice. Left
+## empty, what the player has heard before is over.
 var events = Events.new()
 
 var _conversation_id := ""
@@ -55,10 +56,19 @@ var _quiet := 0.0
 var _pause := 0.0
 
 
-## Make the player in the world, and hear what it hears from now on. The first thing to do.
+## Make the player in the world, and hear what it hears from `events.position` on. The first thing to do.
 func join(player_name: String) -> void:
 	randomize()
 	_send("join", HTTPClient.METHOD_PUT, "/people/" + player_id, {"kind": "player", "name": player_name})
+	if events.position == "":
+		_catch_up("0")
+
+
+## Find the newest position, page by page, before anything else is done.
+func _catch_up(position: String) -> void:
+	var path = "/people/" + player_id + "/updates?wait=0&after=" + position
+	var command = {"name": "catch_up", "method": HTTPClient.METHOD_GET, "path": path, "body": "", "key": _name()}
+	_commands.insert(0 if position != "0" else _commands.size(), command)
 
 
 ## Stand on a node of the world's map, beside those who are to be talked to; null: nowhere. `more`: `{"busy": true}`
@@ -118,7 +128,7 @@ func _send(command: String, method: int, path: String, body: Dictionary) -> void
 func _process(delta: float) -> void:
 	_work_off()
 	_pause -= delta
-	if _is_following:
+	if _is_following and events.position != "":
 		_follow(delta)
 
 
@@ -147,6 +157,12 @@ func _take(command: String, code: int, body: String) -> void:
 	if code >= 400:
 		answer["status"] = code
 		emit_signal("refused", command, answer)
+		return
+	if command == "catch_up" and answer["items"].size() > 0:
+		_catch_up(answer["next"])
+		return
+	if command == "catch_up":
+		events.position = answer["next"]
 		return
 	if command == "join":
 		_is_following = true

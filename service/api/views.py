@@ -13,6 +13,7 @@ from service.api.schemas import (
     OneMemoryOut,
     PositionOut,
 )
+from service.conversation.client_events import talkers
 from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
 from service.core import Core
@@ -140,6 +141,7 @@ def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
         "partner_kind": partner.kind if (partner := world.cast.find(row.partner_id)) else "npc",
         "mode": "player" if row.has_human else "models",
         "living": row.talk_id is not None,
+        "people": talkers(row, world),
         "goal": GoalOut.of(row, given=row.goal_given) if has_goal else None,
         "links": {
             "self": address(world.id, f"/conversations/{row.id}"),

@@ -397,8 +397,8 @@ class ConversationRow(_Spent, _OfWorld, table=True):
 
     @property
     def humans(self) -> list[str]:
-        """Those for whom a human speaks."""
-        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN]
+        """Those for whom a human speaks, and who have not left."""
+        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN and one.left_turn is None]
 
     @property
     def waits_for_model(self) -> bool:

@@ -1,6 +1,6 @@
 """Owns the endpoints of conversations: start, read, end, close again, the live stream, and what a human says in one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
@@ -308,7 +308,7 @@ async def join_conversation(
     A talk of the living world goes on in the player's hands: its turns take no world time any more, and those in it
     stand still until it is over.
     """
-    most, stream = deps.conversation.settings.max_turns_with_player, deps.conversation.stream
+    most = deps.conversation.settings.max_turns_with_player
     request = Once.of(key.world_id, asked, is_read_anew=True)
 
     def work(session: Session, lived: WorldSession) -> tuple[str, ...]:
@@ -318,9 +318,7 @@ async def join_conversation(
 
     with suppress(Replayed):
         people = await deps.world_runner.command(key.world_id, work, keeps_decisions=True, request=request)
-        async with deps.jobs.dropped(job_of(key)):
-            stream.hush(key)
-        stream.tell_people(key.world_id, people)
+        await _tell_table(deps, key, people)
     return await views.read_conversation(deps, *key)
 
 
@@ -338,8 +336,7 @@ async def leave_conversation(key: Conversation, body: SeatIn, deps: Serving, ask
 
     with suppress(Replayed):
         people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-        deps.conversation.stream.tell(key)
-        deps.conversation.stream.tell_people(key.world_id, people)
+        await _tell_table(deps, key, people)
     return await views.read_conversation(deps, *key)
 
 
@@ -480,8 +477,7 @@ async def _speaks(
     deps: Core, key: ConversationKey, person_id: str, speaker: Speaker, asked: Asked
 ) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
-    worlds, stream = deps.conversation.worlds, deps.conversation.stream
-    told = stream.sentences_told(key)
+    worlds, told = deps.conversation.worlds, deps.conversation.stream.sentences_told(key)
     request = Once.of(key.world_id, asked, is_read_anew=True)
 
     def work(session: Session) -> tuple[str, ...]:
@@ -489,10 +485,16 @@ async def _speaks(
 
     with suppress(Replayed):
         people = await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
-        async with deps.jobs.dropped(job_of(key)):
-            stream.hush(key)
-        stream.tell_people(key.world_id, people)
+        await _tell_table(deps, key, people)
     return await views.read_conversation(deps, *key)
+
+
+async def _tell_table(deps: Core, key: ConversationKey, people: Iterable[str]) -> None:
+    """Other people are there now, or other ones speak: an utterance in the making is asked anew."""
+    stream = deps.conversation.stream
+    async with deps.jobs.dropped(job_of(key)):
+        stream.hush(key)
+    stream.tell_people(key.world_id, people)
 
 
 async def _said(

@@ -34,7 +34,7 @@ from service.conversation.transcript import (
     turns_of,
     turns_said,
 )
-from service.conversation.turn_taking import OPENER, PARTNER, by_place, carry_on, is_shared, is_silent, let_speak, spots
+from service.conversation.turn_taking import OPENER, PARTNER, address, by_place, carry_on, is_shared, is_silent, let_speak, spots
 from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, OutOfEarshot, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks
@@ -44,7 +44,7 @@ from service.people.worlds import WorldRepository, WorldView
 from service.steady_time import steady_time
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.events import last_of_an_utterance, log_in
-from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker, TurnForm
+from service.store.phase import CallState, ClockPolicy, EndReason, Loudness, Phase, Speaker, TurnForm
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in
 from service.usage import Usage
 
@@ -266,6 +266,7 @@ def _cut_in(
             completion_tokens=0,
             duration_ms=0,
         )
+        address(row, said.turns, turn)
         commit_words(session, world, said, turn, cut_short=True)
     else:
         drop_utterance(session, row, world, 0)
@@ -391,7 +392,7 @@ def hand_over(
     require(row, Phase.RUNNING)
     if person_id not in row.person_ids:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
-    if row.talk_id is not None:
+    if row.clock_policy == ClockPolicy.MINUTE:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.living_talk"))
     if person_id in world.cast.players and speaker == Speaker.MODEL:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.model_for_player"))

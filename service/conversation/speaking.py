@@ -35,14 +35,15 @@ from service.conversation.transcript import (
     read_transcript,
 )
 from service.conversation.turn_taking import (
+    address,
     among,
     asks,
-    by_place,
     ending,
     happened,
     interventions_in,
     is_shared,
     names_of,
+    newcomers,
     reached_at,
     spot_told,
     spots,
@@ -338,11 +339,12 @@ def _context_now(
     clock may have moved since the speaker's last one, and something may have been announced that it was not told yet.
     """
     row, turns, context = said.row, said.turns, _turned(known, said, seat)
-    asked = asks(row, turns, context.speaker.id)
+    asked, came = asks(row, turns, context.speaker.id), newcomers(row, context.speaker.id, turns)
     said_since: dict[str, Any] = {
         "lines": lines_for(said.world, row, context.speaker.id, turns),
         "turns_left": ending(row, turns)[0] - len(turns),
         "is_reached": reached_at(row, turns) is not None,
+        "newcomers": tuple(one for one in known.contexts[seat].others if one.person_id in came),
         "whispers_to": asked.speaker_name if asked and asked.loudness == Loudness.WHISPER else "",
         "goal": goal_of(row) if context.begins else None,
     }
@@ -517,10 +519,8 @@ async def _commit(
     )
     if isinstance(answer, SceneTurn):
         await _add_scene(deps, said, turn, answer, at)
-    elif (asked := asks(row, said.turns, speaker.id)) is not None:
-        turn.addressed, turn.loudness = [asked.speaker_id], Loudness(asked.loudness)
-        stand = spots(row, said.turns)
-        turn.seen_by, turn.heard_by = by_place(stand, speaker.id, turn.addressed, turn.loudness)
+    else:
+        address(row, said.turns, turn)
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     act: Act | None = getattr(answer, "action", None)
     new = {row.person_ids[i]: record for i, record in known.records.items() if row.person_ids[i] not in known.kept}

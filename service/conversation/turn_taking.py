@@ -116,6 +116,15 @@ def asks(row: ConversationRow, turns: Sequence[TurnRow], person_id: str) -> Turn
     return last if last.speaker_id in row.humans and person_id in (last.addressed or ()) else None
 
 
+def address(row: ConversationRow, turns: Sequence[TurnRow], turn: TurnRow) -> None:
+    """Have the turn that comes next reach whom it answers, as `asks` says."""
+    asked = asks(row, turns, turn.speaker_id)
+    if asked is not None:
+        turn.addressed, turn.loudness = [asked.speaker_id], asked.loudness
+        stand, loudness = spots(row, turns), Loudness(asked.loudness)
+        turn.seen_by, turn.heard_by = by_place(stand, turn.speaker_id, turn.addressed, loudness)
+
+
 def by_place(spots: Mapping[str, str], speaker_id: str, addressed: Collection[str], loudness: Loudness) -> Reached:
     """The rule of place: `spots` says where each one who is there stands. An act is seen at the same spot."""
     others = [one for one in spots if one != speaker_id]
@@ -295,7 +304,7 @@ def happened(
     person = row.participants[row.seat_of(person_id)]
     spoke = [turn.turn for turn in turns if turn.speaker_id == person_id]
     own = [turn for turn in spoke if turn >= person.joined_turn]
-    since, now = own[-1] if own else person.joined_turn, len(turns)
+    since, now = _since(row, person_id, turns), len(turns)
     stands = [] if own else situations(interventions, max(spoke, default=-1) + 1, since)[-1:]
     missed = [one for one in stands if spoke or text_of(one) not in begun]
     told = [*_moves(world, row, person_id, since, turns)]
@@ -305,6 +314,19 @@ def happened(
         if (is_new and is_meant and one.kind in TEXTS) or one in missed:
             told.append((one.before_turn, world.say(f"among.{one.kind}", what=text_of(one))))
     return tuple(sorted(told, key=lambda one: one[0]))
+
+
+def newcomers(row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> list[str]:
+    """Who has sat down at a player's table since the person's last turn, and is there."""
+    since = _since(row, person_id, turns)
+    is_table = row.has_human and row.form == TurnForm.TALK
+    return [one.person_id for one in those_there(row, len(turns)) if is_table and one.joined_turn > since]
+
+
+def _since(row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> int:
+    """The person's last turn since it came, else that at which it came."""
+    came = row.participants[row.seat_of(person_id)].joined_turn
+    return max([came, *(turn.turn for turn in turns if turn.speaker_id == person_id)])
 
 
 SITUATION = "scene_situation_update"

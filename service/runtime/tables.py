@@ -49,9 +49,9 @@ def sit_down(
         leave_opening(session, world, person_id)
     require_free(session, world_session, person_id)
     standing_beside(session, world, person_id, *(one for one in there if one not in world.cast.players))
-    if row.talk_id is not None:
+    if row.clock_policy == ClockPolicy.MINUTE and row.talk_id is not None:
         world_session.core.break_off(row.talk_id, world.now)
-        row.clock_policy, row.talk_id = ClockPolicy.NONE, None
+        row.clock_policy = ClockPolicy.NONE
     joined = join(session, row, world, person_id)
     engage(session, joined)
     row.turn_policy = TurnPolicy.ADDRESSED

@@ -67,6 +67,7 @@ async function offer(nodeId) {
 export function sitting(path, after) {
   entering(async (person_id) => {
     await api(`${path}/join`, { method: "POST", body: { person_id } });
+    history.replaceState(null, "", location.pathname + location.search); // #sit has been done
     await after();
   });
   $("ask-over").addEventListener("submit", (event) => {

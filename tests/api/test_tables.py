@@ -166,7 +166,7 @@ def test_people_beside_are_asked_to_the_table_until_it_is_full(tmp_path: Path, m
         assert "Sora" in far["detail"]
         assert len(join(client, talk, "umi").json()["people"]) == 3
         full = problem(join(client, talk, "baker"), 409, "table-full")
-        assert full["names"] == "Sora, Ken, Umi" or "Umi" in full["detail"]
+        assert "Umi" in full["detail"]
         japanese = problem(join(client, talk, "baker", **{"Accept-Language": "ja"}), 409, "table-full")
         assert "席" in japanese["detail"]
         said = say(client, talk, "Who bakes today, Umi?")
@@ -188,7 +188,7 @@ def test_what_cannot_be_meant_is_refused_in_words(tmp_path: Path, millbrook: Pat
             return client.post(f"{path}/say", json=body, headers=headers)
 
         assert "Hanna" in problem(whisper("baker"), 409, "out-of-earshot")["detail"]
-        assert "ハンナ" in problem(whisper("baker", **{"Accept-Language": "ja"}), 409, "out-of-earshot")["detail"] or True
+        assert "届きません" in problem(whisper("baker", **{"Accept-Language": "ja"}), 409, "out-of-earshot")["detail"]
         problem(whisper("nobody"), 404, "not-found")
         problem(whisper(None), 422, "invalid")
         problem(whisper("ken"), 409, "out-of-earshot")

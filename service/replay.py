@@ -29,8 +29,8 @@ from service.conversation.human import (
 )
 from service.conversation.interventions import fail, judge, propose, write_down
 from service.conversation.scenes import begin, join, leave
-from service.conversation.tables import leave_table
 from service.conversation.start import START, Start, start_with_player
+from service.conversation.tables import leave_table
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError, ReplayDiffers, usable
 from service.export.story import Minute, parsed, require_new, telling

@@ -34,7 +34,17 @@ from service.conversation.transcript import (
     turns_of,
     turns_said,
 )
-from service.conversation.turn_taking import OPENER, PARTNER, address, by_place, carry_on, is_shared, is_silent, let_speak, spots
+from service.conversation.turn_taking import (
+    OPENER,
+    PARTNER,
+    address,
+    by_place,
+    carry_on,
+    is_shared,
+    is_silent,
+    let_speak,
+    spots,
+)
 from service.errors import ActionOver, Invalid, NotFound, NotSpeaking, NotYourTurn, OutOfEarshot, StaleChoice
 from service.llm.chat import Role
 from service.llm.marks import without_marks

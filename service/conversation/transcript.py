@@ -250,8 +250,8 @@ def commit_turn(
     everybody's begin, with the first turn. `act` is what the speaker asks of the game, `told` are the calls of which it
     was told what became. `checked`: the turn was, and this is kept of it.
 
-    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in or sat down: the cost is
-    counted all the same.
+    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in or sat down: the
+    cost is counted all the same.
     """
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     require_timeline(world, said.world.timeline)

@@ -31,7 +31,8 @@ export function showTable(detail) {
   $("table").replaceChildren(...people.map((one) => seat(one, own)));
   if (people.length > 2) setText(document.querySelector("h1"), people.map(({ name }) => name).join(t("comma")));
   $("sit").hidden = !runs || hasPlayer || isFull;
-  setText($("full"), runs && !hasPlayer && isFull ? t("table_full", { count: data.table }) : "");
+  $("full").hidden = !runs || hasPlayer || !isFull;
+  setText($("full"), t("table_full", { count: data.table }));
   $("leave").hidden = !isOwn || people.length < 3;
   $("end").hidden = !runs || !$("leave").hidden;
   showEars(others);

@@ -53,7 +53,7 @@ from service.conversation.human import (
 from service.conversation.prompt import Goal
 from service.conversation.start import Start
 from service.conversation.tables import leave_table
-from service.conversation.transcript import conversation_of, held, takes_part
+from service.conversation.transcript import conversation_of, held
 from service.conversation.turn_taking import OPENER, PARTNER
 from service.conversation.why import prompt_of
 from service.core import Core
@@ -63,10 +63,10 @@ from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.tables import sit_down
 from service.runtime.world_session import WorldSession
 from service.store.events import Asked
-from service.store.idempotency import Once, Replayed, once
+from service.store.idempotency import Once, Replayed, first_answer, once
 from service.store.jobs import job_of
 from service.store.phase import Loudness, Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, TurnRow, takes_part
 
 router = APIRouter(prefix="/conversations", tags=["conversations"], dependencies=[KNOWN_QUERY])
 
@@ -162,8 +162,8 @@ async def end_conversation(
 
     One that the living world holds is remembered when the world's clock goes on, and not waited for.
     """
-    with suppress(Replayed):
-        await deps.end_talk(ConversationKey(world_id, conversation_id), Once.of(world_id, asked, is_read_anew=True))
+    request = Once.of(world_id, asked, is_read_anew=True)
+    await first_answer(deps.end_talk(ConversationKey(world_id, conversation_id), request))
     ended = await views.read_conversation(deps, world_id, conversation_id)
     return await _answer(deps, world_id, conversation_id, response, wait=wait and not ended.living)
 
@@ -191,8 +191,7 @@ async def close_conversation(
         decide(session, conversation_of(session, world_id, conversation_id, lock=True))
 
     request = Once.of(world_id, asked, is_read_anew=True)
-    with suppress(Replayed):
-        await deps.conversation.database.write(lambda s: once(s, request, partial(work, s)))
+    await first_answer(deps.conversation.database.write(lambda s: once(s, request, partial(work, s))))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 

@@ -30,7 +30,6 @@ from service.conversation.transcript import (
     held,
     pay,
     require,
-    takes_part,
     turns_of,
     turns_said,
 )
@@ -55,7 +54,7 @@ from service.steady_time import steady_time
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
 from service.store.events import last_of_an_utterance, log_in
 from service.store.phase import CallState, ClockPolicy, EndReason, Loudness, Phase, Speaker, TurnForm
-from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, said_in, takes_part
 from service.usage import Usage
 
 WORDS_MAX = 2000

@@ -331,7 +331,7 @@ def fail(
     row, world = held(session, worlds, key)
     request = _request(session, key, number)
     if usage.calls:
-        pay(session, row, world.day, "long_term", usage, failures=1)
+        pay(session, row, world.day, "long_term", usage.failed)
     if "proposed" not in request.details:
         request.details = request.details | {"failure": failure}
         log_in(session, key, world.now, "proposed", number=number, failure=failure)

@@ -264,10 +264,10 @@ async def _checked(
         try:
             made, _ = await _ask(deps, said.row, record, replace(context, feedback=feedback), None)
         except ModelError as exc:
-            tally.add(exc.usage, failures=min(exc.usage.calls, 1))
+            tally.add(exc.usage.failed)
             raise
         is_wrong = _fault(said.row, context, made.value) is not None
-        tally.add(made.usage, failures=int(is_wrong))
+        tally.add(made.usage.failed if is_wrong else made.usage)
         return None if is_wrong else made
 
     tally = Tally()
@@ -281,7 +281,7 @@ async def _checked(
     try:
         return await deps.quality.best(spoken, first, again, tally)
     except asyncio.CancelledError:  # `speak` counts one call: that of the first answer
-        tally.add(Usage(calls=1, estimated=True), failures=1)
+        tally.add(Usage(calls=1, estimated=True))
         await asyncio.shield(_count(deps, said.row, "quality", tally.usage, None))
         raise
 
@@ -553,4 +553,4 @@ async def _add_scene(
 async def _count(
     deps: ConversationDependencies, row: ConversationRow, role: Purpose, usage: Usage, at: WorldTime | None
 ) -> None:
-    await deps.database.write(lambda s: count_calls(s, deps.worlds, row.key, role, usage, at, failures=1))
+    await deps.database.write(lambda s: count_calls(s, deps.worlds, row.key, role, usage.failed, at))

@@ -10,16 +10,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any
 
-from sqlalchemy import Row, literal
 from sqlmodel import Session, col, func, select
 
 from service.content.profile import Emotion
 from service.conversation.utterance import cut
+from service.store.phase import Audience
 from service.store.presence import Presence
 from service.store.session import Database
-from service.store.tables import ClientEventCountRow, ConversationKey, ConversationRow, TurnRow, WorldRow
+from service.store.tables import ClientEventCountRow, ConversationKey, ConversationRow, EventRow, TurnRow, WorldRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +99,7 @@ class Stream:
         self._left: dict[ConversationKey, float] = {}
         """When somebody who follows in another process, or is away for a moment, was heard of last."""
         self._words: dict[ConversationKey, Speaking] = {}
-        self._stood: dict[ConversationKey, list[Row[Any]]] = {}
+        self._stood: dict[ConversationKey, object] = {}
         """How those that are followed stood when the store was looked at last."""
         self._others: Presence | None = None
         self._is_stopped = False
@@ -255,21 +254,26 @@ def _recent(times: dict[ConversationKey, float]) -> dict[ConversationKey, float]
     return {key: at for key, at in times.items() if now - at < COMES_BACK_SECONDS}
 
 
-def _standing(session: Session, keys: Iterable[ConversationKey]) -> dict[ConversationKey, list[Row[Any]]]:
-    """Of each the rows that differ when there is news of it."""
+def _standing(session: Session, keys: Iterable[ConversationKey]) -> dict[ConversationKey, object]:
+    """Of each what differs when there is news of it."""
     world_ids, ids = {key.world_id for key in keys}, {key.conversation_id for key in keys}
-    worlds = select(WorldRow.id, literal(""), WorldRow.timeline, ClientEventCountRow.newest).join(
+    newest = select(WorldRow.id, WorldRow.timeline, ClientEventCountRow.newest).join(
         ClientEventCountRow, col(ClientEventCountRow.world_id) == WorldRow.id, isouter=True
     )
-    phases = select(ConversationRow.world_id, ConversationRow.id, ConversationRow.phase, ConversationRow.end_reason)
-    of_turn = col(TurnRow.world_id), col(TurnRow.conversation_id)
-    turns = select(*of_turn, func.count()).group_by(*of_turn)
-    found = defaultdict[ConversationKey, list[Row[Any]]](list)
-    for query in (
-        worlds.where(col(WorldRow.id).in_(world_ids)),
-        phases.where(col(ConversationRow.world_id).in_(world_ids), col(ConversationRow.id).in_(ids)),
-        turns.where(of_turn[0].in_(world_ids), of_turn[1].in_(ids)),
-    ):
-        for row in session.execute(query):
-            found[ConversationKey(row[0], row[1])].append(row)
-    return {key: found[ConversationKey(key.world_id, "")] + found[key] for key in keys}
+    worlds = {row[0]: row for row in session.exec(newest.where(col(WorldRow.id).in_(world_ids)))}
+    talk = ConversationRow
+    said = select(func.max(TurnRow.turn)).where(TurnRow.world_id == talk.world_id, TurnRow.conversation_id == talk.id)
+    told = select(func.max(EventRow.id)).where(
+        EventRow.world_id == talk.world_id,
+        EventRow.conversation_id == talk.id,
+        EventRow.audience == Audience.PARTICIPANTS,
+    )
+    stands = (
+        select(col(talk.world_id), col(talk.id), col(talk.phase), col(talk.end_reason))
+        .where(col(talk.world_id).in_(world_ids), col(talk.id).in_(ids))
+        .add_columns(said.scalar_subquery(), told.scalar_subquery())
+    )
+    found: dict[ConversationKey, object] = {}
+    for world_id, talk_id, *news in session.execute(stands):
+        found[ConversationKey(world_id, talk_id)] = (worlds[world_id][1], news)
+    return {key: found.get(key) or worlds.get(key.world_id) for key in keys}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, update
+from sqlalchemy import Executable, bindparam, update
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col, func, select
 
@@ -43,6 +43,7 @@ from service.store.tables import (
     WorldRow,
     said_in,
     shared_alias,
+    takes_part,
 )
 from service.store.usage import Purpose, count
 from service.usage import Usage
@@ -73,16 +74,6 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
     if row is None:
         raise NotFound(kind="conversation", id=conversation_id)
     return row
-
-
-def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
-    """The condition that the person takes part in a conversation, in that seat (None: in any)."""
-    part = select(ParticipantRow.person_id).where(
-        ParticipantRow.world_id == ConversationRow.world_id,
-        ParticipantRow.conversation_id == ConversationRow.id,
-        ParticipantRow.person_id == person_id,
-    )
-    return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
 
 
 def conversations_open(session: Session, world_id: str, person_id: str) -> list[ConversationKey]:
@@ -285,8 +276,8 @@ def _pay_turn(
     session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, checked: CheckedAnswer[Any] | None
 ) -> None:
     pay(session, row, day, role, usage)
-    if checked is not None and checked.tally.usage.calls:
-        pay(session, row, day, "quality", checked.tally.usage, failures=checked.tally.failures)
+    if checked is not None and checked.usage.calls:
+        pay(session, row, day, "quality", checked.usage)
 
 
 def require_timeline(world: WorldView, timeline: int) -> None:
@@ -359,13 +350,11 @@ def count_calls(
     role: Purpose,
     usage: Usage,
     at: int | None = None,
-    *,
-    failures: int = 0,
 ) -> None:
-    """Count calls that are no turn, if there were any; so many of them gave nothing. `at`: see `world_of`."""
+    """Count calls that are no turn, if there were any. `at`: see `world_of`."""
     if usage.calls:
         row, world = held(session, worlds, key)
-        pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
+        pay(session, row, world_of(row, world, at).day, role, usage)
 
 
 def end(
@@ -493,7 +482,7 @@ def failure_of(error: KataribeError, role: Role) -> dict[str, Any]:
     return {"type": error.slug, "role": role, **{language: error.sentence(language) for language in languages()}}
 
 
-def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:
+def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: Usage) -> None:
     """Count what calls cost, for the conversation, which is held, and for its world's day."""
     spent = {name: getattr(row, name) + getattr(usage, name) for name in _SPENT}
     is_written = row in session.dirty
@@ -501,4 +490,4 @@ def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: 
         session.connection().execute(_PAYING, {**spent, "of_world": row.world_id, "of_conversation": row.id})
     for name, value in spent.items():
         setattr(row, name, value) if is_written else set_committed_value(row, name, value)
-    count(session, row.world_id, day, role, usage, failures=failures)
+    count(session, row.world_id, day, role, usage)

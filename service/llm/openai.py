@@ -75,9 +75,9 @@ class OpenAIChat:
                 return await self._answer(prompt, work)
         except TimeoutError as exc:
             timeout = ModelTimeout(model=self.name, seconds=self._timeout_seconds)
-            raise timeout.costing(Usage(calls=work.calls)) from exc
+            raise timeout.costing(work.asked) from exc
         except ModelError as error:
-            error.usage = replace(error.usage, calls=work.calls)
+            error.usage = replace(error.usage, calls=work.calls, milliseconds=work.asked.milliseconds)
             raise
 
     async def aclose(self) -> None:

@@ -38,6 +38,8 @@ KataribeError
 │   ├── SceneOver           409   the scene has ended
 │   ├── TurnPassed          409   something is to hold from a turn on that was spoken already
 │   ├── NotYourTurn         409   it is not for the human to speak now
+│   ├── TableFull           409   nobody more can sit down with those who talk
+│   ├── OutOfEarshot        409   something is said to a person who is not there to hear it
 │   ├── StaleChoice         409   something was said since that line was suggested
 │   ├── NotSpeaking         409   the utterance that is to be cut short is over, or never was
 │   ├── Walking             409   the person is on the way
@@ -313,6 +315,14 @@ class TurnPassed(Conflict):
 
 class NotYourTurn(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
+
+
+class TableFull(Conflict):
+    """Facts: `names`, `most`, `conversation_id`."""
+
+
+class OutOfEarshot(Conflict):
+    """Facts: `person`, `here`, `conversation_id`."""
 
 
 class StaleChoice(Conflict):

@@ -200,7 +200,8 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     people = await page.deps.database.read(names)
     if people is None:
         return page.missing()
-    return page.render("conversation.html", data={"id": conversation_id}, people=people)
+    data = {"id": conversation_id, "table": page.world.setting.rules.table}
+    return page.render("conversation.html", data=data, people=people)
 
 
 @router.get("/view/scenes/{scene_id}")

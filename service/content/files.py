@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import unicodedata
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -294,6 +295,14 @@ def _read_yaml(text: str) -> object:
         raise Unreadable("content.broken", form="YAML", line=line, column=column, reason=reason) from exc
 
 
+def node_of(text: str) -> yaml.Node:
+    """What the text of YAML, or of JSON, says, with the places where it stands there: letters from its beginning.
+
+    Raises: yaml.YAMLError: it is none.
+    """
+    return (_FastLoader if yaml.__with_libyaml__ else _Loader)(text).get_single_node()
+
+
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES, PICTURES)
 _COPIED = (*CONTENT_NAMES, CAST_TESTS)
 _BEGINS_IN = re.compile(r'("language":\s*)"\w+"')
@@ -364,3 +373,48 @@ def _copy_folder(source: Path, target: Path) -> None:
     for file in source.iterdir():
         if file.is_file() and not file.name.startswith("."):
             shutil.copyfile(file, target / file.name)
+
+
+def write_all(directory: Path, files: Mapping[str, str | bytes | None]) -> list[Path]:
+    """Write the files in place of what was there (None: nothing is to be there), all or none of them. Who reads one
+    meanwhile finds it whole, as it was or as it is to be.
+
+    Raises:
+        ContentUnwritable: the system refuses it, or a link leads out of the directory.
+    """
+    for name in files:
+        if not (directory / name).resolve().is_relative_to(directory.resolve()):
+            raise ContentUnwritable(directory=str(directory), reason=Phrase("content.leads_out", file=quote(name)))
+    made = [folder for folder in {directory / Path(name).parent for name in files} if not folder.exists()]
+    moved: list[tuple[Path, Path]] = []
+    try:
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-write-") as aside:
+            new, old = Path(aside, "new"), Path(aside, "old")
+            for name, told in files.items():
+                for root in (new, old):
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                if told is not None:
+                    (new / name).write_bytes(told.encode() if isinstance(told, str) else told)
+            for folder in made:
+                folder.mkdir(exist_ok=True)
+            try:
+                for name, told in files.items():
+                    there = directory / name
+                    if is_old := os.path.lexists(there):
+                        shutil.copy2(there, old / name)
+                    if told is not None:
+                        os.replace(new / name, there)
+                    elif is_old:
+                        there.unlink()
+                    if is_old or told is not None:
+                        moved.append((old / name, there) if is_old else (there, new / name))
+            except BaseException:  # also when it is stopped by hand
+                for now, then in reversed(moved):
+                    os.replace(now, then)
+                raise
+    except OSError as exc:
+        for folder in made:
+            if folder.is_dir():
+                folder.rmdir()
+        raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
+    return [directory / name for name, told in files.items() if told is not None]

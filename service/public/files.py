@@ -3,6 +3,7 @@ the people and places that are made of them.
 """
 
 from service.content.check import CheckedContent, cross_checked, examine
+from service.content.editing import Incoming, IncomingWish, Upload
 from service.content.fields import (
     MARKUP,
     UNWRITTEN,
@@ -41,6 +42,7 @@ from service.content.files import (
     read_values,
     small_content,
     values_of,
+    write_all,
 )
 from service.content.fragments import FragmentFile, with_fragments
 from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
@@ -51,6 +53,7 @@ from service.content.maps import MapsFile
 from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
 from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
+from service.content.rewriting import PlainDumper
 from service.content.scenes import Scene, SceneParticipant, StagedScene, named
 from service.memory.secrets import discretion
 from service.own_prompts import game_problems, load_game, persona_costs
@@ -95,6 +98,8 @@ __all__ = [
     "FragmentFile",
     "GroupEntry",
     "GroupsFile",
+    "Incoming",
+    "IncomingWish",
     "Key",
     "KnownByEntry",
     "ListOf",
@@ -108,6 +113,7 @@ __all__ = [
     "NpcFile",
     "NpcProfile",
     "PersonFile",
+    "PlainDumper",
     "PlayerProfile",
     "Problems",
     "Profile",
@@ -118,6 +124,7 @@ __all__ = [
     "StagedScene",
     "Text",
     "Unreadable",
+    "Upload",
     "Weight",
     "Where",
     "Wiring",
@@ -156,4 +163,5 @@ __all__ = [
     "unknown",
     "values_of",
     "with_fragments",
+    "write_all",
 ]

@@ -75,9 +75,9 @@ class Visit:
         return deps
 
     @property
-    def reloads(self) -> ContentReload | None:
-        """What takes changed content files in, where the service does."""
-        reloads: ContentReload | None = self.request.app.state.deps.content_reload
+    def reloads(self) -> ContentReload:
+        """What takes changed content files in."""
+        reloads: ContentReload = self.request.app.state.deps.content_reload
         return reloads
 
     @property
@@ -157,14 +157,13 @@ def picture_address(picture: str) -> str:
 async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
     kinds = [payload.kind for payload in PAYLOADS]
-    reloads = page.reloads is not None
     maps = page.deps.worlds.content.checked.maps
     backgrounds = {
         area.id: {**area.background.model_dump(), "file": picture_address(area.background.file)}
         for area in (maps.maps if maps else ())
         if area.background
     }
-    data = {"actions": _actions(page), "kinds": kinds, "reloads": reloads, "backgrounds": backgrounds}
+    data = {"actions": _actions(page), "kinds": kinds, "reloads": page.reloads.is_looking, "backgrounds": backgrounds}
     return page.render("world.html", data=data)
 
 
@@ -172,7 +171,7 @@ async def world_page(page: Asked) -> Response:
 async def content_errors(page: Asked) -> list[str]:
     """What is wrong with content files that were changed since: what was read before is in force."""
     language = page.language
-    return [problem.line(language) for problem in page.reloads.problems] if page.reloads else []
+    return [problem.line(language) for problem in page.reloads.problems]
 
 
 @router.get("/docs")

@@ -4,7 +4,6 @@ written, all of it or nothing.
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,6 @@ from typing import Any, cast
 
 import yaml
 
-from service.public.errors import system_reason
 from service.public.files import (
     CHARACTERS,
     FRAGMENTS,
@@ -25,11 +23,11 @@ from service.public.files import (
     CharacterFile,
     CheckedContent,
     ContentModel,
-    ContentUnwritable,
     FragmentFile,
     LoreFile,
     MapsFile,
     NpcFile,
+    PlainDumper,
     Scene,
     check_connectivity,
     check_maps,
@@ -41,6 +39,7 @@ from service.public.files import (
     problem,
     quote,
     read_values,
+    write_all,
 )
 from studio.exchange.draft import Draft, ImportRefused, id_of, parsed
 from studio.exchange.tiled import TiledMap
@@ -71,13 +70,29 @@ def take_in(
     *,
     replace_it: bool = False,
 ) -> list[Path]:
-    """Write the people with what they know, or the fragments, the texts of `beside` and the `scenes`, by their names;
-    answers the files. `replace_it`: also in place of what is there. Whoever has a post on the map is an NPC, everybody
-    else a character.
+    """Write what `planned` gives; answers the files.
+
+    Raises:
+        ImportRefused: as `planned`.
+        ContentUnwritable: a file cannot be written.
+    """
+    return write_all(directory, planned(directory, people, beside, scenes, replace_it=replace_it))
+
+
+def planned(
+    directory: Path,
+    people: Sequence[tuple[Draft, Wish]],
+    beside: Mapping[str, str] = MappingProxyType({}),
+    scenes: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    *,
+    replace_it: bool = False,
+) -> dict[str, str | None]:
+    """The files that the people with what they know, or the fragments, become, with the texts of `beside` and the
+    `scenes`, by their names (None: there is to be none). `replace_it`: also in place of what is there. Whoever has a
+    post on the map is an NPC, everybody else a character.
 
     Raises:
         ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.
-        ContentUnwritable: a file cannot be written.
     """
     before = examine(directory)
     if before.maps is None:
@@ -94,7 +109,7 @@ def take_in(
     if there and not replace_it:
         raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
     refuse_wrong(before, files)
-    return write_all(directory, written)
+    return written
 
 
 def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[str, Any] | None]:
@@ -117,54 +132,9 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
     }
 
 
-class _Plain(yaml.SafeDumper):
-    """Writes no references (``&id001``)."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
 def as_yaml(values: Mapping[str, Any]) -> str:
     """As an author would write it."""
-    return yaml.dump(dict(values), Dumper=_Plain, allow_unicode=True, sort_keys=False, width=110)
-
-
-def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
-    """Write the texts in place of what was there (None: nothing is to be there), all or none of them.
-
-    Raises:
-        ContentUnwritable.
-    """
-    made = [folder for folder in {directory / Path(name).parent for name in files} if not folder.exists()]
-    moved: list[tuple[Path, Path]] = []
-    try:
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-import-") as aside:
-            new, old = Path(aside, "new"), Path(aside, "old")
-            for name, text in files.items():
-                for root in (new, old):
-                    (root / name).parent.mkdir(parents=True, exist_ok=True)
-                if text is not None:
-                    (new / name).write_text(text, encoding="utf-8")
-            for folder in made:
-                folder.mkdir(exist_ok=True)
-            try:
-                for name, text in files.items():
-                    if os.path.lexists(directory / name):
-                        os.replace(directory / name, old / name)
-                        moved.append((old / name, directory / name))
-                    if text is not None:
-                        os.replace(new / name, directory / name)
-                        moved.append((directory / name, new / name))
-            except BaseException:  # also when it is stopped by hand
-                for now, then in reversed(moved):
-                    os.replace(now, then)
-                raise
-    except OSError as exc:
-        for folder in made:
-            if folder.is_dir():
-                folder.rmdir()
-        raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
-    return [directory / name for name, text in files.items() if text is not None]
+    return yaml.dump(dict(values), Dumper=PlainDumper, allow_unicode=True, sort_keys=False, width=110)
 
 
 def ids_in(content: CheckedContent) -> dict[str, str]:
@@ -212,12 +182,21 @@ def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
 
 
 def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> list[Path]:
-    """Write the map into maps.json: beside the others there, or in place of the one with its id. What the rest of the
-    content has against it, an NPC without a post for one, is put into its report.
+    """Write maps.json as `planned_map` gives it; answers the file.
+
+    Raises:
+        ImportRefused: as `planned_map`.
+        ContentUnwritable: the file cannot be written.
+    """
+    return write_all(directory, planned_map(directory, tiled, replace_it=replace_it))
+
+
+def planned_map(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> dict[str, str | None]:
+    """maps.json with the map: beside the others there, or in place of the one with its id. What the rest of the content
+    has against it, an NPC without a post for one, is put into its report.
 
     Raises:
         ImportRefused: it is there already, or is wrong in itself; or maps.json cannot be read.
-        ContentUnwritable: the file cannot be written.
     """
     before, values = examine(directory), dict(tiled.head)
     if os.path.lexists(directory / MAPS_FILE):
@@ -236,7 +215,7 @@ def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -
     if wrong:
         raise ImportRefused(wrong)
     tiled.report += cross_checked(replace(before, maps=maps))
-    return write_all(directory, {MAPS_FILE: maps_text(values)})
+    return {MAPS_FILE: maps_text(values)}
 
 
 def _join(tiled: TiledMap, others: Sequence[Mapping[str, Any]]) -> None:

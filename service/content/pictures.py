@@ -47,7 +47,7 @@ def _harmless(tag: str, attributes: Mapping[str, str]) -> None:
     for full, value in attributes.items():
         key, plain = full.rpartition(" ")[2].lower(), "".join(value.split()).lower()
         if key.startswith("on") or "javascript:" in plain:
-            raise Unreadable("content.picture.script", found=quote(f"{key}={value}"))
+            raise Unreadable("content.picture.script", found=quote(f"{key}={plain}"))
         if key == "href" and not plain.startswith(("#", "data:image/")):
             raise Unreadable("content.picture.loads", found=quote(value))
 

@@ -32,7 +32,7 @@ def test_each_is_known_by_what_it_says(tmp_path: Path) -> None:
     fragment = json.dumps({"type": "Fragment", "persona": {"skills": ["Knots"]}}).encode()
     assert [*sent(game, ("sailor.json", fragment)).files] == ["fragments/sailor.yaml"]
     (game / "maps.json").unlink()
-    isle = tmj(tmp_path, *ISLE).read_bytes()
+    isle = tmj(tmp_path, *ISLE, type="map").read_bytes()
     for name in ("isle.tmj", "isle.json"):
         found = sent(game, ("other.txt", b"x"), (name, isle)) if name.endswith("tmj") else sent(game, (name, isle))
         assert json.loads(found.files["maps.json"] or "")["maps"][0]["id"] == "isle"
@@ -53,7 +53,7 @@ def test_a_map_reads_no_file_that_did_not_come_with_it(tmp_path: Path, source: s
     game = Village().write(tmp_path / "game")
     with pytest.raises(ImportRefused) as refused:
         sent(game, ("isle.tmx", TMX.format(source=source).encode()))
-    assert "did not come" in str(refused.value) or "not among" in str(refused.value)
+    assert "not among" in str(refused.value)
     values = json.loads(tmj(tmp_path, *ISLE, tilesets=[{"firstgid": 1, "source": source}]).read_bytes())
     hidden = json.dumps(values).replace('"source"', '"\\u0073ource"').encode()
     with pytest.raises(ImportRefused) as refused:
@@ -65,4 +65,4 @@ def test_a_map_reads_no_file_that_did_not_come_with_it(tmp_path: Path, source: s
 def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, name: str) -> None:
     game = Village().write(tmp_path / "game")
     with pytest.raises(ImportRefused):
-        sent(game, ("isle.tmx", TMX.format(source="t.tsx").encode()), (name, TSX.encode()))
+        sent(game, ("isle.tmx", TMX.format(source="t.png").encode()), (name, TSX.encode()))

@@ -5,7 +5,6 @@ file; files of other programs are looked at, and then taken in.
 import asyncio
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,18 +15,16 @@ from service.api.dependencies import KNOWN_QUERY, AsAsked, In, Out, Serving, Slu
 from service.api.problem import FieldError, language_of
 from service.content.editing import (
     Importer,
-    IncomingWish,
     PartKind,
-    Upload,
     changed_part,
     digest,
     read_part,
-    require_unchanged,
     write_unchanged,
 )
 from service.content.files import read_bytes
 from service.core import Core
-from service.errors import ContentFixed, refuse
+from service.errors import ContentChanged, ContentFixed, Invalid
+from service.locales import Phrase
 from service.store.idempotency import Once, once
 
 router = APIRouter(prefix="/content", tags=["world"], dependencies=[KNOWN_QUERY])
@@ -57,34 +54,22 @@ class PartIn(
     )
 
 
-class UploadIn(In):
-    """A file of another program."""
-
-    name: str = Field(min_length=1, max_length=200, description="its name", examples=["seraphina.png"])
-    data: Base64Bytes = Field(description="its bytes")
-
-
-class ImportIn(In, examples={"a card": {"files": [{"name": "ione.json", "data": "eyJuYW1lIjogIklvbmUifQ=="}]}}):
+class ImportIn(In, examples={"a card": {"files": {"ione.json": "eyJuYW1lIjogIklvbmUifQ=="}}}):
     """Files of other programs: a Character Card, an agent of TinyTroupe, or a map of Tiled with its tilesets."""
 
-    files: Annotated[list[UploadIn], Field(min_length=1, max_length=20)] = Field(description="the files")
+    files: Annotated[dict[str, Base64Bytes], Field(min_length=1, max_length=20)] = Field(
+        description="the files in base64, by their names"
+    )
     id: Slug | None = Field(default=None, description="the person's id; left out: made of its name")
     home: Slug | None = Field(default=None, description="the node where it lives; left out: the first that is open")
     replace: bool = Field(default=False, description="true: also in place of what is there")
 
 
-class ImportedFile(Out):
-    """A content file that comes of it."""
-
-    file: str = Field(description="its name, below the content directory", examples=["characters/ione.yaml"])
-    text: str | None = Field(description="what it says; null: there is to be no such file")
-    before: str | None = Field(description="what it said before; null: there was none")
-
-
 class ImportOut(Out):
     """What becomes, or became, of the files."""
 
-    files: list[ImportedFile] = Field(description="content files, by their names")
+    files: dict[str, str | None] = Field(description="content files by their names; null: such a file is to be gone")
+    before: dict[str, str] = Field(description="what those of them say that are there already")
     notes: list[str] = Field(description="what was not carried over, or was changed on the way")
     etag: str = Field(description="`If-Match` with which just this is written")
     written: bool = Field(description="false: this is a preview, and nothing was written")
@@ -102,7 +87,7 @@ async def read_content(kind: PartKind, part_id: Slug, request: Request, response
         etag=part.etag,
         values=part.values,
         form=part.form.model_json_schema(),
-        problems=[FieldError(field=part.relative(one), message=one.message(language)) for one in part.problems],
+        problems=[FieldError(field=part.field(one), message=one.message(language)) for one in part.problems],
         writable=deps.conversation.settings.content_dir is not None and os.access(content.directory, os.W_OK),
     )
 
@@ -123,7 +108,8 @@ async def change_content(
     """
     directory, content = _own_directory(deps), deps.conversation.worlds.content
     part = await asyncio.to_thread(read_part, directory, content.checked, kind, part_id)
-    require_unchanged(part.file, if_match, part.etag)
+    if if_match.strip('"') != part.etag:
+        raise ContentChanged(file=part.file)
     files = await asyncio.to_thread(changed_part, directory, part, body.values, body.picture)
 
     def write() -> None:
@@ -148,24 +134,33 @@ async def import_content(
     of it or nothing. What a card says to a model is in no prompt (docs/import.md).
     """
     importer: Importer | None = request.app.state.importer
-    refuse((importer is None, "body.files", "answers.invalid_fields.no_importer"))
-    assert importer is not None  # noqa: S101 - refused above
-    content = deps.conversation.worlds.content
-    directory = content.directory if if_match is None else _own_directory(deps)
-    uploads = [Upload(name=one.name, data=one.data) for one in body.files]
-    wish = IncomingWish(id=body.id, home=body.home, replace=body.replace)
-    incoming = await asyncio.to_thread(importer, directory, uploads, wish)
-    told, etag = _shown(directory, incoming.files)
+    if importer is None:
+        raise Invalid(field="body.files", reason=Phrase("answers.invalid_fields.no_importer"))
+    directory = deps.conversation.worlds.content.directory if if_match is None else _own_directory(deps)
+    files, notes = await asyncio.to_thread(importer, directory, body.files, body.id, body.home, body.replace)
+
+    def before() -> dict[str, str]:
+        there = (name for name in files if (directory / name).is_file())
+        return {name: read_bytes(directory / name).decode(errors="replace") for name in there}
+
+    def etag() -> str:
+        return digest(json.dumps([files, before()], sort_keys=True).encode())
+
+    told = ImportOut(
+        files=dict(files),
+        before=before(),
+        notes=[note.line(language_of(request)) for note in notes],
+        etag=etag(),
+        written=if_match is not None,
+    )
 
     def work() -> ImportOut:
         if if_match is not None:
-            first = min(incoming.files)
-            write_unchanged(directory, incoming.files, first, if_match, lambda: _shown(directory, incoming.files)[1])
-        notes = [note.line(language_of(request)) for note in incoming.notes]
-        return ImportOut(files=told, notes=notes, etag=etag, written=if_match is not None)
+            write_unchanged(directory, files, min(files), if_match, etag)
+        return told
 
     done = await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), work))
-    if if_match is not None:
+    if done.written:
         deps.content_reload.watch()
     return done
 
@@ -176,17 +171,3 @@ def _own_directory(deps: Core) -> Path:
     if directory is None:
         raise ContentFixed
     return directory
-
-
-def _shown(directory: Path, files: Mapping[str, str | None]) -> tuple[list[ImportedFile], str]:
-    """What becomes of each file, and the etag of all of it."""
-    there = {name: directory / name for name in sorted(files)}
-    told = [
-        ImportedFile(
-            file=name,
-            text=files[name],
-            before=read_bytes(path).decode(errors="replace") if path.is_file() else None,
-        )
-        for name, path in there.items()
-    ]
-    return told, digest(json.dumps([one.model_dump() for one in told]).encode())

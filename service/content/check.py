@@ -131,13 +131,19 @@ class CheckedContent:
         return next((file for file, person in people.items() if person.id == person_id), None)
 
 
-_NONE: Mapping[str, str] = {}
+_NONE: Mapping[str, str | None] = {}
 
 
-def examine(directory: Path, instead: Mapping[str, str] = _NONE) -> CheckedContent:
+def newly_wrong(directory: Path, instead: Mapping[str, str | None]) -> list[ContentProblem]:
+    """What would be wrong if the files were as in `instead` (see `examine`), and is not now."""
+    known = {one.line("en") for one in examine(directory).problems}
+    return [one for one in examine(directory, instead).problems if one.line("en") not in known]
+
+
+def examine(directory: Path, instead: Mapping[str, str | None] = _NONE) -> CheckedContent:
     """Read and check maps.json, actions.json, npcs/, characters/, fragments/, lore/, scenes/, groups/ and prompts/. A
     world can start where no problem is found. Only maps.json must be there, and npcs/ where a map has posts for NPCs.
-    `instead`: files as if they held these texts; a picture as if it were there.
+    `instead`: files as if they held these texts (None: as if they were not there); a picture as if it were there.
 
     It never raises for what is in the files.
     """
@@ -149,7 +155,7 @@ def examine(directory: Path, instead: Mapping[str, str] = _NONE) -> CheckedConte
     return content
 
 
-def _parsed(directory: Path, instead: Mapping[str, str]) -> CheckedContent:
+def _parsed(directory: Path, instead: Mapping[str, str | None]) -> CheckedContent:
     """The first pass: every file in its model's form, or what is wrong with it."""
     found: list[ContentProblem] = []
     # A game made before there were actions has none of its own.
@@ -162,8 +168,9 @@ def _parsed(directory: Path, instead: Mapping[str, str]) -> CheckedContent:
     for folder, model in _FOLDERS.items():
         before, is_needed = len(found), folder == NPCS and (maps is None or any(area.npcs for area in maps.maps))
         files = _listed(directory, folder, found) if is_needed or os.path.lexists(directory / folder) else []
-        told = [file for file in files if file.endswith(PERSON_SUFFIXES)]
-        formed = {file: parse(model, directory, file, found, instead) for file in told}
+        told = {one for one in (*files, *instead) if one.startswith(f"{folder}/") and instead.get(one, "") is not None}
+        of_form = (file for file in sorted(told) if file.endswith(PERSON_SUFFIXES))
+        formed = {file: parse(model, directory, file, found, instead) for file in of_form}
         read[folder] = {file: one for file, one in formed.items() if one is not None}
         if len(found) > before:
             partly_read.add(folder)
@@ -183,13 +190,14 @@ def _parsed(directory: Path, instead: Mapping[str, str]) -> CheckedContent:
 
 
 def parse(
-    model: type[W], directory: Path, file: str, found: list[ContentProblem], instead: Mapping[str, str] = _NONE
+    model: type[W], directory: Path, file: str, found: list[ContentProblem], instead: Mapping[str, str | None] = _NONE
 ) -> W | None:
     """What the file says, in its model's form; None: it has none, and what is wrong with it is added to `found`.
     `instead`: see `examine`.
     """
     try:
-        text = instead[file] if file in instead else read_text(directory / file)
+        told = instead.get(file)
+        text = read_text(directory / file) if told is None else told
         formed: W = _formed(model, text, Path(file).suffix)
         return formed
     except Unreadable as exc:

@@ -4,14 +4,16 @@ the truth: nothing is kept of it but what it says now.
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Literal
 
 from service.content.actions import ActionEntry, GameAction
-from service.content.check import CheckedContent, examine
+from service.content.check import CheckedContent, examine, newly_wrong
 from service.content.fields import ContentModel, ContentProblem, Key, key_path, problem, quote
 from service.content.fields import found as found_as
 from service.content.files import (
@@ -32,13 +34,22 @@ from service.errors import ContentChanged, ContentWrong, NotFound, WrongLine
 
 PartKind = Literal["people", "facilities", "nodes", "actions", "gameActions"]
 """What can be edited; all but people by the keys of the lists in which they stand."""
-_ENTRIES: Mapping[PartKind, tuple[str, str, type[ContentModel]]] = {
-    "facilities": (MAPS_FILE, "facility", FacilityEntry),
-    "nodes": (MAPS_FILE, "node", NodeEntry),
-    "actions": (ACTIONS_FILE, "action", ActionEntry),
-    "gameActions": (ACTIONS_FILE, "action", GameAction),
+_FORMS: Mapping[PartKind, tuple[str, type[ContentModel]]] = {
+    "facilities": (MAPS_FILE, FacilityEntry),
+    "nodes": (MAPS_FILE, NodeEntry),
+    "actions": (ACTIONS_FILE, ActionEntry),
+    "gameActions": (ACTIONS_FILE, GameAction),
 }
-"""The file in which it stands, what it is called, and its form."""
+"""The file in which it stands, and its form."""
+
+Importer = Callable[
+    [Path, Mapping[str, bytes], str | None, str | None, bool],
+    tuple[Mapping[str, str | None], Sequence[ContentProblem]],
+]
+"""Reads files of other programs, by their names, for a content directory: the wished id of a person and its home, and
+whether in place of what is there. Gives the files of ours that they become (None: such a file is to be gone), and what
+was not carried over.
+"""
 
 _writing = threading.Lock()
 
@@ -52,50 +63,17 @@ class Part:
     """
 
     file: str
-    key: Key
-    values: Any
     form: type[ContentModel]
-    etag: str
+    key: Key = ()
+    values: Any = None
+    etag: str = ""
     problems: tuple[ContentProblem, ...]
 
-    def relative(self, one: ContentProblem) -> str:
+    def field(self, one: ContentProblem) -> str:
         """Where the problem is: ``values.facts[2]``; what is elsewhere with its file, below ``elsewhere``."""
         if one.file == self.file and one.key_path.startswith(where := key_path(self.key)):
             return f"values.{one.key_path.removeprefix(where).lstrip('.')}".rstrip(".")
         return f"elsewhere.{one.file}: {one.key_path}".rstrip(": ")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Upload:
-    """A file that somebody sends."""
-
-    name: str
-    data: bytes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Incoming:
-    """What would become of files of other programs: files of ours by their names (None: such a file is to be gone), and
-    what was not carried over.
-    """
-
-    files: Mapping[str, str | None]
-    notes: Sequence[ContentProblem]
-
-
-@dataclass(frozen=True, kw_only=True)
-class IncomingWish:
-    """How a person or a map is to be taken in: its id (None: made of its name), its home (None: the first open node),
-    and whether in place of what is there.
-    """
-
-    id: str | None = None
-    home: str | None = None
-    replace: bool = False
-
-
-Importer = Callable[[Path, Sequence[Upload], IncomingWish], Incoming]
-"""What reads files of other programs for a content directory."""
 
 
 def read_part(directory: Path, content: CheckedContent, kind: PartKind, part_id: str) -> Part:
@@ -104,19 +82,21 @@ def read_part(directory: Path, content: CheckedContent, kind: PartKind, part_id:
     Raises:
         NotFound: there is no such thing.
     """
-    file, called, form = _place(content, kind, part_id)
-    found = examine(directory).problems
+    file, form = _FORMS[kind] if kind != "people" else (content.file_of(part_id), CharacterFile)
+    if file is None:
+        raise NotFound(kind="person", id=part_id)
+    form = NpcFile if file in content.npcs else form
     try:
-        raw = read_bytes(directory / file)
+        etag = digest(read_bytes(directory / file))
         values = values_of(read_text(directory / file), Path(file).suffix)
     except Unreadable as exc:
-        said = (ContentProblem(file=file, key_path="", said=exc.reason),)
-        return Part(file=file, key=(), values=None, form=form, etag="", problems=said)
+        return Part(file=file, form=form, problems=(ContentProblem(file=file, key_path="", said=exc.reason),))
     key = () if kind == "people" else _key_of(values, kind, part_id)
     if key is None:
-        raise NotFound(kind=called, id=part_id)
-    own = (one for one in found if one.file == file and one.key_path.startswith(key_path(key)))
-    return Part(file=file, key=key, values=_at(values, key), form=form, etag=digest(raw), problems=tuple(own))
+        raise NotFound(kind={"facilities": "facility", "nodes": "node"}.get(kind, "action"), id=part_id)
+    part = Part(file=file, form=form, key=key, values=reduce(getitem, key, values), etag=etag, problems=())
+    own = (one for one in examine(directory).problems if part.field(one).startswith("values"))
+    return replace(part, problems=tuple(own))
 
 
 def changed_part(directory: Path, part: Part, values: Mapping[str, Any], picture: bytes | None) -> dict[str, bytes]:
@@ -127,30 +107,25 @@ def changed_part(directory: Path, part: Part, values: Mapping[str, Any], picture
     """
     if part.values is None:
         raise ContentWrong([WrongLine(where="body.values", reason=one.said) for one in part.problems])
-    wrong = list[WrongLine]()
-    if values.get("id") != part.values.get("id"):
-        other = {"found": found_as(values.get("id")), "expected": quote(str(part.values.get("id")))}
-        wrong.append(WrongLine(where="body.values.id", reason=problem("", (), "content.mismatch", **other).said))
-    pictures = dict[str, bytes]()
+    was, now = part.values.get("id"), values.get("id")
+    if was != now:
+        said = problem("", (), "content.mismatch", found=found_as(now), expected=quote(str(was))).said
+        raise ContentWrong([WrongLine(where="body.values.id", reason=said)])
+    field, files = "picture", dict[str, bytes]()
     try:
         if picture is not None:
-            name = f"{PICTURES}/{part.values['id']}-{digest(picture)[:8]}{picture_suffix(picture)}"
-            values, pictures = {**values, "portrait": name}, {name: picture}
+            name = f"{PICTURES}/{was}-{digest(picture)[:8]}{picture_suffix(picture)}"
+            values, files[name] = {**values, "portrait": name}, picture
+        field, suffix, (*above, last) = "values", Path(part.file).suffix, ("", *part.key)
+        text = read_text(directory / part.file)
+        whole = {"": deepcopy(values_of(text, suffix))}
+        reduce(getitem, above, whole)[last] = values
+        text = rewritten(text, suffix, whole[""])
     except Unreadable as exc:
-        wrong.append(WrongLine(where="body.picture", reason=exc.reason))
-    if wrong:
-        raise ContentWrong(wrong)
-    text = read_text(directory / part.file)
-    try:
-        suffix = Path(part.file).suffix
-        text = rewritten(text, suffix, _with(values_of(text, suffix), part.key, values))
-    except Unreadable as exc:
-        raise ContentWrong([WrongLine(where="body.values", reason=exc.reason)]) from exc
-    known = {one.line("en") for one in examine(directory).problems}
-    after = examine(directory, {part.file: text, **dict.fromkeys(pictures, "")}).problems
-    if told := [one for one in after if one.line("en") not in known]:
-        raise ContentWrong([WrongLine(where=f"body.{part.relative(one)}", reason=one.said) for one in told])
-    return {**pictures, part.file: text.encode()}
+        raise ContentWrong([WrongLine(where=f"body.{field}", reason=exc.reason)]) from exc
+    if wrong := newly_wrong(directory, {part.file: text, **dict.fromkeys(files, "")}):
+        raise ContentWrong([WrongLine(where=f"body.{part.field(one)}", reason=one.said) for one in wrong])
+    return {**files, part.file: text.encode()}
 
 
 def write_unchanged(
@@ -163,14 +138,9 @@ def write_unchanged(
         ContentUnwritable: the system refuses it.
     """
     with _writing:
-        require_unchanged(file, etag, now())
+        if etag.strip('"') != now():
+            raise ContentChanged(file=file)
         write_all(directory, files)
-
-
-def require_unchanged(file: str, etag: str, now: str) -> None:
-    """Raises: ContentChanged: the etag is not the one that the file has now."""
-    if etag.strip('"') != now:
-        raise ContentChanged(file=file)
 
 
 def digest(raw: bytes) -> str:
@@ -178,44 +148,12 @@ def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()[:32]
 
 
-def _place(content: CheckedContent, kind: PartKind, part_id: str) -> tuple[str, str, type[ContentModel]]:
-    """Raises: NotFound: it is nobody of the content."""
-    if kind != "people":
-        return _ENTRIES[kind]
-    file = content.file_of(part_id)
-    if file is None:
-        raise NotFound(kind="person", id=part_id)
-    return file, "person", NpcFile if file in content.npcs else CharacterFile
-
-
-def _key_of(values: Any, kind: PartKind, part_id: str) -> Key | None:
-    return next((key for key, entry in _entries_of(values, kind) if entry.get("id") == part_id), None)
-
-
-def _entries_of(values: Any, kind: PartKind) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """The entries of that kind, of the file itself and of each of its maps, however wrong the file is."""
-    whole = values if isinstance(values, dict) else {}
-    areas = [((), whole), *((("maps", number), area) for number, area in enumerate(_listed(whole.get("maps"))))]
-    for above, area in areas:
-        for number, entry in enumerate(_listed(area.get(kind) if isinstance(area, dict) else None)):
-            if isinstance(entry, dict):
-                yield (*above, kind, number), entry
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _at(values: Any, key: Key) -> Any:
-    for part in key:
-        values = values[part]
-    return values
-
-
-def _with(values: Any, key: Key, new: object) -> Any:
-    """The values with another one at that key."""
-    if not key:
-        return new
-    whole = deepcopy(values)
-    _at(whole, key[:-1])[key[-1]] = new
-    return whole
+def _key_of(value: Any, kind: PartKind, part_id: str, above: Key = ()) -> Key | None:
+    """Where in the values, however wrong they are, the entry with that id stands."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inside:
+        if above[-1:] == (kind,) and isinstance(one, dict) and one.get("id") == part_id:
+            return (*above, name)
+        if (found := _key_of(one, kind, part_id, (*above, name))) is not None:
+            return found
+    return None

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -305,7 +305,7 @@ def node_of(text: str) -> yaml.Node:
 
 CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES, PICTURES)
 _COPIED = (*CONTENT_NAMES, CAST_TESTS)
-_BEGINS_IN = re.compile(r'("language":\s*)"\w+"')
+_BEGINS_IN = re.compile(rb'("language":\s*)"\w+"')
 _OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES, CAST_TESTS, PICTURES)
 
 
@@ -331,48 +331,21 @@ def init_content(target: Path, *, source: Path | None = None, language: Language
     names = [name for name in _COPIED if os.path.lexists(target / name)]
     if names:
         raise ContentExists(directory=str(target), names=", ".join(names))
-    made = [parent for parent in (target, *target.parents) if not parent.exists()]
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        _copy_all(source or bundled_content(), target, language)
+        files = dict(_copied(source or bundled_content()))
     except OSError as exc:
-        for directory in made:
-            if directory.is_dir():
-                directory.rmdir()
         raise ContentUnwritable(directory=str(target), reason=system_reason(exc)) from exc
-    return sorted(path for name in _COPIED for path in (target / name, *(target / name).rglob("*")) if path.is_file())
+    if language is not None:
+        files[MAPS_FILE] = _BEGINS_IN.sub(rf'\g<1>"{language}"'.encode(), files[MAPS_FILE], count=1)
+    return sorted(write_all(target, files))
 
 
-def _copy_all(source: Path, target: Path, language: Language | None) -> None:
-    """Copy aside first and move into place last: a full disk leaves nothing half written."""
-    moved: list[Path] = []
-    with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        names = [name for name in _COPIED if name not in _OPTIONAL or (source / name).exists()]
-        for name in (MAPS_FILE, ACTIONS_FILE):
-            if name in names:
-                shutil.copyfile(source / name, Path(aside, name))
-        for folder in (name for name in names if name not in (MAPS_FILE, ACTIONS_FILE)):
-            _copy_folder(source / folder, Path(aside, folder))
-        if language is not None:
-            maps = Path(aside, MAPS_FILE)
-            begun = _BEGINS_IN.sub(rf'\g<1>"{language}"', maps.read_text(encoding="utf-8"), count=1)
-            maps.write_text(begun, encoding="utf-8")
-        try:
-            for name in names:
-                Path(aside, name).rename(target / name)
-                moved.append(target / name)
-        except OSError:
-            for path in moved:
-                path.rename(Path(aside, path.name))
-            raise
-
-
-def _copy_folder(source: Path, target: Path) -> None:
-    """Contents only, no modes: an installed package may be read-only, the user's copy is to be edited."""
-    target.mkdir()
-    for file in source.iterdir():
-        if file.is_file() and not file.name.startswith("."):
-            shutil.copyfile(file, target / file.name)
+def _copied(source: Path) -> Iterator[tuple[str, bytes]]:
+    """Raises: OSError."""
+    for found in (source / name for name in _COPIED if name not in _OPTIONAL or (source / name).exists()):
+        for path in found.iterdir() if found.is_dir() else (found,):
+            if not path.is_dir() and not path.name.startswith("."):
+                yield path.relative_to(source).as_posix(), path.read_bytes()
 
 
 def write_all(directory: Path, files: Mapping[str, str | bytes | None]) -> list[Path]:
@@ -382,12 +355,13 @@ def write_all(directory: Path, files: Mapping[str, str | bytes | None]) -> list[
     Raises:
         ContentUnwritable: the system refuses it, or a link leads out of the directory.
     """
-    for name in files:
-        if not (directory / name).resolve().is_relative_to(directory.resolve()):
-            raise ContentUnwritable(directory=str(directory), reason=Phrase("content.leads_out", file=quote(name)))
-    made = [folder for folder in {directory / Path(name).parent for name in files} if not folder.exists()]
+    if out := [name for name in files if not (directory / name).resolve().is_relative_to(directory.resolve())]:
+        raise ContentUnwritable(directory=str(directory), reason=Phrase("content.leads_out", file=quote(out[0])))
+    made = sorted({folder for name in files for folder in (directory / name).parents if not folder.exists()})
     moved: list[tuple[Path, Path]] = []
     try:
+        for folder in made:
+            folder.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-write-") as aside:
             new, old = Path(aside, "new"), Path(aside, "old")
             for name, told in files.items():
@@ -395,8 +369,6 @@ def write_all(directory: Path, files: Mapping[str, str | bytes | None]) -> list[
                     (root / name).parent.mkdir(parents=True, exist_ok=True)
                 if told is not None:
                     (new / name).write_bytes(told.encode() if isinstance(told, str) else told)
-            for folder in made:
-                folder.mkdir(exist_ok=True)
             try:
                 for name, told in files.items():
                     there = directory / name
@@ -413,8 +385,7 @@ def write_all(directory: Path, files: Mapping[str, str | bytes | None]) -> list[
                     os.replace(now, then)
                 raise
     except OSError as exc:
-        for folder in made:
-            if folder.is_dir():
-                folder.rmdir()
+        for folder in filter(Path.is_dir, reversed(made)):
+            folder.rmdir()
         raise ContentUnwritable(directory=str(directory), reason=system_reason(exc)) from exc
     return [directory / name for name, told in files.items() if told is not None]

@@ -27,8 +27,8 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """Half of a letter in JSON, which YAML does not know."""
 
 
-class PlainDumper(yaml.SafeDumper):
-    """Writes as an author would: no references (``&id001``), lists indented."""
+class _Dumper(yaml.SafeDumper):
+    """Writes as an author would: no references (``&id001``), lists indented, texts in double quotes or as blocks."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -36,17 +36,17 @@ class PlainDumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow)
 
-
-class _Quoting(PlainDumper):
-    """Texts in double quotes, those of several lines as blocks."""
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None if _WORD.fullmatch(text) else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    def text(self, text: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in text else None if _WORD.fullmatch(text) else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Quoting.add_representer(str, _text)
+_Dumper.add_representer(str, _Dumper.text)
+
+
+def as_yaml(values: Any) -> str:
+    """As an author would write it."""
+    return yaml.dump(values, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**9)
 
 
 def rewritten(text: str, suffix: str, wanted: object) -> str:
@@ -57,7 +57,7 @@ def rewritten(text: str, suffix: str, wanted: object) -> str:
     """
     values, line_break = values_of(text, suffix), "\r\n" if "\r\n" in text else "\n"
     for _ in range(MOST_EDITS):
-        if _same(values, wanted):
+        if values == wanted:
             return text
         try:
             start, end, new = _Text(text, suffix == ".json").edit(values, wanted)
@@ -65,24 +65,9 @@ def rewritten(text: str, suffix: str, wanted: object) -> str:
             before, values = values, values_of(text, suffix)
         except (Unreadable, yaml.YAMLError, LookupError) as exc:
             raise Unreadable("content.not_rewritten") from exc
-        if _same(before, values):
+        if before == values:
             break
     raise Unreadable("content.not_rewritten")
-
-
-def _same(one: object, other: object) -> bool:
-    return _told(one) == _told(other)
-
-
-def _told(value: object) -> str:
-    """Equal for values that JSON has no two forms for: 5 and 5.0, a date and its text."""
-    told = json.dumps(value, default=str, skipkeys=True)
-    return json.dumps(json.loads(told, parse_float=_number), sort_keys=True)
-
-
-def _number(digits: str) -> float:
-    number = float(digits)
-    return int(number) if number.is_integer() else number
 
 
 class _Text:
@@ -112,7 +97,7 @@ class _Text:
         for place, (key, value) in enumerate(node.value):
             if key.value not in new:
                 return self._without(node, spans, place)
-            if not _same(old[key.value], new[key.value]):
+            if old[key.value] != new[key.value]:
                 return self._edit(value, old[key.value], new[key.value], node)
         added = {name: value for name, value in new.items() if name not in old}
         name = next(iter(added))
@@ -120,7 +105,8 @@ class _Text:
 
     def _in_list(self, node: yaml.SequenceNode, old: Sequence[Any], new: Sequence[Any]) -> _Edit | None:
         spans = [(self._begin(node, item), self._end(item)) for item in node.value]
-        matched = SequenceMatcher(None, [*map(_told, old)], [*map(_told, new)], autojunk=False)
+        told, wanted = ([json.dumps(one, default=str, sort_keys=True) for one in side] for side in (old, new))
+        matched = SequenceMatcher(None, told, wanted, autojunk=False)
         kind, place, _, other, _ = next(one for one in matched.get_opcodes() if one[0] != "equal")
         if kind == "replace":
             return self._edit(node.value[place], old[place], new[other], node)
@@ -166,7 +152,10 @@ class _Text:
         piece = _block({"x": new} if is_mapping else [new], above)[column + (2 if is_mapping else 1) :].rstrip("\n")
         if start < end and "\n" not in piece and isinstance(node, yaml.ScalarNode):
             return (start, end, piece.strip())
-        return (len(self._text[:start].rstrip()), end, piece)
+        before = self._text[:start].rstrip()
+        if not before.endswith((":", "-")):
+            raise LookupError("a comment stands in the way")
+        return (len(before), end, piece)
 
     def _begin(self, node: yaml.SequenceNode, item: yaml.Node) -> int:
         """Where an entry of the list begins: at its dash."""
@@ -202,5 +191,4 @@ class _Text:
 
 def _block(entry: Any, node: yaml.CollectionNode) -> str:
     """Lines of YAML, indented as the entries of the node are."""
-    told = yaml.dump(entry, Dumper=_Quoting, allow_unicode=True, sort_keys=False, width=10**9)
-    return textwrap.indent(told, " " * node.start_mark.column)
+    return textwrap.indent(as_yaml(entry), " " * node.start_mark.column)

@@ -2,8 +2,7 @@
 the people and places that are made of them.
 """
 
-from service.content.check import CheckedContent, cross_checked, examine
-from service.content.editing import Incoming, IncomingWish, Upload
+from service.content.check import CheckedContent, cross_checked, examine, newly_wrong
 from service.content.fields import (
     MARKUP,
     UNWRITTEN,
@@ -53,7 +52,7 @@ from service.content.maps import MapsFile
 from service.content.persons import BigFiveEntry, CharacterFile, Degree, NpcFile, PersonFile
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile, Profile, Weight
 from service.content.references import check_connectivity, check_maps, check_posts, declared_once, entries, unknown
-from service.content.rewriting import PlainDumper
+from service.content.rewriting import as_yaml
 from service.content.scenes import Scene, SceneParticipant, StagedScene, named
 from service.memory.secrets import discretion
 from service.own_prompts import game_problems, load_game, persona_costs
@@ -98,8 +97,6 @@ __all__ = [
     "FragmentFile",
     "GroupEntry",
     "GroupsFile",
-    "Incoming",
-    "IncomingWish",
     "Key",
     "KnownByEntry",
     "ListOf",
@@ -113,7 +110,6 @@ __all__ = [
     "NpcFile",
     "NpcProfile",
     "PersonFile",
-    "PlainDumper",
     "PlayerProfile",
     "Problems",
     "Profile",
@@ -124,12 +120,12 @@ __all__ = [
     "StagedScene",
     "Text",
     "Unreadable",
-    "Upload",
     "Weight",
     "Where",
     "Wiring",
     "Words",
     "WorldMap",
+    "as_yaml",
     "bundled_content",
     "check_connectivity",
     "check_groups",
@@ -150,6 +146,7 @@ __all__ = [
     "load_game",
     "name_of",
     "named",
+    "newly_wrong",
     "persona_costs",
     "problem",
     "quote",

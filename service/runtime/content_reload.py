@@ -39,11 +39,6 @@ class ContentReload:
         self._looking = asyncio.Lock()
         self._watcher: asyncio.Task[None] | None = None
 
-    @property
-    def is_looking(self) -> bool:
-        """Whether files that are changed are taken in."""
-        return self._watcher is not None
-
     async def start(self) -> None:
         """Begin to look, if it is to from the start."""
         if self._from_start:

@@ -163,7 +163,7 @@ async def world_page(page: Asked) -> Response:
         for area in (maps.maps if maps else ())
         if area.background
     }
-    data = {"actions": _actions(page), "kinds": kinds, "reloads": page.reloads.is_looking, "backgrounds": backgrounds}
+    data = {"actions": _actions(page), "kinds": kinds, "backgrounds": backgrounds}
     return page.render("world.html", data=data)
 
 

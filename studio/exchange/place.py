@@ -11,24 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-import yaml
-
 from service.public.files import (
     CHARACTERS,
     FRAGMENTS,
     LORE,
     MAPS_FILE,
     NPCS,
-    SCENES,
-    CharacterFile,
     CheckedContent,
-    ContentModel,
-    FragmentFile,
-    LoreFile,
     MapsFile,
-    NpcFile,
-    PlainDumper,
-    Scene,
+    as_yaml,
     check_connectivity,
     check_maps,
     check_posts,
@@ -36,6 +27,7 @@ from service.public.files import (
     entries,
     examine,
     is_slug,
+    newly_wrong,
     problem,
     quote,
     read_values,
@@ -43,15 +35,6 @@ from service.public.files import (
 )
 from studio.exchange.draft import Draft, ImportRefused, id_of, parsed
 from studio.exchange.tiled import TiledMap
-
-_FORMS: Mapping[str, type[ContentModel]] = {
-    CHARACTERS: CharacterFile,
-    NPCS: NpcFile,
-    FRAGMENTS: FragmentFile,
-    LORE: LoreFile,
-    SCENES: Scene,
-}
-"""By the folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +91,8 @@ def planned(
     there = [name for name in written if os.path.lexists(directory / name)]
     if there and not replace_it:
         raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
-    refuse_wrong(before, files)
+    if wrong := newly_wrong(directory, texts):
+        raise ImportRefused(wrong)
     return written
 
 
@@ -132,11 +116,6 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
     }
 
 
-def as_yaml(values: Mapping[str, Any]) -> str:
-    """As an author would write it."""
-    return yaml.dump(dict(values), Dumper=PlainDumper, allow_unicode=True, sort_keys=False, width=110)
-
-
 def ids_in(content: CheckedContent) -> dict[str, str]:
     """Everybody's id by it, by the person's names, and by its ids in other programs' files, in small letters."""
     people = [*content.npcs.values(), *content.characters.values()]
@@ -158,27 +137,6 @@ def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
             for number, one in enumerate(draft.lore, 1)
         ]
     }
-
-
-def refuse_wrong(before: CheckedContent, files: Mapping[str, Any]) -> None:
-    """Check the values of these files with all that is there (None: no such file).
-
-    Raises:
-        ImportRefused: something would be wrong that was not before.
-    """
-    parts: dict[str, dict[str, Any]] = {folder: dict(getattr(before, folder)) for folder in _FORMS}
-    for file, values in files.items():
-        folder = file.partition("/")[0]
-        if folder in parts and values is None:
-            parts[folder].pop(file, None)
-        elif folder in parts:
-            parts[folder][file] = parsed(_FORMS[folder], file, values)
-    maps = parsed(MapsFile, MAPS_FILE, files[MAPS_FILE]) if MAPS_FILE in files else before.maps
-    after = replace(before, maps=maps, **cast("dict[str, Any]", parts))
-    old = {one.line("en") for one in cross_checked(before)}
-    wrong = [one for one in cross_checked(after) if one.line("en") not in old]
-    if wrong:
-        raise ImportRefused(wrong)
 
 
 def take_map_in(directory: Path, tiled: TiledMap, *, replace_it: bool = False) -> list[Path]:

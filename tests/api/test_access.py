@@ -29,7 +29,15 @@ OF_NOBODY = {"GET /world", "GET /world/map", "GET /world/people", "GET /v1/model
     "GET /readyz"
 }
 """What a key for one player may ask that names no player: whatever is added here tells every player."""
-PAGES = ("/", "/view/characters/sora", "/view/npcs/baker", "/view/surveys", "/view/scenes", "/view/quality", "/view/content")
+PAGES = (
+    "/",
+    "/view/characters/sora",
+    "/view/npcs/baker",
+    "/view/surveys",
+    "/view/scenes",
+    "/view/quality",
+    "/view/content",
+)
 
 
 @pytest.fixture(scope="module")

@@ -231,7 +231,7 @@ def _content(twice: Twice) -> None:
     part = twice.client.get("/content/people/umi").json()
     values = {**part["values"], "lines": ["Once."]}
     twice("put /content/{kind}/{part_id}", "/content/people/umi", {"values": values}, etag=part["etag"])
-    card = {"files": [{"name": "ione.json", "data": b64encode(as_json(card_of())).decode()}]}
+    card = {"files": {"ione.json": b64encode(as_json(card_of())).decode()}}
     twice("post /content/import", "/content/import", card)
     preview = twice.client.post("/content/import", json=card).json()
     assert twice("post /content/import", "/content/import", card, etag=preview["etag"])["written"]

@@ -4,7 +4,6 @@ import copy
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,23 +113,16 @@ def test_json_keeps_a_line_an_entry_and_tabs() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "change"),
-    [
-        ("a: &one {x: 1}\nb: *one\n", lambda v: v["a"].update(x=2)),
-        ("a: # why\n  en: x\n", lambda v: v.update(a="y")),
-        ("- a\n", lambda v: v.append("b")),
-    ],
-)
-def test_what_cannot_be_changed_alone_is_refused(text: str, change: Callable[[Any], object]) -> None:
-    values = copy.deepcopy(values_of(text, ".yaml"))
-    change(values)
-    try:
-        told = rewritten(text, ".yaml", values)
-    except Unreadable as exc:
-        assert exc.reason.of("en").startswith("this cannot be changed")
-    else:
-        assert values_of(told, ".yaml") == values
+def test_what_cannot_be_changed_alone_is_refused() -> None:
+    """A reference says the same in two places; a comment stands where the new value would."""
+    for text, wanted in (
+        ("a: &one {x: 1}\nb: *one\n", {"a": {"x": 2}, "b": {"x": 1}}),
+        ("a: # why\n  en: x\n", {"a": "y"}),
+        ("- a\n", {"a": "b"}),
+    ):
+        with pytest.raises(Unreadable) as refused:
+            rewritten(text, ".yaml", wanted)
+        assert refused.value.reason.of("en").startswith("this cannot be changed")
 
 
 @pytest.mark.parametrize("file", ["npcs/npc_eisaku.yaml", "characters/aoi.yaml", "maps.json", "actions.json"])
@@ -150,10 +142,10 @@ def test_any_change_of_any_value_of_the_sample_is_written(file: str) -> None:
 
 def _spoil(value: Any, rng: random.Random) -> None:
     """Change, add or take away something somewhere within."""
-    while True:
+    for depth in range(99):
         keys = [*value] if isinstance(value, dict) else [*range(len(value))]
         key = rng.choice(keys)
-        if isinstance(value[key], dict | list) and value[key] and rng.random() < 0.9:
+        if isinstance(value[key], dict | list) and value[key] and (depth < 3 or rng.random() < 0.9):
             value = value[key]
             continue
         how = rng.choice(["text", "lines", "number", "gone", "new"])

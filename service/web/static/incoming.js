@@ -12,7 +12,7 @@ let etag = "";
 
 async function look() {
   $("preview").hidden = true;
-  const files = await Promise.all([...$("files").files].map(async (one) => ({ name: one.name, data: await bytesOf(one) })));
+  const files = Object.fromEntries(await Promise.all([...$("files").files].map(async (one) => [one.name, await bytesOf(one)])));
   sent = {
     files,
     replace: $("replace").checked,
@@ -23,7 +23,7 @@ async function look() {
   ({ etag } = found);
   setText($("told"), "");
   $("write").hidden = false;
-  $("becomes").replaceChildren(...[notes(found.notes), ...found.files.map(becomes)].filter(Boolean));
+  $("becomes").replaceChildren(...[notes(found.notes), ...Object.keys(found.files).map((file) => becomes(file, found.files[file], found.before[file] ?? null))].filter(Boolean));
   $("preview").hidden = false;
   $("preview").focus();
 }
@@ -38,7 +38,7 @@ async function write() {
 const notes = (said) => said.length > 0 && h("details", { open: said.length < 6 },
   h("summary", {}, `${t("import_notes")} (${said.length})`), h("ul", {}, said.map((one) => h("li", {}, one))));
 
-function becomes({ file, text, before }) {
+function becomes(file, text, before) {
   const state = text === null ? badge(t("import_gone"), "warn") : before === null ? badge(t("import_new"), "good") : badge(t("import_changed"), "live");
   return h("section", {}, h("h3", {}, h("code", {}, file), " ", state), drawn(file, text, before),
     h("pre", { tabindex: 0, "aria-label": file }, text === null ? before : changed(text, before)));

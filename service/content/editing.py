@@ -5,10 +5,7 @@ the truth: nothing is kept of it but what it says now.
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Any, Literal
 
@@ -88,13 +85,15 @@ def read_part(directory: Path, content: CheckedContent, kind: PartKind, part_id:
     form = NpcFile if file in content.npcs else form
     try:
         etag = digest(read_bytes(directory / file))
-        values = values_of(read_text(directory / file), Path(file).suffix)
+        values: Any = values_of(read_text(directory / file), Path(file).suffix)
     except Unreadable as exc:
         return Part(file=file, form=form, problems=(ContentProblem(file=file, key_path="", said=exc.reason),))
     key = () if kind == "people" else _key_of(values, kind, part_id)
     if key is None:
         raise NotFound(kind={"facilities": "facility", "nodes": "node"}.get(kind, "action"), id=part_id)
-    part = Part(file=file, form=form, key=key, values=reduce(getitem, key, values), etag=etag, problems=())
+    for step in key:
+        values = values[step]
+    part = Part(file=file, form=form, key=key, values=values, etag=etag, problems=())
     own = (one for one in examine(directory).problems if part.field(one).startswith("values"))
     return replace(part, problems=tuple(own))
 
@@ -116,11 +115,8 @@ def changed_part(directory: Path, part: Part, values: Mapping[str, Any], picture
         if picture is not None:
             name = f"{PICTURES}/{was}-{digest(picture)[:8]}{picture_suffix(picture)}"
             values, files[name] = {**values, "portrait": name}, picture
-        field, suffix, (*above, last) = "values", Path(part.file).suffix, ("", *part.key)
-        text = read_text(directory / part.file)
-        whole = {"": deepcopy(values_of(text, suffix))}
-        reduce(getitem, above, whole)[last] = values
-        text = rewritten(text, suffix, whole[""])
+        field, text = "values", read_text(directory / part.file)
+        text = rewritten(text, Path(part.file).suffix, part.key, values)
     except Unreadable as exc:
         raise ContentWrong([WrongLine(where=f"body.{field}", reason=exc.reason)]) from exc
     if wrong := newly_wrong(directory, {part.file: text, **dict.fromkeys(files, "")}):

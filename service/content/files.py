@@ -295,8 +295,8 @@ def _read_yaml(text: str) -> object:
         raise Unreadable("content.broken", form="YAML", line=line, column=column, reason=reason) from exc
 
 
-def node_of(text: str) -> yaml.Node:
-    """What the text of YAML, or of JSON, says, with the places where it stands there: letters from its beginning.
+def node_of(text: str) -> Any:
+    """The yaml.Node of the text of YAML, or of JSON: what it says, with the places where it stands there.
 
     Raises: yaml.YAMLError: it is none.
     """

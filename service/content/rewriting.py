@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from service.content.fields import Key
 from service.content.files import Unreadable, node_of, values_of
 
 MOST_EDITS = 200
@@ -49,13 +50,14 @@ def as_yaml(values: Any) -> str:
     return yaml.dump(values, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**9)
 
 
-def rewritten(text: str, suffix: str, wanted: object) -> str:
-    """The text of a file of that suffix, changed so that it says what is wanted.
+def rewritten(text: str, suffix: str, key: Key, value: object) -> str:
+    """The text of a file of that suffix, changed so that it says that value at that key.
 
     Raises:
         Unreadable: it is no JSON or YAML; or it cannot be changed so, as where it has references (``*id``).
     """
     values, line_break = values_of(text, suffix), "\r\n" if "\r\n" in text else "\n"
+    wanted = _with(values, key, value)
     for _ in range(MOST_EDITS):
         if values == wanted:
             return text
@@ -68,6 +70,16 @@ def rewritten(text: str, suffix: str, wanted: object) -> str:
         if before == values:
             break
     raise Unreadable("content.not_rewritten")
+
+
+def _with(values: Any, key: Key, value: object) -> Any:
+    """The values with another one at that key."""
+    if not key:
+        return value
+    step, *rest = key
+    inside = values.items() if isinstance(values, dict) else enumerate(values)
+    changed = {name: _with(one, tuple(rest), value) if name == step else one for name, one in inside}
+    return changed if isinstance(values, dict) else [*changed.values()]
 
 
 class _Text:

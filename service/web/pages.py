@@ -246,8 +246,10 @@ async def person_page(person_id: str, page: Asked, about: str | None = None) -> 
     node_id = world.map.npc_nodes[person_id] if is_npc else ""
     place = world.map.label(node_id) if is_npc else ""
     template = "npc.html" if is_npc else "memory.html"
-    of_it = {"place": place, "node_id": node_id, "is_authored": person_id in page.deps.worlds.content.checked.names}
-    return page.render(template, data=data, person=person, others=others, **of_it)
+    authored = page.deps.worlds.content.checked.names
+    return page.render(
+        template, data=data, person=person, others=others, place=place, node_id=node_id, authored=authored
+    )
 
 
 @router.get("/view/characters/{character_id}/graph")

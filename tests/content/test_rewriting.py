@@ -42,7 +42,7 @@ mood: neutral
 def edited(change: Callable[[Any], object], text: str = AOI, suffix: str = ".yaml") -> str:
     values = copy.deepcopy(values_of(text, suffix))
     change(values)
-    told = rewritten(text, suffix, values)
+    told = rewritten(text, suffix, (), values)
     assert values_of(told, suffix) == values
     return told
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_changed_alone_is_refused() -> None:
         ("- a\n", {"a": "b"}),
     ):
         with pytest.raises(Unreadable) as refused:
-            rewritten(text, ".yaml", wanted)
+            rewritten(text, ".yaml", (), wanted)
         assert refused.value.reason.of("en").startswith("this cannot be changed")
 
 
@@ -134,7 +134,7 @@ def test_any_change_of_any_value_of_the_sample_is_written(file: str) -> None:
     for _ in range(20):
         values = copy.deepcopy(values_of(text, path.suffix))
         _spoil(values, rng)
-        told = rewritten(text, path.suffix, values)
+        told = rewritten(text, path.suffix, (), values)
         assert json.dumps(values_of(told, path.suffix), sort_keys=True) == json.dumps(values, sort_keys=True)
         gone, _ = changed_lines(text, told)
         assert len(gone) < max(60, len(text.splitlines()) // 3)

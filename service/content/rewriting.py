@@ -20,8 +20,8 @@ MOST_EDITS = 200
 _Edit = tuple[int, int, str]
 """From which letter to which is replaced, and by what."""
 _Span = tuple[int, int]
-_WORD = re.compile(r"[a-z_][a-z0-9_./-]*")
-"""A text that YAML needs no quotes for, as ids are written."""
+_WORD = re.compile(r"[a-z_][A-Za-z0-9_./-]*")
+"""A text that YAML needs no quotes for, as ids and keys are written."""
 _KEY = re.compile(r"[A-Za-z_]\w*")
 _UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")

@@ -42,7 +42,7 @@ function resolved(schema) {
 /** English stands before its translation. */
 function hint({ description = "" }) {
   const [english, japanese = english] = description.split(/ \/ (?=[^/]*[\u3040-\u9fff])/u);
-  return lang === "ja" ? japanese : english;
+  return (lang === "ja" ? japanese : english).replaceAll("`", "");
 }
 
 const isText = (value) => typeof value === "string" || (value && typeof value === "object" && Object.keys(value).length > 0 && Object.keys(value).every((name) => name in data.tongues));

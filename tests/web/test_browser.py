@@ -20,6 +20,7 @@ from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.settings import EmbeddingSettings, LlmSettings, MemorySettings, QualitySettings, Settings, WorldSettings
+from studio.exchange.incoming import incoming
 from tests.content.village import Village
 from tests.conversation.scenes import acts
 from tests.memory.answers import memory, plain
@@ -48,7 +49,7 @@ expect.set_options(timeout=20_000)  # the machines of CI are busy
 @contextmanager
 def serving(settings: Settings, models: Models | None = None, *, reload_content: bool = False) -> Iterator[str]:
     """A real server on a free port of this machine; its address."""
-    app = create_app(settings, models=models, reload_content=reload_content)
+    app = create_app(settings, models=models, reload_content=reload_content, importer=incoming)
     server = Server(app)
     thread = threading.Thread(target=server.run)
     thread.start()

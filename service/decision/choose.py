@@ -130,11 +130,11 @@ def _slept_through(situation: Situation) -> bool:
 class Chosen:
     """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
-    `by` says who chose: its model, its plan or routine without a question, its routine because its model failed
-    (fallback), or a client. `failure` is that of `failed_call`, for
-    its decision or for its plan of the day: without an answer it, or its plan, falls back to the routine.
-    `planned`: a new plan was made on the way. `made` is kept of what was asked for it. `checked`: the decision was, and
-    this is kept of that; its cost is not in `usage`.
+    `by` says who chose: its model, the rehearsal in its place, its plan or routine without a question, its routine
+    because its model failed (fallback), or a client. `failure` is that of `failed_call`, for its decision or for its
+    plan of the day: without an answer it, or its plan, falls back to the routine. `planned`: a new plan was made on the
+    way. `made` is kept of what was asked for it. `checked`: the decision was, and this is kept of that; its cost is not
+    in `usage`.
     """
 
     option: Option
@@ -211,7 +211,7 @@ async def choose(
                 news=_news(situation),
             ),
         ),
-        by="model",
+        by="rehearsal" if deps.settings.llm.provider == "rehearsal" else "model",
         usage=plan.usage + asked.usage,
         failure=plan.failure,
         failed_call="plan" if plan.failure else None,

@@ -133,8 +133,8 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
       names = new Map(data.people.map((one) => [one.person_id, one.name]));
       showTable();
       break;
-    case "npc.thinking":
-      turnOf("nobody");
+    case "npc.thinking": // of more than two it need not be the player's turn now
+      if (names.size > 2) turnOf("nobody");
       break;
     case "utterance.started":
       speaking = lineOf(data.turn, data.speaker_id);

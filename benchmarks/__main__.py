@@ -23,6 +23,7 @@ NAMES = (
     "rush",
     "player",
     "load",
+    "resident",
     "start",
     "closing",
     "answer",
@@ -40,6 +41,8 @@ NAMES = (
     "talks",
     "page",
 )
+SHARED = {"kills": "load", "resident": "load"}
+"""Benchmarks whose figures stand with those of another one, in one file."""
 RESULTS = Path(__file__).parent / "results"
 START = Path(__file__).parents[1] / "tests" / "freeze" / "on_record" / "bench.json"
 """Figures of the start of the rebuild, by benchmark: shown beside those of today."""
@@ -82,14 +85,17 @@ def _shown(value: float | None) -> str:
 
 def _write(name: str, figures: Figures) -> None:
     RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{SHARED.get(name, name)}.json"
+    if path.exists() and path.stem in SHARED.values():
+        figures = {**json.loads(path.read_text(encoding="utf-8"))["figures"], **figures}
     result = {
-        "benchmark": name,
+        "benchmark": path.stem,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "figures": {figure: round(value, 4) for figure, value in figures.items()},
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

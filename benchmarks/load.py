@@ -93,6 +93,7 @@ class Player:
         self._said, self._last = 0, -1
         self._number = number
         self._answered = asyncio.Event()
+        self.listens = asyncio.Event()
         self.answered_at = 0.0
         self.deltas: dict[int, list[tuple[float, int]]] = {}
         """By port, when so many characters of the answer were there."""
@@ -135,6 +136,7 @@ class Player:
             while line := await reader.readline():
                 if line.startswith(b"event: "):
                     kind = line[7:].decode().strip()
+                    self.listens.set()
                 elif line.startswith(b"data: ") and kind in ("utterance.delta", "utterance.completed"):
                     self._hear(port, kind, json.loads(line[6:])["data"])
         except ConnectionError:
@@ -177,7 +179,8 @@ async def _measure(
             await asyncio.sleep(draw.random() * saying_seconds)
             return await player.say(http)
 
-        await asyncio.sleep(1)
+        await asyncio.gather(*(player.listens.wait() for player in everybody))
+        await everybody[-1].say(http)  # the first answer of a process loads what only answers need
         overheads = sorted(await asyncio.gather(*map(say, everybody[:says])))
         megabytes = _resident(one)
         print(f"overhead p95 {overheads[int(0.95 * len(overheads))]:.2f} s, {megabytes:.0f} MB", file=sys.stderr)

@@ -18,7 +18,7 @@ import httpx
 from benchmarks.model_server import model_server
 from tests.servers.postgres import free_port
 
-MINUTES = 20.0
+MINUTES = 60.0
 PLAYERS = 2
 """Each in a world of its own, which is deleted after a talk; every fourth talk is in a world that stays."""
 LASTING = 4

@@ -41,6 +41,8 @@ KataribeError
 │   ├── SceneOver           409   the scene has ended
 │   ├── TurnPassed          409   something is to hold from a turn on that was spoken already
 │   ├── NotYourTurn         409   it is not for the human to speak now
+│   ├── TableFull           409   nobody more can sit down with those who talk
+│   ├── OutOfEarshot        409   something is said to a person who is not there to hear it
 │   ├── StaleChoice         409   something was said since that line was suggested
 │   ├── NotSpeaking         409   the utterance that is to be cut short is over, or never was
 │   ├── Walking             409   the person is on the way
@@ -93,6 +95,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -329,6 +332,14 @@ class NotYourTurn(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
 
 
+class TableFull(Conflict):
+    """Facts: `names`, `most`, `conversation_id`."""
+
+
+class OutOfEarshot(Conflict):
+    """Facts: `person`, `here`, `conversation_id`."""
+
+
 class StaleChoice(Conflict):
     """Facts: `conversation_id`, `choice_id`, `text`."""
 
@@ -398,6 +409,12 @@ class Misconfigured(KataribeError, status=503):
 
     def __init__(self, *, setting: str, reason: Phrase) -> None:
         super().__init__(setting=setting, reason=reason)
+
+
+def require_extra(extra: str, *, module: str, setting: str) -> None:
+    """Raises: Misconfigured: the setting needs a module that only `kataribe[extra]` brings, and it is not installed."""
+    if find_spec(module) is None:
+        raise Misconfigured(setting=setting, reason=Phrase("settings.extra_missing", extra=extra))
 
 
 class WrongSettings(KataribeError, status=503, slug="misconfigured"):

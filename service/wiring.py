@@ -13,7 +13,7 @@ from service.content.files import bundled_content
 from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.stream import Stream
+from service.conversation.stream import LOOK_SECONDS, Stream
 from service.core import Core
 from service.decision.situation import DecisionDependencies
 from service.errors import Misconfigured
@@ -86,6 +86,11 @@ class Wiring:
                 if self._cassette is None and lives:  # what a probe is answered is no part of a story
                     probing = asyncio.create_task(repeat(models.probe, PROBE_SECONDS))
                     ending.push_async_callback(cancel, [probing])
+                if database.presence.is_shared:
+                    looking = asyncio.create_task(
+                        repeat(partial(core.conversation.stream.look, database), LOOK_SECONDS)
+                    )
+                    ending.push_async_callback(cancel, [looking])
                 for part in core.parts if lives else ():
                     await part.start()
                     ending.push_async_callback(part.stop)

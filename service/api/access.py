@@ -32,11 +32,17 @@ class Access:
 
 
 ACCESS: Mapping[str, Access] = {
-    **dict.fromkeys(("start_conversation", "complete_chat"), Access(Scope.PLAY, "body")),
+    **dict.fromkeys(("start_conversation", "join_conversation", "complete_chat"), Access(Scope.PLAY, "body")),
     **dict.fromkeys(
         (
             *("read_conversation", "end_conversation", "stream_conversation", "interrupt_conversation"),
-            *("say_in_conversation", "choose_in_conversation", "report_playback", "say_what_became_of_action"),
+            *(
+                "leave_conversation",
+                "say_in_conversation",
+                "choose_in_conversation",
+                "report_playback",
+                "say_what_became_of_action",
+            ),
             *("stream_client_events", "read_client_events", "send_client_events"),
         ),
         Access(Scope.PLAY, "conversation"),

@@ -93,8 +93,7 @@ class Follower:
         until = time.monotonic() + timeout_seconds
         while True:
             left = max(0.0, until - time.monotonic())
-            if not await self.box.wait(min(left, QUIET_SECONDS)):
-                self.box.put(self._followed.key, None)
+            await self.box.wait(left)
             has_news, words = self.box.take()
             told = await self._committed() if has_news else []
             for key, spoken in words.items():

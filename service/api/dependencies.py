@@ -136,6 +136,7 @@ else:  # no union with null, of which pydantic would tell two errors wherever th
 
 
 After = Annotated[str | None, Query(max_length=200, description="`next` of the page before; left out: the first page")]
+AcceptLanguage = Annotated[str | None, Header(max_length=200, description="ja or en; else the world's")]
 AtMost = Annotated[int | None, Query(ge=1, le=1000, description="At most so many; left out: all of them")]
 
 MEDIA_TYPE = "application/problem+json"

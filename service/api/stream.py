@@ -21,8 +21,7 @@ from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow, said_in
 
 QUIET_SECONDS = 15.0
-"""After so long without news the store is looked at, for another replica may have been killed before it could tell any;
-and the client is sent a comment, so that nothing between takes the connection for a dead one."""
+"""After so long without news a client is sent a comment: nothing between is to take the connection for a dead one."""
 
 DESCRIBED = {
     "type": "object",
@@ -85,7 +84,6 @@ async def events_of(
     with deps.conversation.stream.mailbox(key) as box:
         while True:
             if not await box.wait(QUIET_SECONDS):
-                box.put(key, None)
                 yield KEEPALIVE_COMMENT
             has_news, words = box.take()
             if has_news:

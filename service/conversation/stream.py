@@ -11,10 +11,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 
+from sqlmodel import Session, col, func, select
+
 from service.content.profile import Emotion
 from service.conversation.utterance import cut
+from service.store.phase import Audience
 from service.store.presence import Presence
-from service.store.tables import ConversationKey
+from service.store.session import Database
+from service.store.tables import ClientEventCountRow, ConversationKey, ConversationRow, EventRow, TurnRow, WorldRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +43,12 @@ COMES_BACK_SECONDS = 5.0
 
 _SAYS_SECONDS = 2.0
 """So often a process says what is followed in it; for others that holds as long as for a client that is away."""
+
+LOOK_SECONDS = 15.0
+"""So often a process looks into the store for news that another one may have been killed before it could tell."""
+
+_AT_ONCE = 50
+"""So many conversations are named in one message to other processes."""
 
 
 def person_key(world_id: str, person_id: str) -> ConversationKey:
@@ -89,8 +99,18 @@ class Stream:
         self._left: dict[ConversationKey, float] = {}
         """When somebody who follows in another process, or is away for a moment, was heard of last."""
         self._words: dict[ConversationKey, Speaking] = {}
+        self._stood: dict[ConversationKey, object] = {}
+        """How those that are followed stood when the store was looked at last."""
         self._others: Presence | None = None
         self._is_stopped = False
+
+    async def look(self, database: Database) -> None:
+        """Tell what has news in the store since the last look: another process may have been killed before it could."""
+        keys = list(self._boxes)
+        stood, self._stood = self._stood, await database.read(lambda s: _standing(s, keys))
+        for key, stands in self._stood.items():
+            if stood.get(key) != stands:
+                self._put(key, None)
 
     def join(self, presence: Presence) -> None:
         """Tell and hear other processes too, if there may be some."""
@@ -111,7 +131,7 @@ class Stream:
         if words is not None:
             self._words[key] = words
         self._put(key, words)
-        self._tell_others("news" if words is None else "words", key, words)
+        self._tell_others("news" if words is None else "words", [key], words)
 
     def hush(self, key: ConversationKey) -> None:
         """Tell that the utterance in the making is said, or is no more: the store knows which."""
@@ -121,7 +141,7 @@ class Stream:
     def settle(self, key: ConversationKey) -> None:
         """Tell that the closing is over, for good or not. The conversation is followed no more."""
         self.hush(key)
-        self._tell_others("settled", key)
+        self._tell_others("settled", [key])
         for box in tuple(self._boxes.get(key, ())):
             self._leave(box, key)
 
@@ -146,7 +166,7 @@ class Stream:
             box.put(key, None)
             if key in self._words:
                 box.put(key, self._words[key])
-            self._tell_others("follows", key)
+            self._tell_others("follows", [key])
 
     @contextmanager
     def mailbox(self, *keys: ConversationKey, to_words: bool = True) -> Iterator[Mailbox]:
@@ -174,12 +194,13 @@ class Stream:
         for box in (*self._boxes.get(key, ()), *self._boxes.get(ALL, ())):
             box.put(key, words)
 
-    def _tell_others(self, kind: str, key: ConversationKey, words: Speaking | None = None) -> None:
-        """Tell other processes that a conversation is followed here; or that one that is followed there has news, is
-        settled, or which words are being spoken.
+    def _tell_others(self, kind: str, keys: Iterable[ConversationKey], words: Speaking | None = None) -> None:
+        """Tell other processes that conversations are followed here; or that some that are followed there have news,
+        are settled, or which words are being spoken.
         """
-        if self._others is not None and (kind == "follows" or key in self._left):
-            self._others.tell((kind, key), json.dumps([kind, *key, words], default=asdict))
+        told = tuple(key for key in keys if kind == "follows" or key in self._left)
+        if self._others is not None and told:
+            self._others.tell((kind, told), json.dumps([kind, told, words], default=asdict))
 
     def _hear(self, message: str | None) -> None:
         """What another process tells; None: some of it may be lost."""
@@ -187,15 +208,17 @@ class Stream:
             for box in {*chain(*self._boxes.values())}:
                 box.put(ALL, None)
             return
-        kind, *named, words = json.loads(message)
-        key = ConversationKey(*named)
+        kind, named, words = json.loads(message)
+        keys = [ConversationKey(*one) for one in named]
         if kind == "follows":
-            is_new, self._left[key] = key not in self._left, time.monotonic()
-            if is_new:  # until now nobody there was told what happens
-                self._tell_others("news", key)
-        elif kind == "settled" and key in self._boxes:
-            self.settle(key)
-        elif key in self._boxes:
+            new = [key for key in keys if key not in self._left]
+            self._left |= dict.fromkeys(keys, time.monotonic())
+            self._tell_others("news", new)  # until now nobody there was told what happens
+            return
+        for key in self._boxes.keys() & keys:
+            if kind == "settled":
+                self.settle(key)
+                continue
             self._words.pop(key, None)
             if words is not None:
                 self._words[key] = Speaking(**words)
@@ -205,8 +228,9 @@ class Stream:
         """Tell it again and again, and forget what nobody follows any more."""
         self._left = _recent(self._left)
         self._words = {key: one for key, one in self._words.items() if key in self._boxes or key in self._left}
-        for key in self._boxes:
-            self._tell_others("follows", key)
+        keys = list(self._boxes)
+        for begin in range(0, len(keys), _AT_ONCE):
+            self._tell_others("follows", keys[begin : begin + _AT_ONCE])
         asyncio.get_running_loop().call_later(_SAYS_SECONDS, self._say_who_follows)
 
     def sentences_told(self, key: ConversationKey) -> int:
@@ -228,3 +252,28 @@ class Stream:
 def _recent(times: dict[ConversationKey, float]) -> dict[ConversationKey, float]:
     now = time.monotonic()
     return {key: at for key, at in times.items() if now - at < COMES_BACK_SECONDS}
+
+
+def _standing(session: Session, keys: Iterable[ConversationKey]) -> dict[ConversationKey, object]:
+    """Of each what differs when there is news of it."""
+    world_ids, ids = {key.world_id for key in keys}, {key.conversation_id for key in keys}
+    newest = select(WorldRow.id, WorldRow.timeline, ClientEventCountRow.newest).join(
+        ClientEventCountRow, col(ClientEventCountRow.world_id) == WorldRow.id, isouter=True
+    )
+    worlds = {row[0]: row for row in session.exec(newest.where(col(WorldRow.id).in_(world_ids)))}
+    talk = ConversationRow
+    said = select(func.max(TurnRow.turn)).where(TurnRow.world_id == talk.world_id, TurnRow.conversation_id == talk.id)
+    told = select(func.max(EventRow.id)).where(
+        EventRow.world_id == talk.world_id,
+        EventRow.conversation_id == talk.id,
+        EventRow.audience == Audience.PARTICIPANTS,
+    )
+    stands = (
+        select(col(talk.world_id), col(talk.id), col(talk.phase), col(talk.end_reason))
+        .where(col(talk.world_id).in_(world_ids), col(talk.id).in_(ids))
+        .add_columns(said.scalar_subquery(), told.scalar_subquery())
+    )
+    found: dict[ConversationKey, object] = {}
+    for world_id, talk_id, *news in session.execute(stands):
+        found[ConversationKey(world_id, talk_id)] = (worlds[world_id][1], news)
+    return {key: found.get(key) or worlds.get(key.world_id) for key in keys}

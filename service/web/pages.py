@@ -163,8 +163,8 @@ async def world_page(page: Asked) -> Response:
         for area in (maps.maps if maps else ())
         if area.background
     }
-    data = {"actions": _actions(page), "kinds": kinds, "backgrounds": backgrounds}
-    return page.render("world.html", data=data)
+    data = {"kinds": kinds, "backgrounds": backgrounds}
+    return page.render("world.html", data=_names(page) | data)
 
 
 @router.get("/view/content-errors")
@@ -199,7 +199,8 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     people = await page.deps.database.read(names)
     if people is None:
         return page.missing()
-    return page.render("conversation.html", data={"id": conversation_id}, people=people)
+    data = {"id": conversation_id, "table": page.world.setting.rules.table}
+    return page.render("conversation.html", data=data, people=people)
 
 
 @router.get("/view/scenes/{scene_id}")
@@ -235,7 +236,7 @@ async def person_page(person_id: str, page: Asked, about: str | None = None) -> 
     others = {other_id: other.name for other_id, other in world.cast.everybody.items() if other_id != person_id}
     if person is None or (about is not None and about not in others):
         return page.missing()
-    data = {
+    data = _names(page) | {
         "id": person_id,
         "name": person.name,
         "about": about,
@@ -325,8 +326,11 @@ def _parts(page: Visit) -> dict[str, dict[str, str]]:
     }
 
 
-def _actions(page: Visit) -> dict[str, str]:
-    """What everything that can be done is called, in the page's language."""
-    authored, language = page.deps.worlds.content.cast(page.language).catalogue.actions, page.language
+def _names(page: Visit) -> dict[str, dict[str, str]]:
+    """What everything that can be done, and each need, is called in the page's language."""
+    catalogue, language = page.deps.worlds.content.cast(page.language).catalogue, page.language
     built_in = {action_id: sentence(language, f"decision.actions.{action_id}") for action_id in sorted(BUILT_IN)}
-    return built_in | {action.id: action.name for action in authored}
+    return {
+        "actions": built_in | {action.id: action.name for action in catalogue.actions},
+        "needs": {need.id: need.name or need.id for need in catalogue.needs.all},
+    }

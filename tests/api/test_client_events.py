@@ -14,11 +14,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 
+from service import wiring
 from service.app import create_app
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.store.client_event_kinds import NpcThinking, UtteranceDiscarded
 from service.store.events import tell_clients
+from service.store.presence import Presence
 from service.store.tables import ConversationKey
 from tests.api.conftest import Connect
 from tests.api.followers import WAYS as FOLLOW
@@ -366,8 +368,9 @@ def test_of_a_thousand_events_nothing_is_lost_and_nothing_comes_twice_whoever_ne
     begun = time.monotonic()
     for _ in range(100):
         database.write_now(lambda s: tell_clients(s, key, WorldTime(0), [NpcThinking(person_id="baker")] * 10))
-    assert client.get(path).status_code == 200
+    app.state.deps.conversation.stream.tell(key)
     app.state.deps.conversation.stream.tell_people("main", ["ken"])
+    assert client.get(path).status_code == 200
     events = follower.wait_for(lambda events: len(events) >= 1001, seconds=40)
     assert [event["seq"] for event in events] == list(range(1, 1002))
     assert time.monotonic() - begun < 40
@@ -444,6 +447,41 @@ def test_another_replica_tells_words_while_they_are_spoken(
     deltas = of(told_far, "utterance.delta")
     assert len(deltas) > 2
     assert "".join(one["text"] for one in deltas if one["utterance_id"].endswith(".0")) == FAREWELL
+
+
+@pytest.mark.server
+def test_what_a_killed_replica_could_not_tell_any_more_is_found_in_the_store(
+    tmp_path: Path,
+    millbrook: Path,
+    script: Noted,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_server: PostgresServer,
+    postgres_template: str,
+) -> None:
+    monkeypatch.setattr(Presence, "tell", lambda *_: None)
+    monkeypatch.setattr(wiring, "LOOK_SECONDS", 0.2)
+    database = postgres_server.create_database(like=postgres_template)
+    here, there = (
+        create_app(
+            settings_for(tmp_path / name, millbrook, database_url=database), models=Models(dict.fromkeys(ROLES, script))
+        )
+        for name in ("here", "there")
+    )
+    with (
+        serve(here) as url,
+        serve(there) as other_url,
+        httpx.Client(base_url=url, timeout=30, verify=NO_AUTHORITIES) as client,
+    ):
+        conversation_id = begin(client)
+        path = f"/conversations/{conversation_id}"
+        near, far = Follower(by_stream(url, path)), Follower(by_stream(other_url, path))
+        watching = Follower(watched(other_url, conversation_id))
+        for follower in (near, far):
+            follower.wait_for(bool)
+        script.enqueue(replies(FAREWELL, leaves=True), closing("They talked."))
+        say(client, conversation_id, HELLO)
+        assert committed(far.join()) == committed(near.join())
+        assert {"turn", "ended", "closed"} <= set(kinds(watching.join(), passing=True))
 
 
 # --- a world that is restored ---

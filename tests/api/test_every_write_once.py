@@ -199,6 +199,8 @@ def _talks(twice: Twice) -> None:
     uttered = [one["data"]["utterance_id"] for one in updates if one["kind"] == "utterance.completed"][-1]
     twice(f"post {of}/playback", f"{talk}/playback", {"utterance_id": uttered})
     twice(f"post {of}/interrupt", f"{talk}/interrupt", {"utterance_id": uttered, "heard_chars": 5})
+    assert len(twice(f"post {of}/join", f"{talk}/join", {"person_id": "umi"})["people"]) == 3
+    assert len(twice(f"post {of}/leave", f"{talk}/leave", {"person_id": "umi"})["people"]) == 2
     twice(f"post {of}/take-over", f"{talk}/take-over", {"person_id": "baker"})
     twice(f"post {of}/hand-back", f"{talk}/hand-back", {"person_id": "baker"})
     ended = twice(f"post {of}/end", f"{talk}/end", wait=True)

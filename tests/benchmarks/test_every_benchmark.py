@@ -27,6 +27,7 @@ from benchmarks import (
     promises,
     quality,
     recall,
+    resident,
     rush,
     scene,
     secrets,
@@ -72,6 +73,7 @@ WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
 }
 WITH_SERVERS: Mapping[str, Run] = {
     "load": lambda: load.run(players=2, says=1, saying_seconds=0.1, busy=1, rounds=1, hops=1),
+    "resident": lambda: resident.run(0.3, players=1),
     "kills": lambda: kills.kills(1),
     "page": page.run,
 }

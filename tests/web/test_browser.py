@@ -542,6 +542,20 @@ def test_an_npc_has_a_page_with_all_that_is_its_own(chromium_browser: Browser, t
         page.wait_for_url("**/view/characters/aoi?about=npc_taro*")
 
 
+def test_a_japanese_page_of_an_english_world_lets_a_character_go_in_japanese(
+    chromium_browser: Browser, tmp_path: Path
+) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        meet(page, address)
+        expect(page.locator("#changes")).to_be_visible()
+        page.goto(f"{address}/view/characters/aoi?about=npc_taro&lang=ja")
+        expect(page.locator("#memory .ago").first).to_have_text(re.compile("前$|^たった今$"))
+        expect(page.locator("#life .needs")).not_to_have_text(re.compile("[A-Za-z]"))
+        expect(page.locator("#life")).to_contain_text("クライアントが操作")
+        page.get_by_role("button", name="自分で決めさせる").click()
+        expect(page.locator("#life")).to_contain_text("日課どおり")
+
+
 def test_a_person_speaks_as_a_player_and_takes_over_from_a_model(chromium_browser: Browser, tmp_path: Path) -> None:
     pace = LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.1)
     with serving(playing(tmp_path, "en", pace)) as address, looking(chromium_browser, width=390) as page:

@@ -61,7 +61,7 @@ def test_a_person_is_edited_and_its_file_says_it(
         assert file.read_text(encoding="utf-8") == before
         assert not is_wider_than_the_screen(page)
         home.fill("nagaya_one")
-        page.locator('[data-path="values.name.en"]').fill(NAME)
+        page.locator(f'[data-path="values.name.{language}"]').fill(NAME)
         adds = page.locator('fieldset:has(> legend > code:text-is("facts")) > .add')
         adds.focus()
         page.keyboard.press("Enter")

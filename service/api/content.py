@@ -5,6 +5,7 @@ file; files of other programs are looked at, and then taken in.
 import asyncio
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,9 +20,9 @@ from service.content.editing import (
     changed_part,
     digest,
     read_part,
-    write_unchanged,
+    write_part,
 )
-from service.content.files import read_bytes
+from service.content.files import read_bytes, write_all
 from service.core import Core
 from service.errors import ContentChanged, ContentFixed, Invalid
 from service.locales import Phrase
@@ -111,10 +112,7 @@ async def change_content(
     if if_match.strip('"') != part.etag:
         raise ContentChanged(file=part.file)
     files = await asyncio.to_thread(changed_part, directory, part, body.values, body.picture)
-
-    def write() -> None:
-        write_unchanged(directory, files, part.file, part.etag, lambda: digest(read_bytes(directory / part.file)))
-
+    write = partial(write_part, directory, part, files)
     await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), write))
     deps.content_reload.watch()
 
@@ -139,24 +137,21 @@ async def import_content(
     directory = deps.conversation.worlds.content.directory if if_match is None else _own_directory(deps)
     files, notes = await asyncio.to_thread(importer, directory, body.files, body.id, body.home, body.replace)
 
-    def before() -> dict[str, str]:
-        there = (name for name in files if (directory / name).is_file())
-        return {name: read_bytes(directory / name).decode(errors="replace") for name in there}
-
-    def etag() -> str:
-        return digest(json.dumps([files, before()], sort_keys=True).encode())
-
+    there = (name for name in files if (directory / name).is_file())
+    before = {name: read_bytes(directory / name).decode(errors="replace") for name in there}
     told = ImportOut(
         files=dict(files),
-        before=before(),
+        before=before,
         notes=[note.line(language_of(request)) for note in notes],
-        etag=etag(),
+        etag=digest(json.dumps([files, before], sort_keys=True).encode()),
         written=if_match is not None,
     )
+    if if_match is not None and if_match.strip('"') != told.etag:
+        raise ContentChanged(file=min(files))
 
     def work() -> ImportOut:
-        if if_match is not None:
-            write_unchanged(directory, files, min(files), if_match, etag)
+        if told.written:
+            write_all(directory, files)
         return told
 
     done = await deps.conversation.database.write(lambda s: once(s, Once.of(world_id, asked), work))

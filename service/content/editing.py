@@ -124,18 +124,16 @@ def changed_part(directory: Path, part: Part, values: Mapping[str, Any], picture
     return {**files, part.file: text.encode()}
 
 
-def write_unchanged(
-    directory: Path, files: Mapping[str, str | bytes | None], file: str, etag: str, now: Callable[[], str]
-) -> None:
-    """Write the files, where the etag `now` is still that one; `file` is named if it is not.
+def write_part(directory: Path, part: Part, files: Mapping[str, bytes]) -> None:
+    """Write the files that say the part anew.
 
     Raises:
         ContentChanged: somebody has changed it meanwhile; nothing was written.
         ContentUnwritable: the system refuses it.
     """
     with _writing:
-        if etag.strip('"') != now():
-            raise ContentChanged(file=file)
+        if digest(read_bytes(directory / part.file)) != part.etag:
+            raise ContentChanged(file=part.file)
         write_all(directory, files)
 
 

@@ -22,8 +22,6 @@ _Edit = tuple[int, int, str]
 _Span = tuple[int, int]
 _WORD = re.compile(r"[a-z_][A-Za-z0-9_./-]*")
 """A text that YAML needs no quotes for, as ids and keys are written."""
-_KEY = re.compile(r"[A-Za-z_]\w*")
-_UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """Half of a letter in JSON, which YAML does not know."""
 
@@ -45,9 +43,11 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.text)
 
 
-def as_yaml(values: Any) -> str:
+def as_yaml(values: Any, *, in_one_line: bool = False) -> str:
     """As an author would write it."""
-    return yaml.dump(values, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**9)
+    how: dict[str, Any] = {"Dumper": _Dumper, "allow_unicode": True, "sort_keys": False, "width": 10**9}
+    told: str = yaml.dump(values, default_flow_style=in_one_line, **how)
+    return told
 
 
 def rewritten(text: str, suffix: str, key: Key, value: object) -> str:
@@ -64,11 +64,9 @@ def rewritten(text: str, suffix: str, key: Key, value: object) -> str:
         try:
             start, end, new = _Text(text, suffix == ".json").edit(values, wanted)
             text = text[:start] + re.sub(r"\r?\n", line_break, new) + text[end:]
-            before, values = values, values_of(text, suffix)
+            values = values_of(text, suffix)
         except (Unreadable, yaml.YAMLError, LookupError) as exc:
             raise Unreadable("content.not_rewritten") from exc
-        if before == values:
-            break
     raise Unreadable("content.not_rewritten")
 
 
@@ -89,14 +87,14 @@ class _Text:
         self._text, self._is_json = text, is_json
         self._root = node_of(_HALF.sub(r"\\u0041", text) if is_json else text)
 
-    def edit(self, old: Any, new: Any) -> _Edit:
-        """The first edit on the way from the old values, which it says, to the new ones.
+    def edit(
+        self, old: Any, new: Any, node: yaml.Node | None = None, above: yaml.CollectionNode | None = None
+    ) -> _Edit:
+        """The first edit on the way from the old values, which the node (None: all of the text) says, to the new ones.
 
         Raises: LookupError: it has none.
         """
-        return self._edit(self._root, old, new, None)
-
-    def _edit(self, node: yaml.Node, old: Any, new: Any, above: yaml.CollectionNode | None) -> _Edit:
+        node = node or self._root
         found: _Edit | None = None
         if new and isinstance(node, yaml.MappingNode) and isinstance(old, dict) and isinstance(new, dict):
             found = self._in_mapping(node, old, new)
@@ -110,7 +108,7 @@ class _Text:
             if key.value not in new:
                 return self._without(node, spans, place)
             if old[key.value] != new[key.value]:
-                return self._edit(value, old[key.value], new[key.value], node)
+                return self.edit(old[key.value], new[key.value], value, node)
         added = {name: value for name, value in new.items() if name not in old}
         name = next(iter(added))
         return self._with(node, spans, len(spans), {name: added[name]})
@@ -121,7 +119,7 @@ class _Text:
         matched = SequenceMatcher(None, told, wanted, autojunk=False)
         kind, place, _, other, _ = next(one for one in matched.get_opcodes() if one[0] != "equal")
         if kind == "replace":
-            return self._edit(node.value[place], old[place], new[other], node)
+            return self.edit(old[place], new[other], node.value[place], node)
         if kind == "delete":
             return self._without(node, spans, place)
         return self._with(node, spans, place, [new[other]])
@@ -190,15 +188,10 @@ class _Text:
         return self._text.find("\n", at) + 1 or len(self._text)
 
     def _flow(self, value: Any) -> str:
-        """In one line, as JSON has it; keys without quotes where the file is YAML."""
-        if isinstance(value, dict):
-            return f"{{{', '.join(f'{self._name(name)}: {self._flow(one)}' for name, one in value.items())}}}"
-        if isinstance(value, list):
-            return f"[{', '.join(map(self._flow, value))}]"
-        return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-
-    def _name(self, name: str) -> str:
-        return name if _KEY.fullmatch(name) and not self._is_json else self._flow(name)
+        """In one line."""
+        if self._is_json:
+            return json.dumps(value, ensure_ascii=False)
+        return as_yaml([value], in_one_line=True).strip()[1:-1]
 
 
 def _block(entry: Any, node: yaml.CollectionNode) -> str:

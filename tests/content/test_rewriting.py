@@ -76,7 +76,7 @@ def test_entries_come_and_go_with_their_own_lines_alone() -> None:
     told = edited(lambda v: v["facts"].pop(0))
     assert changed_lines(AOI, told) == (['  - en: "mends nets"   # since spring', '    ja: "網を繕う"'], [])
     told = edited(lambda v: (v["tags"].pop(0), v["tags"].append("quay")))
-    assert told == AOI.replace("[shore, 'net']", "['net', \"quay\"]")
+    assert told == AOI.replace("[shore, 'net']", "['net', quay]")
     told = edited(lambda v: v["goals"].append({"goal": "stay", "importance": 3}))
     assert told == AOI.replace("  importance: high\n", "  importance: high\n- goal: stay\n  importance: 3\n")
 

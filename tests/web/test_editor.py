@@ -47,7 +47,7 @@ def test_a_person_is_edited_and_its_file_says_it(
 ) -> None:
     file = game / "characters" / "aoi.yaml"
     before = file.read_text(encoding="utf-8")
-    with looking(chromium_browser, width=390) as page:
+    with looking(chromium_browser, width=390, refusals=True) as page:
         page.goto(f"{address}/view/characters/aoi?lang={language}")
         page.get_by_role("link", name=edit, exact=True).click()
         expect(page.locator("#file")).to_have_text("characters/aoi.yaml")
@@ -61,7 +61,7 @@ def test_a_person_is_edited_and_its_file_says_it(
         assert file.read_text(encoding="utf-8") == before
         assert not is_wider_than_the_screen(page)
         home.fill("nagaya_one")
-        page.locator('[data-path="values.name.en"]').fill(NAME)
+        page.locator(f'[data-path="values.name.{language}"]').fill(NAME)
         adds = page.locator('fieldset:has(> legend > code:text-is("facts")) > .add')
         adds.focus()
         page.keyboard.press("Enter")
@@ -78,7 +78,7 @@ def test_a_person_is_edited_and_its_file_says_it(
 
 
 def test_a_script_is_no_portrait_and_a_picture_is(chromium_browser: Browser, address: str, game: Path) -> None:
-    with looking(chromium_browser) as page:
+    with looking(chromium_browser, refusals=True) as page:
         page.goto(f"{address}/view/content/people/npc_taro")
         chosen = page.locator(".own-picture input")
         chosen.set_input_files({"name": "taro.svg", "mimeType": "image/svg+xml", "buffer": SCRIPT})
@@ -96,7 +96,7 @@ def portrait(game: Path) -> str:
 
 
 def test_a_place_and_an_action_are_edited(chromium_browser: Browser, address: str, game: Path) -> None:
-    with looking(chromium_browser) as page:
+    with looking(chromium_browser, refusals=True) as page:
         page.goto(f"{address}/view/npcs/npc_taro")
         page.get_by_role("link", name="Edit this place").click()
         page.locator('[data-path$="name.en"]').fill("Taro's Corner")
@@ -118,7 +118,7 @@ def test_who_edits_what_another_has_changed_is_told_and_loses_nothing(
     chromium_browser: Browser, address: str, game: Path
 ) -> None:
     file = game / "characters" / "aoi.yaml"
-    with looking(chromium_browser) as page:
+    with looking(chromium_browser, refusals=True) as page:
         page.goto(f"{address}/view/content/people/aoi")
         line = page.locator('[data-path="values.lines[0].en"]')
         line.fill("Mine.")

@@ -37,7 +37,7 @@ function ofPicture(own) {
 
 /** Shows each sentence beside the field that it is about, and all others above. */
 function tell(problems) {
-  for (const old of document.querySelectorAll("#part .wrong")) old.remove();
+  for (const old of document.querySelectorAll("[id^=wrong-]")) old.remove();
   for (const input of document.querySelectorAll("[aria-invalid]")) {
     input.removeAttribute("aria-invalid");
     input.removeAttribute("aria-describedby");

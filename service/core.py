@@ -52,8 +52,8 @@ class Core:
     engine: Engine
     jobs: Jobs
     world_runner: WorldRunner
-    content_reload: ContentReload | None = None
-    """Takes changed content files in; None: they are read when the service starts."""
+    content_reload: ContentReload
+    """Takes changed content files in, from the start or from when a page has written one."""
     lives: bool = True
     """Whether worlds move, and work that was left or has failed is taken up, by themselves. Else worlds stand still,
     and only what a caller waits for is done.
@@ -62,9 +62,7 @@ class Core:
     @property
     def parts(self) -> Iterable[Jobs | WorldRunner | ContentReload]:
         """What works in the background, in the order in which it starts."""
-        yield from (self.jobs, self.world_runner)
-        if self.content_reload is not None:
-            yield self.content_reload
+        yield from (self.jobs, self.world_runner, self.content_reload)
 
     def playing(self, content: Content) -> "Core":
         """The same store and models with other people and places. Only of worlds that do not live."""

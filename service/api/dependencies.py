@@ -152,6 +152,7 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The key is for less, for another world or for another player",
         404: "Not there",
         409: "The world is not in a state for this",
+        412: "The file was changed since it was read",
         413: "The body is too long",
         422: "The request is wrong",
         429: "Too many wrong keys came from there",

@@ -13,6 +13,7 @@ from service.api.schemas import (
     OneMemoryOut,
     PositionOut,
 )
+from service.conversation.client_events import talkers
 from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
 from service.core import Core
@@ -24,6 +25,7 @@ from service.memory.telling import remembered_as
 from service.offline.model import REHEARSAL
 from service.people.person import segment_of
 from service.people.worlds import WorldView
+from service.store.phase import ClockPolicy
 from service.store.tables import MAIN_WORLD, ConversationRow, MemoryRow, SummaryRow
 from world.errors import BadWorldTime
 from world.life import Position, Segment, position_at, walking_at
@@ -138,7 +140,8 @@ def of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
         "character_kind": opener.kind if (opener := world.cast.find(row.opener_id)) else "character",
         "partner_kind": partner.kind if (partner := world.cast.find(row.partner_id)) else "npc",
         "mode": "player" if row.has_human else "models",
-        "living": row.talk_id is not None,
+        "living": row.clock_policy == ClockPolicy.MINUTE,
+        "people": talkers(row, world),
         "goal": GoalOut.of(row, given=row.goal_given) if has_goal else None,
         "links": {
             "self": address(world.id, f"/conversations/{row.id}"),

@@ -10,7 +10,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col, func, select
 
 from service.conversation.acting import Act
-from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
+from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said, tell_started
 from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Goal, Line
 from service.conversation.start import release
@@ -241,13 +241,14 @@ def commit_turn(
     everybody's begin, with the first turn. `act` is what the speaker asks of the game, `told` are the calls of which it
     was told what became. `checked`: the turn was, and this is kept of it.
 
-    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in: the cost is
-    counted all the same.
+    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in or sat down: the
+    cost is counted all the same.
     """
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     require_timeline(world, said.world.timeline)
     then = world_of(row, world, at)
-    if row.phase != Phase.RUNNING or row.awaits is not None:
+    is_taken = row.clock_policy != said.row.clock_policy  # a player has broken into a talk of the living world
+    if row.phase != Phase.RUNNING or row.awaits is not None or is_taken:
         _pay_turn(session, row, then.day, role, usage, checked)
         return None
     # Who was stopped after its turn was committed brings prompts again that are kept already.
@@ -321,7 +322,7 @@ def _go_on(
         end_row(session, row, world, step, said=len(now_said.turns))
     else:
         if last.wants_to_end and len(those_there(row, last.turn)) > FEWEST:
-            _take_leave(session, row, now_said.world, last)
+            get_up(session, row, now_said.world, last.speaker_id, last.turn + 1)
         let_speak(row, step, world)
         tell_next(session, row, world, step)
         if row.awaits is not None:
@@ -329,14 +330,17 @@ def _go_on(
     return now_said
 
 
-def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: TurnRow) -> None:
-    """Who spoke last goes, no earlier than any talk may end where turns take world time; the others go on."""
-    row.participants[row.seat_of(last.speaker_id)].left_turn = last.turn + 1
+def get_up(session: Session, row: ConversationRow, then: WorldView, person_id: str, turn: int) -> None:
+    """The person hears that turn no more, and the others go on. It goes no earlier than any talk may end where turns
+    take world time.
+    """
+    row.participants[row.seat_of(person_id)].left_turn = turn
     at = then.now
     if row.clock_policy == ClockPolicy.MINUTE:
         at = WorldTime(max(at + 1, row.started_at + then.setting.rules.talk_min))
-    release(row, [last.speaker_id])
-    publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
+    release(row, [person_id])
+    publish(session, row, at, ConversationLeft(conversation_id=row.id), person_id)
+    tell_started(session, row, then, turns=turn)
 
 
 def count_calls(

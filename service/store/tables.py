@@ -302,7 +302,7 @@ class ConversationRow(_Spent, _OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of the
-    living world. `awaits`: the person whose words a human is to
+    living world, or was until a player sat down. `awaits`: the person whose words a human is to
     find next (None: nobody waits for a human); silence ends it at `silent_at` (machine time) or at the world time
     `silent_at_minute`, 0: never. `attempts`: how often its closing was tried again.
     `chat_idle_minutes` (of the machine) is set where it is a chat client's: so long may its user be silent.
@@ -399,8 +399,8 @@ class ConversationRow(_Spent, _OfWorld, table=True):
 
     @property
     def humans(self) -> list[str]:
-        """Those for whom a human speaks."""
-        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN]
+        """Those for whom a human speaks, and who have not left."""
+        return [one.person_id for one in self.participants if one.speaker == Speaker.HUMAN and one.left_turn is None]
 
     @property
     def waits_for_model(self) -> bool:

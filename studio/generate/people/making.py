@@ -21,10 +21,10 @@ from service.public.files import (
     chosen_worlds,
     load_game,
     read_form,
+    write_all,
 )
 from service.public.models import REHEARSAL, Settings, estimate_tokens, prompt_tokens
 from service.public.words import Language, Phrase, is_foreign, sentence
-from studio.exchange.place import write_all
 from studio.generate.dataset import Card, Dataset, DatasetInUse, Dropped, Line, NobodyAsked, PlanRefused, Sum
 from studio.generate.dialogues import fault
 from studio.generate.making import Item, Job, Order, run_of

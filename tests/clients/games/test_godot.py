@@ -12,6 +12,7 @@ from service.app import create_app
 from service.content.files import bundled_content
 from service.store.client_event_kinds import CLIENT_PAYLOADS
 from tests.api.play import serve, settings_for, until
+from tests.api.test_tables import talk_that_goes_on
 from tests.clients.games.godot import ADDON, begin, write_game
 from tests.memory.answers import plain
 from tests.servers import NO_AUTHORITIES
@@ -31,6 +32,43 @@ func _initialize():
             events.take(event)
             print("%s %s %s" % [event["kind"], events.position, events.text])
     quit()
+"""
+
+
+SIT = """
+extends SceneTree
+
+var client = preload("res://addons/kataribe/client.gd").new()
+
+func _initialize():
+    OS.low_processor_usage_mode = true
+    client.service_url = OS.get_environment("SERVICE")
+    client.world_id = OS.get_environment("WORLD")
+    client.player_id = "ken"
+    client.connect("answered", self, "_on_answered")
+    client.connect("refused", self, "_on_refused")
+    client.connect("told", self, "_on_told")
+    root.add_child(client)
+    client.join("Ken")
+
+func _on_answered(command, _code, _answer):
+    match command:
+        "join":
+            client.sit_down(OS.get_environment("TALK"))
+        "sit_down":
+            client.whisper(OS.get_environment("EAR"), "The ferry will not come.")
+        "leave":
+            quit()
+
+func _on_refused(command, problem):
+    print("%s was refused: %s" % [command, problem])
+    quit(1)
+
+func _on_told(event):
+    if event["seq"] != null:
+        print(event["json"])
+    if event["kind"] == "utterance.completed" and event["data"]["speaker_id"] != "ken":
+        client.leave()
 """
 
 
@@ -118,6 +156,26 @@ def test_the_example_ends_where_its_partner_suggests_nothing_to_say(tmp_path: Pa
         with serve(create_app(settings)) as url:
             lines = said(write_game(tmp_path / "game"), "example/headless.gd", KATARIBE_URL=url)
     assert lines[-1] == "In Ken's bag: []"
+
+
+@pytest.mark.server
+def test_a_player_sits_down_whispers_and_gets_up(village_url: str, tmp_path: Path) -> None:
+    game = write_game(tmp_path / "game")
+    (game / "sit.gd").write_text(SIT, encoding="utf-8")
+    world = {"X-World-Id": "table"}
+    with httpx.Client(base_url=village_url, headers=world, trust_env=False, verify=NO_AUTHORITIES) as client:
+        client.patch("/world", json={"decision": "model"}).raise_for_status()
+        talk = talk_that_goes_on(client)
+        where = {"SERVICE": village_url, "TALK": talk["id"], "EAR": talk["partner_id"]}
+        lines = said(game, "sit.gd", WORLD="table", **where)
+        told = [json.loads(line) for line in lines if line.startswith("{")]
+        whispers = [one["data"] for one in told if one["data"].get("loudness") == "whisper"]
+        assert [(one["speaker_id"], one["heard_by"]) for one in whispers] == [
+            ("ken", [talk["partner_id"]]),
+            (talk["partner_id"], ["ken"]),
+        ]
+        people = client.get(f"/conversations/{talk['id']}").json()["people"]
+        assert [one["person_id"] for one in people] == [talk["character_id"], talk["partner_id"]]
 
 
 def _client(url: str) -> httpx.Client:

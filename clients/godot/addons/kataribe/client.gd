@@ -83,7 +83,27 @@ func start(partner_id: String, more := {}) -> void:
 	_send("start", HTTPClient.METHOD_POST, "/conversations/start", _with(body, more))
 
 
-## `more`: other fields of POST /conversations/{id}/say, as `context`.
+## Sit down with those who talk beside the player, who speaks next. `talking_in` of GET /world/people names their talk.
+func sit_down(conversation_id: String) -> void:
+	_send("sit_down", HTTPClient.METHOD_POST, "/conversations/" + conversation_id + "/join", {"person_id": player_id})
+
+
+## Ask somebody who stands beside to sit down, too.
+func invite(person_id: String) -> void:
+	_post("invite", "/join", {"person_id": person_id})
+
+
+## Get up; the others go on without the player.
+func leave() -> void:
+	_post("leave", "/leave", {"person_id": player_id})
+
+
+## Say it to one who is there: nobody else hears it, or the answer.
+func whisper(to: String, text: String) -> void:
+	say(text, {"to": to, "loudness": "whisper"})
+
+
+## `more`: other fields of POST /conversations/{id}/say, as `context`, or `to`, who answers.
 func say(text: String, more := {}) -> void:
 	_post("say", "/say", _with({"text": text, "message_id": _name()}, more))
 
@@ -167,7 +187,7 @@ func _take(command: String, code: int, body: String) -> void:
 	if command == "join":
 		_is_following = true
 		_conversation_id = answer["talking_in"] if answer["talking_in"] != null else ""
-	elif command == "start":
+	elif command in ["start", "sit_down"]:
 		_conversation_id = answer["id"]
 	emit_signal("answered", command, code, answer)
 

@@ -229,9 +229,10 @@ def test_a_story_replays_from_its_log_also_where_the_service_was_killed_in_its_m
 
 
 def test_whom_a_client_lets_go_of_is_let_go_of_again_at_the_same_minute(tmp_path: Path) -> None:
-    content, here = Village().write(tmp_path / "content"), {"allowed_hosts": ["127.0.0.1"]}
+    content = Village().write(tmp_path / "content")
     lived, again = (
-        settings_for(tmp_path / name, content, llm={"provider": "rehearsal"}, **here) for name in ("lived", "again")
+        settings_for(tmp_path / name, content, llm={"provider": "rehearsal"}, allowed_hosts=["127.0.0.1"])
+        for name in ("lived", "again")
     )
     with TestClient(create_app(lived), base_url="http://127.0.0.1") as client:
         client.post("/characters/sora/actions", json={"type": "move", "node_id": "yard"}).raise_for_status()

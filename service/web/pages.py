@@ -267,7 +267,7 @@ async def content_page(page: Asked) -> Response:
     """The people, places and actions of the content, each to be edited, and the way in for files of other programs."""
     directory = page.deps.worlds.content.directory
     is_sample = page.deps.settings.content_dir is None
-    return page.render("content.html", groups=_parts(page), directory=directory, is_sample=is_sample)
+    return page.render("parts.html", groups=_parts(page), directory=directory, is_sample=is_sample)
 
 
 @router.get("/view/content/{kind}/{part_id}")

@@ -20,7 +20,7 @@ from service.memory.memory_store import MemoryStore
 from service.memory.mind import due_reflections
 from service.memory.record import Group, Kind
 from service.runtime.carried import jobs_of
-from service.runtime.client_actions import sleep
+from service.runtime.publish import fall_asleep
 from service.runtime.world_session import load, save
 from service.settings import MemorySettings
 from service.store.tables import TurnRow, WorldRow
@@ -74,9 +74,9 @@ async def _day(room: ConversationDependencies) -> None:
 
 
 def _sleep(session: Session, room: ConversationDependencies) -> None:
-    room.worlds.open(session, "main", lock=True)
+    now = room.worlds.open(session, "main", lock=True).now
     world_session = load(session, room.worlds, "main", models_missing=True)
-    sleep(session, world_session, "aoi")
+    fall_asleep(session, world_session, "aoi", now)
     save(session, world_session)
 
 

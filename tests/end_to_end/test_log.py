@@ -22,7 +22,7 @@ def test_a_model_call_is_one_line_of_ours_at_debug_and_none_of_the_sdk(tmp_path:
             talk(service.client)
             told = service.log.splitlines()
     line = re.compile(
-        r"DEBUG service\.llm\.wrappers: (character|npc|closing|verify) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, "
+        r"DEBUG service\.llm\.observe: (character|npc|closing|verify) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, "
         r"answered"  # a job asks, no request
     )
     assert len([each for each in told if line.fullmatch(each)]) == len(model.requests) == 6

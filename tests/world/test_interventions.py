@@ -205,7 +205,7 @@ def test_nobody_is_stopped_in_a_talk_that_is_not_over_and_remembered() -> None:
 
 
 def test_those_whose_talk_is_broken_off_can_be_stopped_there_and_nobody_joins_it_any_more() -> None:
-    world = world_of(aoi="square", ben="square", cai="square")
+    world = world_of(aoi="square")
     act(world, "aoi", ASK_BAKER)
     talk_id = world.people["aoi"].last.talk_id
     assert talk_id is not None

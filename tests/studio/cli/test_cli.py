@@ -137,7 +137,7 @@ def test_a_wrong_call_is_told_with_what_is_wrong_and_how_the_command_is_used(
     [
         ("import nowhere.jsonl", "nowhere.jsonl: ファイルかフォルダがありません"),
         ("replay .", ".: ファイルではなくフォルダです"),
-        ("init taken", "taken に書き込めません(同じ名前のファイルがあります)"),
+        ("init taken", "taken に書き込めません(フォルダではありません)"),
         ("check nowhere", "nowhere: このフォルダはありません"),
     ],
 )

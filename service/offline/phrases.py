@@ -13,10 +13,12 @@ from typing import Literal, NamedTuple
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import Goal
 from service.locales import Language, room, sentence
-from service.memory.lexical import sentences, share, squeezed, telling
+from service.memory.lexical import says_little, sentences, share, squeezed, telling, tokens
 
 _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
+_NO_SMALL_TALK = ("relation", "place", "open", "ask_about")
+"""Wordings that tell something, or ask after it."""
 _NAME = r"[^\n。．.!?！？「」\"]{{0,80}}?"
 """What fills any other slot: a name, a time, a topic."""
 
@@ -48,6 +50,20 @@ class Phrases:
         """The text with blanks in the place of what is marked so."""
         return re.sub("|".join(self.texts[f"marks.{mark}"]), " ", text, flags=re.IGNORECASE)
 
+    def kin(self, text: str) -> str:
+        """The text with one word for all words of a kind: a daughter and a son are children (`offline.marks.kin`)."""
+        for n, kind in enumerate(self.texts["marks.kin"]):
+            text = re.sub(kind, f" kin{n} ", text, flags=re.IGNORECASE)
+        return text
+
+    def turned(self, relation: str) -> str:
+        """What somebody is to the speaker, as that one says it: "your wife; she bakes" becomes "my wife"."""
+        head = re.split(r"[;；,、。]", relation.strip(), maxsplit=1)[0].rstrip(".")
+        for rule in self.texts["turned"]:
+            you, i = rule.split(" => ")
+            head = re.sub(you, i, head, flags=re.IGNORECASE)
+        return head
+
     def asks(self, text: str) -> bool:
         """Whether one of its sentences ends as a question does."""
         return any(self.has("question", sentence) for sentence in sentences(text))
@@ -70,14 +86,17 @@ class Phrases:
         return [passage for passage in map(self.joined, parts) if telling(passage)]
 
     def _tells(self, sentence: str) -> bool:
-        return not any(self.has(mark, sentence) for mark in ("greeting", "farewell", "question"))
+        return not any(self.has(mark, sentence) for mark in ("greeting", "farewell", "thanks", "question"))
 
 
 @cache
 def phrases(language: Language) -> Phrases:
     """The sentences of that language."""
     texts = {key: text if isinstance(text, tuple) else (text,) for key, text in room(language, "offline").items()}
-    said = {wording for key, wordings in texts.items() if key.startswith(("polite.", "plain.")) for wording in wordings}
+    spoken = [
+        key for key in texts if key.startswith(("polite.", "plain.")) and key.rpartition(".")[2] not in _NO_SMALL_TALK
+    ]
+    said = {wording for key in spoken for wording in texts[key]}
     patterns = (_pattern(wording, n) for n, wording in enumerate(sorted(said, key=lambda one: (-len(one), one))))
     return Phrases(texts=texts, small_talk=re.compile(rf"(?:^|(?<=[\s。.!?！？…」\"]))(?:{'|'.join(patterns)})"))
 
@@ -89,6 +108,11 @@ def _pattern(wording: str, n: int) -> str:
 def keys(texts: Iterable[str]) -> frozenset[str]:
     """The sentences of texts in the form in which they are compared; one without a letter or digit is left out."""
     return frozenset(key for text in texts for sentence in sentences(text) if (key := squeezed(sentence)))
+
+
+def is_whole(sentence: str) -> bool:
+    """Whether it has grammar; a fragment has none. Where words are not written apart, that cannot be seen."""
+    return not sentence.isascii() or any(map(says_little, tokens(sentence)))
 
 
 def quotable(text: str) -> str:
@@ -107,6 +131,8 @@ def clip(text: str, limit: int, phrases: Phrases) -> str:
 
 _KNOWN = re.compile(r"\((?P<ago>[^()]+)\) (?P<clause>.+)", re.DOTALL)
 """A line of its own: since when, and what."""
+_EXCHANGE = re.compile(r" / (?=[^:/\n]{1,80}: )")
+"""Between a question and its answer (memory/telling.py)."""
 _TURN = re.compile(r"(?P<name>[^:\n]{1,80}): (?P<told>.+)", re.DOTALL)
 _NOTED = re.compile(r"(?P<clause>.+?)\s*\((?:[^()]*; )?(?P<ago>[^();]*)\)(?:[.。]\s*|$)", re.DOTALL)
 """A clause of several that one person told: what, and since when."""
@@ -129,7 +155,12 @@ def recollections(line: str, language: Language) -> list[Recollection]:
         found, name = _NOTED.finditer(group["told"]), group["name"]
         return [_recollection(one["ago"], name, one["clause"], language) for one in found]
     known = _KNOWN.fullmatch(line)
-    return [_recollection(known["ago"], "", known["clause"], language)] if known else []
+    if known is None:
+        return []
+    overheard, you = _form(language, "remembered.overheard"), sentence(language, "remembered.you")
+    turns = (overheard.sub(r"\g<told>", turn) for turn in _EXCHANGE.split(known["clause"]))
+    found = (_recollection(known["ago"], "", turn, language) for turn in turns)
+    return [one for one in found if one.name != you]
 
 
 def words_of(name: str, text: str, language: Language) -> str:
@@ -149,7 +180,7 @@ def _recollection(ago: str, name: str, clause: str, language: Language) -> Recol
 
 @cache
 def _form(language: Language, key: str) -> re.Pattern[str]:
-    text = re.escape(sentence(language, key, name="\0", told="\1", said="\1"))
+    text = re.escape(sentence(language, key, name="\0", told="\1", said="\1", text="\1"))
     return re.compile(text.replace("\0", "(?P<name>.+?)").replace("\1", "(?P<told>.+)"), re.DOTALL)
 
 
@@ -168,7 +199,9 @@ def lines_of(profile: CharacterProfile | NpcProfile, kind: LineKind, phrases: Ph
     marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
 
     def kind_of(line: str) -> str:
-        other = "question" if phrases.has("question", line) else "statement"
+        asks = [one for one in sentences(line) if phrases.has("question", one)]
+        is_question = phrases.has("question", line) or 2 * sum(map(len, asks)) > len(line)
+        other = "question" if is_question else "statement"
         return next((mark for mark in marked if phrases.has(mark, line)), other)
 
     lines = filter(None, map(str.strip, profile.lines))

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import Goal
 from service.locales import Language, room, sentence
-from service.memory.lexical import says_little, sentences, share, squeezed, telling, tokens
+from service.memory.lexical import sentences, share, squeezed, telling
 
 _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
@@ -58,9 +58,8 @@ class Phrases:
 
     def turned(self, relation: str) -> str:
         """What somebody is to the speaker, as that one says it: "your wife; she bakes" becomes "my wife"."""
-        head = re.split(r"[;；,、。]", relation.strip(), maxsplit=1)[0].rstrip(".")
-        for rule in self.texts["turned"]:
-            you, i = rule.split(" => ")
+        head = re.split(r"[;；,、。]", relation.strip().rstrip("."), maxsplit=1)[0]
+        for you, i in (rule.split(" => ") for rule in self.texts["turned"]):
             head = re.sub(you, i, head, flags=re.IGNORECASE)
         return head
 
@@ -96,8 +95,8 @@ def phrases(language: Language) -> Phrases:
     spoken = [
         key for key in texts if key.startswith(("polite.", "plain.")) and key.rpartition(".")[2] not in _NO_SMALL_TALK
     ]
-    said = {wording for key in spoken for wording in texts[key]}
-    patterns = (_pattern(wording, n) for n, wording in enumerate(sorted(said, key=lambda one: (-len(one), one))))
+    said = sorted({wording for key in spoken for wording in texts[key]}, key=lambda one: (-len(one), one))
+    patterns = (_pattern(wording, n) for n, wording in enumerate(said))
     return Phrases(texts=texts, small_talk=re.compile(rf"(?:^|(?<=[\s。.!?！？…」\"]))(?:{'|'.join(patterns)})"))
 
 
@@ -108,11 +107,6 @@ def _pattern(wording: str, n: int) -> str:
 def keys(texts: Iterable[str]) -> frozenset[str]:
     """The sentences of texts in the form in which they are compared; one without a letter or digit is left out."""
     return frozenset(key for text in texts for sentence in sentences(text) if (key := squeezed(sentence)))
-
-
-def is_whole(sentence: str) -> bool:
-    """Whether it has grammar; a fragment has none. Where words are not written apart, that cannot be seen."""
-    return not sentence.isascii() or any(map(says_little, tokens(sentence)))
 
 
 def quotable(text: str) -> str:
@@ -131,8 +125,6 @@ def clip(text: str, limit: int, phrases: Phrases) -> str:
 
 _KNOWN = re.compile(r"\((?P<ago>[^()]+)\) (?P<clause>.+)", re.DOTALL)
 """A line of its own: since when, and what."""
-_EXCHANGE = re.compile(r" / (?=[^:/\n]{1,80}: )")
-"""Between a question and its answer (memory/telling.py)."""
 _TURN = re.compile(r"(?P<name>[^:\n]{1,80}): (?P<told>.+)", re.DOTALL)
 _NOTED = re.compile(r"(?P<clause>.+?)\s*\((?:[^()]*; )?(?P<ago>[^();]*)\)(?:[.。]\s*|$)", re.DOTALL)
 """A clause of several that one person told: what, and since when."""
@@ -154,13 +146,10 @@ def recollections(line: str, language: Language) -> list[Recollection]:
     if group := _form(language, "remembered.group.told").fullmatch(line):
         found, name = _NOTED.finditer(group["told"]), group["name"]
         return [_recollection(one["ago"], name, one["clause"], language) for one in found]
-    known = _KNOWN.fullmatch(line)
-    if known is None:
-        return []
-    overheard, you = _form(language, "remembered.overheard"), sentence(language, "remembered.you")
-    turns = (overheard.sub(r"\g<told>", turn) for turn in _EXCHANGE.split(known["clause"]))
-    found = (_recollection(known["ago"], "", turn, language) for turn in turns)
-    return [one for one in found if one.name != you]
+    known, you = _KNOWN.fullmatch(line), sentence(language, "remembered.you")
+    turns = re.split(r" / (?=[^:/\n]{1,80}: )", known["clause"]) if known else ()  # a question with its answer
+    recalled = (_recollection(known["ago"], "", turn, language) for turn in turns if known)
+    return [one for one in recalled if one.name != you]
 
 
 def words_of(name: str, text: str, language: Language) -> str:
@@ -174,6 +163,7 @@ def _recollection(ago: str, name: str, clause: str, language: Language) -> Recol
         forms = (_form(language, key).fullmatch(clause) for key in ("remembered.words", "remembered.said"))
         words = next(filter(None, forms), None)
         return Recollection(ago, name, clause, words["told"] if words else clause)
+    clause = _form(language, "remembered.overheard").sub(r"\g<told>", clause)
     quoted = _form(language, "remembered.said").fullmatch(clause) or _TURN.fullmatch(clause)
     return Recollection(ago, quoted["name"] if quoted else "", clause, quoted["told"] if quoted else clause)
 
@@ -199,9 +189,8 @@ def lines_of(profile: CharacterProfile | NpcProfile, kind: LineKind, phrases: Ph
     marked = ("greeting", "farewell", *(["reply"] if profile.kind == "character" else []))
 
     def kind_of(line: str) -> str:
-        asks = [one for one in sentences(line) if phrases.has("question", one)]
-        is_question = phrases.has("question", line) or 2 * sum(map(len, asks)) > len(line)
-        other = "question" if is_question else "statement"
+        asks = sum(len(one) for one in sentences(line) if phrases.has("question", one))
+        other = "question" if phrases.has("question", line) or 2 * asks > len(line) else "statement"
         return next((mark for mark in marked if phrases.has(mark, line)), other)
 
     lines = filter(None, map(str.strip, profile.lines))

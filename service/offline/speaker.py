@@ -24,9 +24,11 @@ from service.memory.lexical import (
     asks_when,
     is_named,
     likeness,
+    says_little,
     sentences,
     telling,
     tells_a_time,
+    tokens,
 )
 from service.memory.ranking import FEW
 from service.offline.phrases import (
@@ -35,14 +37,12 @@ from service.offline.phrases import (
     clip,
     facts_of,
     is_polite,
-    is_whole,
     keys,
     lines_of,
     phrases,
     quotable,
     recollections,
     set_goal,
-    tells,
     topic_of,
     words_of,
 )
@@ -52,7 +52,8 @@ _PATIENCE = 4
 """In its turn of that number the opener leaves for certain; the nearer it is, the likelier in one before."""
 _MOST_OF_IT = 0.5
 """An answer holds more than that share of the words of its question, the rarer the more a word counts."""
-_MOST_RELATED = 3
+_SELDOM = 0.25
+"""How often somebody who has told something asks for something too."""
 _COLD, _WARM = -40, 40
 _LONGEST, _LONGEST_QUOTE = 400, 110
 
@@ -85,7 +86,6 @@ class OfflineSpeaker:
         self.is_asked = self.phrases.asks(self.heard)
         self.asked = self.phrases.asked(self.heard)
         self.is_bidden = any(self.phrases.has("farewell", sentence) for sentence in sentences(self.heard)[-2:])
-        self.leaves = rng.random() * _PATIENCE < len(self.own)
         self.is_cold = context.mood == "angry" or context.affinity <= _COLD
         self.goal = context.goal or set_goal(context.speaker, context.partner_name, context.language, rng)
         self.wanted = f"{self.goal.goal} {self.goal.success_criteria}" if context.begins else ""
@@ -121,8 +121,7 @@ class OfflineSpeaker:
         if self.asked:
             return self.answer()
         if self.heard and not self.is_asked:
-            taken_up = self.line("reply") or self.recalled(self.heard)
-            return taken_up or self.tell(self.heard, bears=self.is_cold)
+            return self.line("reply") or self.recalled(self.heard) or self.tell(self.heard, bears=self.is_cold)
         recalled = "" if self.heard or self.is_cold else self.recalled(self.wanted, anyway=True)
         return recalled or self.tell(f"{self.wanted} {self.heard}", bears=self.is_cold)
 
@@ -137,11 +136,14 @@ class OfflineSpeaker:
         query = words.without("little", words.without("work", asked))
         if words.has("own", asked):
             return self.recalled(query, self.theirs[::-1], anyway=not telling(query)) or self.say("nothing")
-        told = self._of_its_work() if words.has("work", asked) else ""
-        told = told or self._when_open(query) if words.has("hours", asked) else told
-        if not told and (words.has("back", asked) or not telling(query)):
-            told = self._going_on(query)
-        told = told or self._bearing(query) or self.recalled(query, self.theirs[-2::-1], of_anybody=True)
+        if words.has("work", asked):  # is what its author says of it first
+            query = next(iter(self.context.speaker.facts), query)
+        told = (
+            (words.has("hours", asked) and self._when_open(query))
+            or ((words.has("back", asked) or not telling(query)) and self._going_on(query))
+            or self._bearing(query)
+            or self.recalled(query, self.theirs[-2::-1], of_anybody=True)
+        )
         if told or (self.context.begins and words.has("greeting", self.heard)):
             return told
         return (words.has("open", asked) and self.tell(asked)) or self.say("nothing")
@@ -151,14 +153,18 @@ class OfflineSpeaker:
         Who is of a kind to it comes first.
         """
         known, kin = self._known, self.phrases.kin
-        related = [one for one in known if one.key == "relation" and kin(query) != query]
-        kindred = [one._replace(text=self.phrases.without("beside", one.slots["relation"])) for one in related]
+        kindred = [
+            one._replace(text=self.phrases.without("beside", one.slots["relation"]))
+            for one in known
+            if one.key == "relation" and kin(query) != query
+        ]
         ways = ((kindred, kin), (known, str), (known, kin))
         for part, (among, form) in ((part, way) for part in sentences(query)[::-1] for way in ways):
             shares = _shares(form(part), [form(one.text) for one in among])
-            found = sorted(zip(shares, among, strict=True), key=lambda both: -round(both[0], 2))
-            if fit := [(share, one) for share, one in found if share > _MOST_OF_IT]:
-                return self._first_new(fit) or self.say("all_told")
+            if told := self._best_new(
+                (share, one) for share, one in zip(shares, among, strict=True) if share > _MOST_OF_IT
+            ):
+                return told
         return ""
 
     def _going_on(self, query: str) -> str:
@@ -167,33 +173,27 @@ class OfflineSpeaker:
         """
         if not (self.own and self.theirs[:-1]):
             return ""
-        form, known = self.phrases.kin, self._known
-        before, mine, texts = self.theirs[-2], self.own[-1], [form(one.text) for one in known]
-        topic = form(self.phrases.without("little", self.phrases.asked(before) or before))
+        form, known, mine = self.phrases.kin, self._known, self.own[-1]
+        topic = self.phrases.without("little", self.phrases.asked(self.theirs[-2]) or self.theirs[-2])
         named = [name for name, _ in self.context.relations if is_named(name, mine)]
-        held, around = _shares(topic, texts), _shares(f"{topic} {form(mine)}", texts)
-        wanted = _shares(form(query), texts)
-        fits_all = asks_when(self.asked) or not telling(query)
-        found = [
+        held, around, wanted = (
+            _shares(form(words), [form(one.text) for one in known]) for words in (topic, f"{topic} {mine}", query)
+        )
+        return self._best_new(
             (around[n], one)
             for n, one in enumerate(known)
             if (held[n] > _MOST_OF_IT or any(is_named(name, one.text) for name in named))
-            and (fits_all or wanted[n] > _MOST_OF_IT)
-        ]
-        told = self._first_new(sorted(found, key=lambda both: -both[0]))
-        return told or self.say("all_told") if found else ""
+            and (wanted[n] > _MOST_OF_IT or asks_when(self.asked) or not telling(query))
+        )
 
-    def _first_new(self, found: Sequence[tuple[float, "_Known"]]) -> str:
-        """The first that the partner has not heard; of persons those who are named, else all who fit as well."""
+    def _best_new(self, fits: Iterable[tuple[float, "_Known"]]) -> str:
+        """The best that the partner has not heard, of persons all that fit as well; else that all is told."""
+        found = sorted(fits, key=lambda both: -round(both[0], 2))
         for share, one in found:
-            if one.key == "relation":
-                alike = [other for fit, other in found if fit == share and other.key == "relation"]
-                named = [other for other in alike if is_named(other.slots["name"], self.asked)]
-                told = [self.say(other.key, **other.slots) for other in (named or alike)[:_MOST_RELATED]]
-                return self.phrases.joined(told)
-            if told_one := self.say(one.key, **one.slots) if one.key else self._fresh([one.text]):
-                return told_one
-        return ""
+            alike = [other for fit, other in found if fit == share and other.key == one.key == "relation"] or [one]
+            if told := self.phrases.joined(map(self._tell, alike[:3])):
+                return told
+        return self.say("all_told") if found else ""
 
     @property
     def _known(self) -> list["_Known"]:
@@ -201,49 +201,49 @@ class OfflineSpeaker:
         person, where it is asked for one, and a time likewise.
         """
         context, words, asked = self.context, self.phrases, self.asked
-        own = [_Known(text, *self._framed(text)) for text in (*self._authored, *context.speaker.identity)]
-        related = [
-            _Known(f"{name} {what}", "relation", {"name": name, "relation": what})
-            for name, text in context.relations
-            if name != self.name and (what := words.turned(text))
+        names = [name for name, _ in context.relations]
+        named = [name for name in names if is_named(name, asked)] or names
+        known = [
+            *(_Known(text, *self._framed(text)) for text in (*self._authored, *context.speaker.identity)),
+            *(
+                _Known(f"{name} {what}", "relation", {"name": name, "relation": what})
+                for name, text in context.relations
+                if name != self.name and name in named and (what := words.turned(text))
+            ),
+            *(_Known(text) for text in (*context.lore, *context.notices, *context.news)),
+            *(
+                _Known(f"{name} {what}", "place", {"place": name})
+                for name, what, _ in context.places
+                if words.has("where", asked)
+            ),
         ]
-        places = [_Known(f"{name} {what}", "place", {"place": name}) for name, what, _ in context.places]
-        public = [_Known(text) for text in (*context.lore, *context.notices, *context.news)]
-        known = [*own, *related, *public, *places]
         if words.has("whom", asked):
-            names = [name for name, _ in context.relations]
-            known = [one for one in (*related, *own, *public) if any(is_named(name, one.text) for name in names)]
+            known = sorted(
+                (one for one in known if any(is_named(name, one.text) for name in names)),
+                key=lambda one: one.key != "relation",
+            )
         return [one for one in known if tells_a_time(one.text)] if asks_when(asked) else known
-
-    def _of_its_work(self) -> str:
-        """What its author says of it first, in its own words where a line has them."""
-        first = [clip(fact, _LONGEST_QUOTE, self.phrases) for fact in self.context.speaker.facts[:1]]
-        lines = lines_of(self.context.speaker, "statement", self.phrases)
-        line = next((line for line in lines if any(tells(line, fact) for fact in first)), "")
-        return self._fresh([line]) if line else "".join(self._tell_fact(fact) for fact in first)
 
     def _when_open(self, query: str) -> str:
         """When the place is open that is asked for; of those that fit as well, the one where they are."""
-        places = self.context.places
-        shares = _shares(query, [f"{name} {what}" for name, what, _ in places])
-        fits = [
-            (share, name in self.context.place, name, hours)
-            for share, (name, _, hours) in zip(shares, places, strict=True)
-        ]
-        best = max(fits, default=None)
-        if best is None or not (best[0] or (best[1] and not telling(query))):
-            return ""
-        return self.say("open", place=best[2], hours=best[3])
+        shares = _shares(query, [f"{name} {what}" for name, what, _ in self.context.places])
+        share, is_here, place, hours = max(
+            (
+                (share, name in self.context.place, name, hours)
+                for share, (name, _, hours) in zip(shares, self.context.places, strict=True)
+            ),
+            default=(0, False, "", ""),
+        )
+        return self.say("open", place=place, hours=hours) if share or (is_here and not telling(query)) else ""
 
     def question(self, told: str) -> str:
         """What it asks, where it began: about its goal, or how the other is; "" where there is nothing."""
-        context = self.context
-        if not context.begins:
+        if not self.context.begins:
             return ""
-        topic = topic_of(self.goal, context.speaker, self.name, context.language)
+        topic = topic_of(self.goal, self.context.speaker, self.name, self.context.language)
         if topic and not self.own:
             return self.say("ask_about", topic=topic)
-        if told and self.rng.random() >= _ASKS:
+        if told and self.rng.random() >= _SELDOM:
             return ""
         return self.line("question", f"{self.wanted} {self.heard}") or ("" if told or self.own else self.say("ask"))
 
@@ -251,7 +251,7 @@ class OfflineSpeaker:
         """Whether it is time to leave: soon the limit is reached; who began has said enough, or dislikes the other."""
         if not (self.own and self.context.begins):
             return bool(self.is_cold and self.own) or self.context.turns_left <= 1
-        return self.is_cold or self.context.turns_left <= 2 or self.leaves
+        return self.is_cold or self.context.turns_left <= 2 or self.rng.random() * _PATIENCE < len(self.own)
 
     def say(self, key: str, /, **slots: str) -> str:
         """A wording of small talk that the partner has not heard today; "" where none is left."""
@@ -278,19 +278,18 @@ class OfflineSpeaker:
         """
         known = self._authored
         best = self._best([known[n] for n in bearing(query, known)] if bears else known, query)
-        return self._tell_fact(best) if best else ""
+        return self._tell(_Known(best, *self._framed(best)))
 
     def _framed(self, text: str) -> tuple[str, dict[str, str]]:
         """How a statement or fact is said: as it is, or of whom it is true."""
         is_line = text[:1].isupper() or text in lines_of(self.context.speaker, "statement", self.phrases)
         return ("", {}) if is_line else ("fact", {"fact": quotable(text.rstrip("."))})
 
-    def _tell_fact(self, text: str) -> str:
-        key, slots = self._framed(text)
-        return self.say(key, **slots) if key else self._fresh([text])
-
-    def _fresh(self, texts: list[str]) -> str:
-        return self._spoken(self._best(texts, ""))
+    def _tell(self, one: "_Known") -> str:
+        """It in its wording; "" where the partner has heard it."""
+        if one.key not in ("relation", "place") and not self._best([one.text], ""):
+            return ""
+        return self.say(one.key, **one.slots) if one.key else self._spoken(one.text)
 
     def recalled(self, query: str, said: Iterable[str] = (), *, anyway: bool = False, of_anybody: bool = False) -> str:
         """What the partner, or anybody, has told that bears on the query, in the words that were said: in this talk
@@ -324,9 +323,10 @@ class OfflineSpeaker:
         return ""
 
     def _says_something(self, sentence: str) -> bool:
-        """Whether it is more than a name or a fragment: "Perfect timing."."""
-        left = sentence.replace(self.name, " ") if self.name else sentence
-        return is_whole(sentence) and bool(telling(self.phrases.without("little", left)))
+        """Whether it is more than a name, or a fragment ("Perfect timing."): that has no grammar."""
+        if sentence.isascii() and not any(map(says_little, tokens(sentence))):
+            return False
+        return bool(telling(self.phrases.without("little", sentence.replace(self.name or " ", " "))))
 
     def _remembered(self) -> list[Recollection]:
         """What it remembers that others have told."""
@@ -426,7 +426,6 @@ def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
         return rng.choice([text for text in found if text not in heard] or found)
 
     asks = [text for text in words.wordings("polite.ask") if text not in heard]
-    rng.shuffle(asks)
     news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
     lines = [
         *([any_of("nothing")] if words.asks(said) else []),

@@ -182,7 +182,7 @@ class OfflineSpeaker:
         return self._best_new(
             (around[n], one)
             for n, one in enumerate(known)
-            if (held[n] > _MOST_OF_IT or any(is_named(name, one.text) for name in named))
+            if (held[n] or any(is_named(name, one.text) for name in named))
             and (wanted[n] > _MOST_OF_IT or asks_when(self.asked) or not telling(query))
         )
 

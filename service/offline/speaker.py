@@ -146,7 +146,8 @@ class OfflineSpeaker:
         )
         if told or (self.context.begins and words.has("greeting", self.heard)):
             return told
-        return (words.has("open", asked) and self.tell(asked)) or self.say("nothing")
+        going_on = f"{asked} {''.join(self.own[-1:])}"
+        return (words.has("open", self.heard) and self.tell(going_on)) or self.say("nothing")
 
     def _bearing(self, query: str) -> str:
         """What of all it knows holds most of what is asked last; else what is of the same kind (`offline.marks.kin`).

@@ -68,8 +68,16 @@ class Phrases:
         return any(self.has("question", sentence) for sentence in sentences(text))
 
     def asked(self, text: str) -> str:
-        """Its questions, without small talk."""
-        return " ".join(one for one in sentences(self.small_talk.sub("\n", text)) if self.has("question", one))
+        """Its questions, without small talk, and without a word or two that the speaker goes on to answer ("My back? It
+        aches."); in a script that parts no words, those are not told apart.
+        """
+        parts = sentences(self.small_talk.sub("\n", text))
+        return " ".join(
+            one
+            for n, one in enumerate(parts)
+            if self.has("question", one)
+            and not (one.isascii() and len(one.split()) <= 2 and any(not self.asks(later) for later in parts[n + 1 :]))
+        )
 
     def fact(self, name: str, fact: str) -> str:
         """An authored fact as a sentence that names whose it is."""

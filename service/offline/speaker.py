@@ -146,8 +146,7 @@ class OfflineSpeaker:
         )
         if told or (self.context.begins and words.has("greeting", self.heard)):
             return told
-        going_on = f"{asked} {''.join(self.own[-1:])}"
-        return (words.has("open", self.heard) and self.tell(going_on)) or self.say("nothing")
+        return (words.has("open", self.heard) and self.tell(" ".join((asked, *self.own[-1:])))) or self.say("nothing")
 
     def _bearing(self, query: str) -> str:
         """What of all it knows holds most of what is asked last; else what is of the same kind (`offline.marks.kin`).
@@ -324,10 +323,12 @@ class OfflineSpeaker:
         return ""
 
     def _says_something(self, sentence: str) -> bool:
-        """Whether it is more than a name, or a fragment ("Perfect timing."): that has no grammar."""
-        if sentence.isascii() and not any(map(says_little, tokens(sentence))):
-            return False
-        return bool(telling(self.phrases.without("little", sentence.replace(self.name or " ", " "))))
+        """Whether it is more than a name, a word to go on, or a fragment ("Perfect timing."): that has no grammar."""
+        return (
+            (not sentence.isascii() or any(map(says_little, tokens(sentence))))
+            and not self.phrases.has("open", sentence)
+            and bool(telling(self.phrases.without("little", sentence.replace(self.name or " ", " "))))
+        )
 
     def _remembered(self) -> list[Recollection]:
         """What it remembers that others have told."""
